@@ -1,0 +1,36 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The upcoming features every target is compiled with; see CONTRIBUTING.md.
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "swift-channels",
+    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+    products: [
+        .library(name: "Channels", targets: ["Channels"]),
+        .executable(name: "tour", targets: ["tour"]),
+    ],
+    targets: [
+        .target(name: "CChannels"),
+        .target(name: "Channels", dependencies: ["CChannels"], swiftSettings: settings),
+        .executableTarget(
+            name: "tour",
+            dependencies: ["Channels"],
+            resources: [.copy("Resources/tips.csv")],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "ChannelsTests", dependencies: ["Channels"], swiftSettings: settings),
+        .testTarget(
+            name: "MainActorDefaultTests",
+            dependencies: ["Channels"],
+            swiftSettings: settings + [.defaultIsolation(MainActor.self)]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

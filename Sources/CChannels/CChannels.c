@@ -1,0 +1,65 @@
+#include "CChannels.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <time.h>
+
+_Thread_local void *channels_thread_record = NULL;
+
+static pthread_key_t exit_key;
+static pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
+static void (*exit_function)(void *) = NULL;
+
+// Clears the thread's record before giving it back, so that a destructor that runs later and posts registers again instead
+// of using a record that another thread may have taken.
+static void thread_did_end(void *record) {
+    channels_thread_record = NULL;
+    __atomic_load_n(&exit_function, __ATOMIC_ACQUIRE)(record);
+}
+
+static void make_exit_key(void) { pthread_key_create(&exit_key, thread_did_end); }
+
+void channels_set_thread_record(void *record, void (*at_exit)(void *)) {
+    __atomic_store_n(&exit_function, at_exit, __ATOMIC_RELEASE);  // always the same function
+    pthread_once(&exit_key_once, make_exit_key);
+    pthread_setspecific(exit_key, record);
+    channels_thread_record = record;
+}
+
+void channels_yield(bool sleep) {
+    if (sleep) {
+        struct timespec duration = {0, 50 * 1000};
+        nanosleep(&duration, NULL);
+    } else {
+        sched_yield();
+    }
+}
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// The values of linux/membarrier.h, which not every C library installs.
+enum { register_private_expedited = 1 << 4, private_expedited = 1 << 3 };
+
+static pthread_once_t barrier_once = PTHREAD_ONCE_INIT;
+static bool barrier_works = false;
+
+static void register_barrier(void) {
+#if defined(__NR_membarrier)
+    barrier_works = syscall(__NR_membarrier, register_private_expedited, 0, 0) == 0;
+#endif
+}
+
+bool channels_barrier_on_all_threads(void) {
+    pthread_once(&barrier_once, register_barrier);
+#if defined(__NR_membarrier)
+    return barrier_works && syscall(__NR_membarrier, private_expedited, 0, 0) == 0;
+#else
+    return false;
+#endif
+}
+#else
+bool channels_barrier_on_all_threads(void) { return false; }
+#endif

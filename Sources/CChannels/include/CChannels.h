@@ -1,0 +1,31 @@
+// What the dispatch core needs and Swift cannot say: a thread-local pointer, a call when a thread ends, the processor's hint that a
+// loop is spinning, a yield, and a memory barrier run on every thread of the process (Linux's membarrier).
+#ifndef CCHANNELS_H
+#define CCHANNELS_H
+
+#include <stdbool.h>
+
+/// The record of the calling thread, or null before its first post. Defined in CChannels.c: a `static` one here would be a
+/// copy per importer.
+extern _Thread_local void *channels_thread_record;
+
+static inline void *channels_get_thread_record(void) { return channels_thread_record; }
+
+/// Sets the record of the calling thread and has `at_exit` called with it when the thread ends.
+void channels_set_thread_record(void *record, void (*at_exit)(void *));
+
+/// Runs a full memory barrier on every running thread of this process. False where the system cannot.
+bool channels_barrier_on_all_threads(void);
+
+/// Lets another thread run; sleeps for 50 microseconds where yielding has not helped.
+void channels_yield(bool sleep);
+
+static inline void channels_spin_hint(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+#endif

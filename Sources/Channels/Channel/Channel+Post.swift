@@ -1,0 +1,95 @@
+extension Channel {
+    /// Delivers a message to every listener registered when the call begins.
+    ///
+    /// Interceptors are asked first. Listeners run by priority, then in the order they were registered. Those that share the caller's
+    /// isolation, and those without one, run before this method returns; the others are enqueued in their mailboxes. No lock is held
+    /// while a listener runs, so it may use this channel. A listener registered during the call misses this message; one cancelled
+    /// before its turn is skipped; one that is paused is neither called nor counted.
+    ///
+    /// A post made by a listener of this channel while it is being called follows the channel's ``Reentrancy``. Where that refuses it,
+    /// and where 1,024 posts of any channels stand on the thread's stack, the message is not delivered, 0 is returned and a fault raised.
+    ///
+    /// - Parameters:
+    ///   - message: The message to deliver.
+    ///   - sender: The object that posts, as ``PostInfo/sender``.
+    ///   - echo: Whether the sender's own listeners hear it too. Without a sender this changes nothing.
+    ///   - isolation: The caller's isolation. Leave it out.
+    /// - Returns: How many listeners were called or enqueued. On a queued channel, for a post that has to wait: how many are registered.
+    /// - Complexity: O(*n*) in the number of listeners. Does not allocate.
+    @inlinable
+    @discardableResult
+    public func post(
+        _ message: Message,
+        from sender: (any AnyObject & Sendable)? = nil,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) -> Int {
+        // The channel, and with it the list, lives until the post has gone round, whatever a listener does to the caller's reference.
+        defer { withExtendedLifetime(self) {} }
+        if list.hasInterceptors {
+            var copy = message
+            return withUnsafeMutablePointer(to: &copy) {
+                list.post(UnsafeMutableRawPointer($0), from: sender, echo: echo, isolation: isolation)
+            }
+        }
+        return withUnsafePointer(to: message) {
+            // Without interceptors the list only reads it.
+            list.post(UnsafeMutableRawPointer(mutating: $0), from: sender, echo: echo, isolation: isolation)
+        }
+    }
+
+    /// Delivers a message and suspends until every listener reached has finished with it, async ones too.
+    ///
+    /// Called inside a listener, it delivers to that listener but does not wait for it, nor for the listeners that wait, through mailboxes too,
+    /// for the one it is called in: there is no circle of waits. A sequence has finished when the message is in its buffer. Where the task
+    /// is cancelled, the message stays delivered and the report says what had finished by then.
+    ///
+    /// - Returns: What became of the message.
+    @discardableResult
+    public func postAndWait(
+        _ message: Message,
+        from sender: (any AnyObject & Sendable)? = nil,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> DeliveryReport {
+        let tracker = PostTracker(chain: ListenerChain.listeners)
+        var copy = message
+        _ = withUnsafeMutablePointer(to: &copy) { copy in
+            list.post(
+                UnsafeMutableRawPointer(copy),
+                from: sender,
+                echo: echo,
+                isolation: isolation,
+                envelope: Envelope(sender: sender, origin: .local, tracker: tracker)
+            )
+        }
+        return await tracker.wait()
+    }
+
+    /// Delivers a message that came in from another process.
+    package func post(_ message: Message, from origin: Origin, isolation: isolated (any Actor)? = #isolation) -> Int {
+        var copy = message
+        return withUnsafeMutablePointer(to: &copy) { copy in
+            list.post(
+                UnsafeMutableRawPointer(copy),
+                from: nil,
+                echo: true,
+                isolation: isolation,
+                envelope: Envelope(sender: nil, origin: origin, tracker: nil)
+            )
+        }
+    }
+}
+
+extension Channel where Message == Void {
+    /// Delivers a message that says only that it was posted. See ``post(_:from:echo:isolation:)``.
+    @inlinable
+    @discardableResult
+    public func post(
+        from sender: (any AnyObject & Sendable)? = nil,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) -> Int {
+        post((), from: sender, echo: echo, isolation: isolation)
+    }
+}

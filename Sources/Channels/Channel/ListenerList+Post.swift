@@ -1,0 +1,241 @@
+internal import Synchronization
+
+extension ListenerList {
+    /// Hands a message to every listener registered now.
+    ///
+    /// - Parameter message: The message's address. Interceptors may replace the message there, so it must be a copy of the caller's own
+    ///   where ``hasInterceptors`` holds; otherwise it is only read.
+    /// - Returns: How many listeners were called or enqueued.
+    @usableFromInline
+    func post(_ message: UnsafeMutableRawPointer, from sender: AnyObject?, echo: Bool, isolation: (any Actor)?) -> Int {
+        if head.load(ordering: .acquiring) == 0, interceptorHead.load(ordering: .relaxed) == 0, counter == nil { return 0 }
+        var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation)
+        defer { frame.end() }
+        return withUnsafeMutablePointer(to: &frame) { post(message, in: $0) }
+    }
+
+    /// The same, for a post with which more travels than the message.
+    @discardableResult
+    func post(
+        _ message: UnsafeMutableRawPointer,
+        from sender: AnyObject?,
+        echo: Bool,
+        isolation: (any Actor)?,
+        envelope: Envelope
+    ) -> Int {
+        var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation, envelope: envelope)
+        defer { frame.end() }
+        return withUnsafeMutablePointer(to: &frame) { post(message, in: $0) }
+    }
+
+    /// Whether a post must hand in a copy of the message.
+    @usableFromInline
+    var hasInterceptors: Bool {
+        @inline(__always) get { interceptorHead.load(ordering: .acquiring) != 0 }
+    }
+
+    func post(_ message: UnsafeMutableRawPointer, in frame: PostFrame.Pointer) -> Int {
+        let thread = ThreadRecord.current
+        if let top = thread.pointee.top {
+            if let refused = admit(message, frame, nestedIn: top, thread) { return refused }
+        }
+        if let counter { counter.posts.wrappingAdd(1, ordering: .relaxed) }
+        let reached = goRound(message, frame, thread)
+        if let queue = frame.pointee.queue {
+            while let (depth, deliver) = queue.next() { deliver(depth, queue) }
+        }
+        return reached
+    }
+
+    /// Delivers to the listeners registered before a number, for a channel that keeps its posts in a queue of its own.
+    func post(_ message: UnsafeMutableRawPointer, isolation: (any Actor)?, before number: UInt) {
+        var frame = PostFrame(list: self, sender: nil, echo: true, isolation: isolation)
+        defer { frame.end() }
+        if let counter { counter.posts.wrappingAdd(1, ordering: .relaxed) }
+        withUnsafeMutablePointer(to: &frame) { frame in
+            let thread = ThreadRecord.current
+            frame.pointee.previous = thread.pointee.top
+            thread.pointee.top = frame
+            enter(thread)
+            _ = deliver(message, frame, before: number)
+            thread.pointee.top = frame.pointee.previous
+            leave(thread)
+        }
+    }
+
+    /// Makes the frame the innermost post of the thread while the message goes round.
+    @inline(__always)
+    func goRound(_ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer, _ thread: ThreadRecord.Pointer) -> Int {
+        frame.pointee.previous = thread.pointee.top
+        thread.pointee.top = frame
+        enter(thread)
+        let reached = deliver(message, frame)
+        thread.pointee.top = frame.pointee.previous
+        leave(thread)
+        return reached
+    }
+
+    /// Announces that the thread reads this list: until `leave`, no entry that it can reach is freed.
+    @inline(__always)
+    func enter(_ thread: ThreadRecord.Pointer) {
+        let depth = thread.pointee.depth
+        thread.pointee.depth = depth + 1
+        if isLocal {
+            localPosts += 1
+            return
+        }
+        let slot = thread.pointee.slots + depth
+        if depth >= thread.pointee.used.load(ordering: .relaxed) {
+            thread.pointee.used.store(depth + 1, ordering: .sequentiallyConsistent)
+        }
+        slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+        // A full barrier: whoever takes an entry out from here on sees this post, or this post sees that it is out.
+        _ = slot.pointee.list.exchange(address, ordering: .sequentiallyConsistent)
+    }
+
+    @inline(__always)
+    func leave(_ thread: ThreadRecord.Pointer) {
+        let depth = thread.pointee.depth - 1
+        thread.pointee.depth = depth
+        if isLocal {
+            localPosts -= 1
+        } else if !thread.pointee.endsWithBarrier {
+            (thread.pointee.slots + depth).pointee.list.store(0, ordering: .releasing)
+        } else {
+            _ = (thread.pointee.slots + depth).pointee.list.exchange(0, ordering: .sequentiallyConsistent)
+        }
+        if hasRetired.load(ordering: .sequentiallyConsistent) { collectAfterPost() }
+    }
+
+    /// Walks the chain of listeners. The caller has entered the list.
+    @inline(__always)
+    private func deliver(_ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer) -> Int {
+        let number = nextNumber.load(ordering: .sequentiallyConsistent)
+        if interceptorHead.load(ordering: .sequentiallyConsistent) != 0 {
+            guard intercept(message, frame, before: number) else { return 0 }
+        }
+        return deliver(message, frame, before: number)
+    }
+
+    /// Delivers to the listeners registered before a number. The caller has entered the list.
+    @inline(__always)
+    func deliver(_ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer, before number: UInt) -> Int {
+        // With 0 every listener takes the way around.
+        let limit = frame.pointee.takesCare ? 0 : number
+        var reached = 0
+        var address = head.load(ordering: .sequentiallyConsistent)
+        while let entry = Unmanaged<ListenerEntry>.at(address) {
+            // Entered: no entry that this walk can reach is freed before it ends, so none needs a retain.
+            entry._withUnsafeGuaranteedRef { listener in
+                let word = listener.word.load(ordering: .acquiring)
+                if word < limit {
+                    withUnsafeMutablePointer(to: &listener.body) { $0.callBare(message) }
+                    reached &+= 1
+                } else if word ^ ListenerEntry.owned < limit {
+                    if var owner = listener.owner.map({ Unmanaged.passRetained($0) }) {
+                        // The body reads the reference at the address; the retain above is released after the call.
+                        withUnsafeMutablePointer(to: &owner) { owner in
+                            withUnsafeMutablePointer(to: &listener.body) { $0.callBare(message, owner: UnsafeMutableRawPointer(owner)) }
+                        }
+                        reached &+= 1
+                        owner.release()
+                    } else {
+                        remove(listener)
+                    }
+                } else if deliverWithCare(message, frame, listener, before: number) {
+                    reached &+= 1
+                }
+                address = listener.next.load(ordering: .sequentiallyConsistent)
+            }
+        }
+        return reached
+    }
+
+    /// Delivers to one listener that is not simply called: too new, paused, removed, excluded, counted, once, or with a mailbox.
+    @inline(never)
+    func deliverWithCare(
+        _ message: UnsafeMutableRawPointer,
+        _ frame: PostFrame.Pointer,
+        _ listener: ListenerEntry,
+        before number: UInt
+    ) -> Bool {
+        let word = listener.word.load(ordering: .acquiring)
+        guard word & (ListenerEntry.ended | ListenerEntry.paused) == 0, word & ListenerEntry.number < number else { return false }
+        let owner = listener.owner
+        if word & ListenerEntry.owned != 0 {
+            guard let owner else {
+                remove(listener)
+                return false
+            }
+            guard frame.pointee.excluded != UnsafeRawPointer(Unmanaged.passUnretained(owner).toOpaque()) else { return false }
+        }
+        if word & ListenerEntry.once != 0 {
+            guard remove(listener, as: ListenerEntry.closed) else { return false }
+        }
+        defer { withExtendedLifetime(owner) {} }
+        if let mailbox = listener.mailbox {
+            guard mailbox.mayCall(from: frame.pointee.isolation, owner: owner) else {
+                return mailbox.enqueue(message, frame, for: listener)
+            }
+            mailbox.countDirectCall()
+        }
+        guard word & ListenerEntry.forwards == 0 else {
+            // Whoever is forwarded to counts, and is waited for, there.
+            frame.pointee.forwardedTo = 0
+            listener.run(message, nil, frame)
+            return frame.pointee.forwardedTo > 0
+        }
+        call(listener, message, owner, frame)
+        return true
+    }
+
+    /// Calls a listener on the current thread and, if somebody waits for the post, reports how it went.
+    func call(_ listener: ListenerEntry, _ message: UnsafeMutableRawPointer, _ owner: AnyObject?, _ frame: PostFrame.Pointer) {
+        frame.pointee.listener = .passUnretained(listener)
+        let address = owner.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
+        guard let tracker = frame.pointee.envelope?.tracker else {
+            listener.run(message, address, frame)
+            return
+        }
+        frame.pointee.thrown = nil
+        tracker.expectOne()
+        listener.run(message, address, frame)
+        tracker.finish(frame.pointee.outcome(for: listener))
+    }
+
+    /// Asks the interceptors. False where one of them stopped the message.
+    @inline(never)
+    private func intercept(_ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer, before number: UInt) -> Bool {
+        var address = interceptorHead.load(ordering: .sequentiallyConsistent)
+        while let entry = Unmanaged<ListenerEntry>.at(address) {
+            let goesOn = entry._withUnsafeGuaranteedRef { interceptor in
+                defer { address = interceptor.next.load(ordering: .sequentiallyConsistent) }
+                let word = interceptor.word.load(ordering: .acquiring)
+                guard word & (ListenerEntry.ended | ListenerEntry.paused) == 0, word & ListenerEntry.number < number else { return true }
+                let owner = interceptor.owner
+                if word & ListenerEntry.owned != 0 {
+                    guard let owner else {
+                        remove(interceptor)
+                        return true
+                    }
+                    guard frame.pointee.excluded != UnsafeRawPointer(Unmanaged.passUnretained(owner).toOpaque()) else { return true }
+                }
+                frame.pointee.listener = entry
+                interceptor.mailbox?.countDirectCall()
+                interceptor.run(message, owner.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }, frame)
+                withExtendedLifetime(owner) {}
+                return frame.pointee.verdict == .continue
+            }
+            guard goesOn else { return false }
+        }
+        return true
+    }
+}
+
+extension Unmanaged where Instance == ListenerEntry {
+    /// The entry at an address read from a chain. The caller has entered the list, or holds its lock.
+    @inline(__always)
+    static func at(_ address: UInt) -> Unmanaged<ListenerEntry>? {
+        UnsafeRawPointer(bitPattern: address).map { .fromOpaque($0) }
+    }
+}

@@ -1,0 +1,87 @@
+internal import Synchronization
+
+extension ListenerList {
+    /// Makes an entry of a plan and puts it in.
+    @usableFromInline
+    func register(
+        _ plan: ListenerPlan,
+        _ priority: Priority,
+        _ buffering: BufferingPolicy,
+        _ site: PackedSite,
+        once: Bool = false
+    ) -> ListenerToken {
+        let entry = entry(for: plan, buffering, site, once: once)
+        add(entry, priority: priority.rawValue)
+        return ListenerToken(entry)
+    }
+
+    func entry(
+        for plan: ListenerPlan,
+        _ buffering: BufferingPolicy,
+        _ site: PackedSite,
+        once: Bool = false,
+        alwaysWithMailbox: Bool = false
+    ) -> ListenerEntry {
+        var bits = plan.owner == nil ? 0 : ListenerEntry.owned
+        let target: Mailbox.Target?
+        switch plan.delivery {
+        case .isolated(nil): target = alwaysWithMailbox ? .inline : counter == nil ? nil : .direct
+        case .isolated(let actor?): target = .actor(actor)
+        case .owner: target = .owner
+        case .queue(let queue): target = .queue(queue)
+        case .async(let call): target = .async(call)
+        }
+        let mailbox = target.map { Mailbox($0, layout, buffering) }
+        if mailbox != nil { bits |= ListenerEntry.special }
+        if once { bits |= ListenerEntry.once }
+        if !plan.isBare { bits |= ListenerEntry.general }
+        return ListenerEntry(bits: bits, owner: plan.owner, mailbox: mailbox, site: site, call: plan.call)
+    }
+
+    /// Puts an interceptor in.
+    @usableFromInline
+    func registerInterceptor(
+        owner: AnyObject?,
+        _ priority: Priority,
+        _ site: PackedSite,
+        call: @escaping ListenerCall
+    ) -> ListenerToken {
+        let mailbox = counter == nil ? nil : Mailbox(.direct, layout, .unbounded)
+        let bits = ListenerEntry.general | (owner == nil ? 0 : ListenerEntry.owned)
+        let entry = ListenerEntry(bits: bits, owner: owner, mailbox: mailbox, site: site, call: BareCall(call: call))
+        add(entry, priority: priority.rawValue, asInterceptor: true)
+        return ListenerToken(entry)
+    }
+
+    /// Makes an entry for a listener of a local channel and puts it in.
+    @usableFromInline
+    func registerLocal(
+        owner: AnyObject?,
+        _ call: BareCall,
+        isBare: Bool,
+        _ priority: Priority,
+        _ site: PackedSite,
+        once: Bool = false
+    ) -> LocalListenerToken {
+        var bits = owner == nil ? 0 : ListenerEntry.owned
+        if !isBare { bits |= ListenerEntry.general }
+        if once { bits |= ListenerEntry.once }
+        let entry = ListenerEntry(bits: bits, owner: owner, mailbox: nil, site: site, call: call)
+        add(entry, priority: priority.rawValue)
+        return LocalListenerToken(entry)
+    }
+
+    /// The same for an interceptor.
+    @usableFromInline
+    func registerLocalInterceptor(
+        owner: AnyObject?,
+        _ priority: Priority,
+        _ site: PackedSite,
+        call: @escaping ListenerCall
+    ) -> LocalListenerToken {
+        let bits = ListenerEntry.general | (owner == nil ? 0 : ListenerEntry.owned)
+        let entry = ListenerEntry(bits: bits, owner: owner, mailbox: nil, site: site, call: BareCall(call: call))
+        add(entry, priority: priority.rawValue, asInterceptor: true)
+        return LocalListenerToken(entry)
+    }
+}

@@ -1,0 +1,50 @@
+internal import Synchronization
+
+/// Listeners whose owner has gone are found without a post: every few changes look at twice as many entries, going round. However many
+/// listeners live, at most about as many dead ones stand beside them, and no single change pays for more than a few.
+extension ListenerList {
+    private static let changesPerSweep = 8
+    private static let entriesPerSweep = 16
+
+    /// Whether this change is one that sweeps. Under the lock.
+    func changeCallsForSweep() -> Bool {
+        guard ownedCount > 0 else { return false }
+        changesSinceSweep += 1
+        guard changesSinceSweep >= Self.changesPerSweep else { return false }
+        changesSinceSweep = 0
+        return true
+    }
+
+    /// Removes the orphans among the next few entries.
+    @inline(never)
+    func sweepSome() {
+        let thread = ThreadRecord.current
+        guard thread.pointee.depth < ThreadRecord.slotCount else { return }
+        enter(thread)
+        defer { leave(thread) }
+        withUnsafeTemporaryAllocation(of: Unmanaged<ListenerEntry>.self, capacity: Self.entriesPerSweep) { found in
+            var count = 0
+            withLock {
+                // Under the lock the chain does not change; after it the entries stay because the list has been entered.
+                var entry = cursor ?? Unmanaged<ListenerEntry>.at(head.load(ordering: .relaxed))?.takeUnretainedValue()
+                while count < Self.entriesPerSweep, let current = entry {
+                    found[count] = .passUnretained(current)
+                    count += 1
+                    entry = Unmanaged<ListenerEntry>.at(current.next.load(ordering: .relaxed))?.takeUnretainedValue()
+                }
+                cursor = entry
+            }
+            // Looking at a weak owner holds it for a moment, and letting go may run its deinit: not under the lock.
+            for entry in found[..<count] {
+                entry._withUnsafeGuaranteedRef { if $0.isOrphan { _ = remove($0) } }
+            }
+        }
+    }
+}
+
+extension ListenerEntry {
+    /// Whether the owner has gone.
+    var isOrphan: Bool {
+        word.load(ordering: .relaxed) & Self.owned != 0 && owner == nil
+    }
+}

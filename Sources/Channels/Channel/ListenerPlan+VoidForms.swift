@@ -1,0 +1,129 @@
+// Written by Scripts/generate-forms. Change that, not this.
+public import Dispatch
+
+// The list passes the message's address and holds message and owner for the call.
+extension ListenerPlan {
+    @inlinable
+    init<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        bodyWithoutMessage body: @escaping @isolated(any) @Sendable (Owner) -> Void
+    ) {
+        let plain = Body1(unisolated: IsolatedBody1(body)).call
+        self.init(owner: owner, delivery: .isolated(body.isolation)) { _, owner, _ in
+            lend(owner) { (owner: Owner) in
+                plain(owner)
+            }
+        }
+    }
+
+    @inlinable
+    init<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        throwingBodyWithoutMessage body: @escaping @isolated(any) @Sendable (Owner) throws -> Void
+    ) {
+        let plain = ThrowingBody1(unisolated: ThrowingIsolatedBody1(body)).call
+        self.init(owner: owner, delivery: .isolated(body.isolation)) { _, owner, frame in
+            lend(owner) { (owner: Owner) in
+                do { try plain(owner) } catch { PostFrame.listenerThrew(error, in: frame) }
+            }
+        }
+    }
+
+    @inlinable
+    init<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        asyncBodyWithoutMessage body: @escaping @isolated(any) @Sendable (Owner) async throws -> Void
+    ) {
+        self.init(
+            owner: owner,
+            async: { _, owner, _ in
+                // The list hands back the object registered.
+                let owner = unsafeDowncast(owner.unsafelyUnwrapped, to: Owner.self)
+                try await body(owner)
+            }
+        )
+    }
+
+    @inlinable
+    init<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        queue: DispatchQueue,
+        bodyWithoutMessage body: @escaping @Sendable (Owner) throws -> Void
+    ) {
+        self.init(owner: owner, delivery: .queue(queue)) { _, owner, frame in
+            lend(owner) { (owner: Owner) in
+                do { try body(owner) } catch { PostFrame.listenerThrew(error, in: frame) }
+            }
+        }
+    }
+
+    @inlinable
+    init<Owner: Actor>(
+        actor owner: Owner,
+        throwingBodyWithoutMessage body: @escaping @Sendable (isolated Owner) throws -> Void
+    ) {
+        let plain = ThrowingBody1(unisolated: ThrowingActorBody1(body)).call
+        self.init(owner: owner, delivery: .owner) { _, owner, frame in
+            lend(owner) { (owner: Owner) in
+                do { try plain(owner) } catch { PostFrame.listenerThrew(error, in: frame) }
+            }
+        }
+    }
+
+    @inlinable
+    init<Owner: Actor>(
+        actor owner: Owner,
+        asyncBodyWithoutMessage body: @escaping @Sendable (isolated Owner) async throws -> Void
+    ) {
+        self.init(
+            owner: owner,
+            async: { _, owner, _ in
+                // The list hands back the object registered.
+                let owner = unsafeDowncast(owner.unsafelyUnwrapped, to: Owner.self)
+                try await body(owner)
+            }
+        )
+    }
+
+    @inlinable
+    init(
+        bodyWithoutMessage body: @escaping @isolated(any) @Sendable () -> Void
+    ) {
+        let plain = Body0(unisolated: IsolatedBody0(body)).call
+        self.init(owner: nil, delivery: .isolated(body.isolation)) { _, _, _ in
+            plain()
+        }
+    }
+
+    @inlinable
+    init(
+        throwingBodyWithoutMessage body: @escaping @isolated(any) @Sendable () throws -> Void
+    ) {
+        let plain = ThrowingBody0(unisolated: ThrowingIsolatedBody0(body)).call
+        self.init(owner: nil, delivery: .isolated(body.isolation)) { _, _, frame in
+            do { try plain() } catch { PostFrame.listenerThrew(error, in: frame) }
+        }
+    }
+
+    @inlinable
+    init(
+        asyncBodyWithoutMessage body: @escaping @isolated(any) @Sendable () async throws -> Void
+    ) {
+        self.init(
+            owner: nil,
+            async: { _, _, _ in
+                try await body()
+            }
+        )
+    }
+
+    @inlinable
+    init(
+        queue: DispatchQueue,
+        bodyWithoutMessage body: @escaping @Sendable () throws -> Void
+    ) {
+        self.init(owner: nil, delivery: .queue(queue)) { _, _, frame in
+            do { try body() } catch { PostFrame.listenerThrew(error, in: frame) }
+        }
+    }
+}

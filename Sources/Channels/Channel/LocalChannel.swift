@@ -1,0 +1,121 @@
+/// A channel for one isolation domain: the fastest, and the one that asks nothing of messages, owners and closures.
+///
+/// It has the synchronous forms of ``Channel``, with the same order, ownership, re-entrancy and faults, and takes no lock. It is not
+/// Sendable: keep it where it was made, as a property of a class, an actor or a main-actor object. In an actor, a listener's closure has
+/// the actor's isolation through `self`: `clicks.listen(self) { [unowned self] _, click in self.count += click.count }`.
+public final class LocalChannel<Message> {
+    @usableFromInline let list: ListenerList
+
+    /// Creates a channel. See ``Channel/init(reentrancy:onFault:diagnostics:)``.
+    public init(reentrancy: Reentrancy = .nested(limit: 64), onFault: FaultHandler? = nil) {
+        list = ListenerList(
+            layout: MessageLayout(Message.self),
+            reentrancy: reentrancy,
+            faults: .with(onFault),
+            isLocal: true
+        )
+    }
+
+    deinit {
+        list.close()
+    }
+
+    /// How many listeners there are, paused ones included, interceptors not.
+    ///
+    /// - Complexity: O(*n*): listeners whose owner has gone are taken out first.
+    public var listenerCount: Int { list.activeListenerCount }
+
+    /// Whether nobody listens.
+    public var isEmpty: Bool { listenerCount == 0 }
+
+    /// Ends every listener and interceptor of an owner.
+    ///
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func removeListeners(of owner: AnyObject) {
+        list.removeListeners(of: owner)
+    }
+
+    /// Delivers a message to every listener registered when the call begins; all have run when it returns.
+    ///
+    /// See ``Channel/post(_:from:echo:isolation:)`` for the order, and for posts made by listeners.
+    ///
+    /// - Returns: How many listeners were called.
+    /// - Complexity: O(*n*) in the number of listeners. Does not allocate.
+    @inlinable
+    @discardableResult
+    public func post(_ message: Message, from sender: AnyObject? = nil, echo: Bool = true) -> Int {
+        // The channel, and with it the list, lives until the post has gone round.
+        defer { withExtendedLifetime(self) {} }
+        if list.hasInterceptors {
+            var copy = message
+            return withUnsafeMutablePointer(to: &copy) {
+                list.post(UnsafeMutableRawPointer($0), from: sender, echo: echo, isolation: nil)
+            }
+        }
+        return withUnsafePointer(to: message) {
+            // Without interceptors the list only reads it.
+            list.post(UnsafeMutableRawPointer(mutating: $0), from: sender, echo: echo, isolation: nil)
+        }
+    }
+}
+
+extension LocalChannel where Message == Void {
+    /// Delivers a message that says only that it was posted.
+    @inlinable
+    @discardableResult
+    public func post(from sender: AnyObject? = nil, echo: Bool = true) -> Int {
+        post((), from: sender, echo: echo)
+    }
+}
+
+/// What a listener of a ``LocalChannel`` can know of a post beyond the message.
+public struct LocalPostInfo {
+    /// The object that the poster gave as `from:`.
+    public let sender: AnyObject?
+
+    @usableFromInline
+    init(_ frame: PostFrame.Pointer) {
+        sender = frame.pointee.sender?.takeUnretainedValue()
+    }
+}
+
+/// The handle of one listener of a ``LocalChannel``; not Sendable. See ``ListenerToken``.
+public final class LocalListenerToken {
+    private let entry: ListenerEntry
+
+    init(_ entry: ListenerEntry) {
+        self.entry = entry
+    }
+
+    deinit {
+        if !entry.hasOwner { entry.cancel() }
+    }
+
+    /// Whether messages still reach the listener.
+    public var isActive: Bool { entry.isActive && !entry.isOrphan }
+
+    /// Ends the listener: no call begins after this returns.
+    public func cancel() { entry.cancel() }
+
+    /// Keeps messages from the listener until ``resume()``. It keeps its place.
+    public func pause() { entry.pause() }
+
+    /// Lets messages through again.
+    public func resume() { entry.resume() }
+
+    /// Whether the listener is paused.
+    public var isPaused: Bool { entry.isPaused }
+
+    /// Keeps the token in a set, as a property that ends its listeners together.
+    public func store(in tokens: inout Set<LocalListenerToken>) {
+        tokens.insert(self)
+    }
+}
+
+extension LocalListenerToken: Hashable {
+    /// Whether both are the same object.
+    public static func == (left: LocalListenerToken, right: LocalListenerToken) -> Bool { left === right }
+
+    /// Hashes the identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

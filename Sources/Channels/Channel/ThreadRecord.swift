@@ -1,0 +1,138 @@
+internal import CChannels
+internal import Synchronization
+
+/// One post that a thread has under way, as other threads see it.
+///
+/// `sequence` is bumped before `list` is set, so a pair of both names one post: it has ended once either has changed.
+struct HazardSlot: ~Copyable {
+    /// The address of the list being read, or 0. Written by the owning thread only.
+    let list = Atomic<UInt>(0)
+    /// How many posts have used this slot. Written by the owning thread only.
+    let sequence = Atomic<UInt>(0)
+}
+
+/// A post that somebody waits for: a slot, and the sequence it had.
+struct PostUnderWay {
+    let slot: UnsafeMutablePointer<HazardSlot>
+    let sequence: UInt
+
+    /// Whether this very post of the list has ended.
+    func hasEnded(on list: UInt) -> Bool {
+        slot.pointee.list.load(ordering: .sequentiallyConsistent) != list
+            || slot.pointee.sequence.load(ordering: .acquiring) != sequence
+    }
+
+    /// Whether it stands on the calling thread's own stack.
+    var isOnCallingThread: Bool {
+        let own = ThreadRecord.current.pointee.slots
+        return slot >= own && slot < own + ThreadRecord.slotCount
+    }
+}
+
+/// What the library knows of a thread: the posts it has under way.
+///
+/// Records are never freed; one whose thread has ended serves the next thread. `top` and `depth` belong to the owning thread, the slots
+/// are atomic, `isTaken` is claimed by an exchange, and the rest is constant.
+struct ThreadRecord: ~Copyable {
+    /// How many posts may be nested on one thread, over all channels.
+    static let deepest = 1_024
+
+    typealias Pointer = UnsafeMutablePointer<ThreadRecord>
+
+    /// The innermost post under way on this thread.
+    var top: PostFrame.Pointer?
+    /// Whether a fault handler runs on this thread.
+    var isReportingFault = false
+    /// How many posts are under way on this thread.
+    var depth = 0
+    /// Room for the hazards of ``deepest`` posts and a few of the library's own.
+    let slots: UnsafeMutablePointer<HazardSlot>
+    /// How many of the slots have ever been used.
+    let used = Atomic<Int>(0)
+    /// Whether posts must end with a full barrier, because the system has none that a canceller could run on every thread.
+    let endsWithBarrier: Bool
+    let isTaken = Atomic<Bool>(true)
+    /// The record registered before this one.
+    let next: UInt
+
+    static let slotCount = deepest + 64
+
+    init(next: UInt, endsWithBarrier: Bool) {
+        slots = .allocate(capacity: Self.slotCount)
+        for index in 0..<Self.slotCount { (slots + index).initialize(to: HazardSlot()) }
+        self.next = next
+        self.endsWithBarrier = endsWithBarrier
+    }
+
+    /// The record registered last; they form a chain that only grows.
+    private static let newest = Atomic<UInt>(0)
+
+    /// The record of the calling thread.
+    @inline(__always)
+    static var current: Pointer {
+        if let record = channels_get_thread_record() {
+            return record.assumingMemoryBound(to: ThreadRecord.self)
+        }
+        return register()
+    }
+
+    /// The same as a number, for comparing.
+    static var currentAddress: UInt { UInt(bitPattern: current) }
+
+    /// The posts of a list that are under way on any thread.
+    static func posts(on list: UInt) -> [PostUnderWay] {
+        var found: [PostUnderWay] = []
+        var address = newest.load(ordering: .acquiring)
+        while let record = Pointer(bitPattern: address) {
+            let used = record.pointee.used.load(ordering: .sequentiallyConsistent)
+            let slots = record.pointee.slots
+            for index in 0..<used where (slots + index).pointee.list.load(ordering: .sequentiallyConsistent) == list {
+                let slot = slots + index
+                found.append(PostUnderWay(slot: slot, sequence: slot.pointee.sequence.load(ordering: .acquiring)))
+            }
+            address = record.pointee.next
+        }
+        return found
+    }
+
+    @inline(never)
+    private static func register() -> Pointer {
+        let record = free() ?? create()
+        channels_set_thread_record(UnsafeMutableRawPointer(record)) { record in
+            // The thread has ended: nothing of it is under way.
+            record!.assumingMemoryBound(to: ThreadRecord.self).pointee.isTaken.store(false, ordering: .releasing)
+        }
+        return record
+    }
+
+    /// A record whose thread has ended.
+    private static func free() -> Pointer? {
+        var address = newest.load(ordering: .acquiring)
+        while let record = Pointer(bitPattern: address) {
+            if !record.pointee.isTaken.load(ordering: .relaxed), !record.pointee.isTaken.exchange(true, ordering: .acquiring) {
+                return record
+            }
+            address = record.pointee.next
+        }
+        return nil
+    }
+
+    private static func create() -> Pointer {
+        let record = Pointer.allocate(capacity: 1)
+        let endsWithBarrier = !channels_barrier_on_all_threads()
+        var head = newest.load(ordering: .acquiring)
+        while true {
+            record.initialize(to: ThreadRecord(next: head, endsWithBarrier: endsWithBarrier))
+            let (exchanged, original) = newest.compareExchange(
+                expected: head,
+                desired: UInt(bitPattern: record),
+                ordering: .sequentiallyConsistent
+            )
+            if exchanged { return record }
+            record.pointee.slots.deinitialize(count: slotCount)
+            record.pointee.slots.deallocate()
+            record.deinitialize(count: 1)
+            head = original
+        }
+    }
+}

@@ -1,0 +1,250 @@
+internal import CChannels
+internal import Dispatch
+internal import Synchronization
+
+/// The drain: one job that delivers what waits, on the listener's own isolation.
+extension Mailbox {
+    /// Messages delivered while the owner is held once.
+    private static let longestRun = 64
+    /// Runs after which a drain lets others on its actor or queue have a turn.
+    private static let runsBeforeYield = 16
+    /// How often an emptied mailbox is looked at before the drain gives up: about a microsecond, far less than a new job costs.
+    private static let lingering = 40
+
+    /// Starts the one drain job. The caller has set `phase` to scheduled.
+    func schedule(_ listener: ListenerEntry) {
+        switch target {
+        case .direct, .consumer: break
+        case .inline: drainInline(listener)
+        case .queue(let queue):
+            queue.async { if self.drain(listener) { self.schedule(listener) } }
+        case .actor(let actor):
+            if actor === MainActor.shared {
+                Task.detached { @MainActor in if self.drain(listener) { self.schedule(listener) } }
+            } else {
+                Task.detached { await self.drain(listener, on: actor) }
+            }
+        case .owner:
+            Task.detached {
+                // Held from here on only: messages that wait do not keep their owner alive.
+                guard let owner = listener.owner as? any Actor else { return self.goIdle(listener, isDead: true) }
+                await self.drain(listener, on: owner)
+            }
+        case .async(let call):
+            Task.detached { await self.drain(listener, awaiting: call) }
+        }
+    }
+
+    /// Delivers on the calling thread. The caller has the listener's isolation, or it has none, and `phase` is scheduled.
+    func drainInline(_ listener: ListenerEntry) {
+        while drain(listener) {}
+    }
+
+    private func drain(_ listener: ListenerEntry, on actor: isolated any Actor) async {
+        while drain(listener) { await Task.yield() }
+    }
+
+    /// Delivers until nothing waits. True, with `phase` scheduled, where others should have a turn first.
+    private func drain(_ listener: ListenerEntry) -> Bool {
+        let isMine = lock.withLock {
+            guard phase == .scheduled else { return false }
+            phase = .draining
+            return true
+        }
+        guard isMine else { return false }
+        return ListenerChain.$current.withValue(ListenerChain(listener)) {
+            for _ in 0..<Self.runsBeforeYield where !deliverRun(listener) { return false }
+            lock.withLock { phase = .scheduled }
+            return true
+        }
+    }
+
+    /// Delivers up to 64 messages. False, with `phase` idle, where there are no more.
+    private func deliverRun(_ listener: ListenerEntry) -> Bool {
+        let owner = listener.owner
+        guard owner != nil || !listener.hasOwner, let list = listener.lane?.list else {
+            goIdle(listener, isDead: true)
+            return false
+        }
+        var frame = PostFrame(list: list, sender: nil, echo: true, isolation: nil)
+        let hasMore = withUnsafeMutablePointer(to: &frame) { frame in
+            policy.kind == .unbounded ? deliverBatches(listener, owner, frame) : deliverOneByOne(listener, owner, frame)
+        }
+        frame.end()
+        withExtendedLifetime(owner) {}
+        return hasMore
+    }
+
+    /// Takes everything that waits at once: for buffers without a bound, from which nothing is dropped.
+    private func deliverBatches(_ listener: ListenerEntry, _ owner: AnyObject?, _ frame: PostFrame.Pointer) -> Bool {
+        let address = owner.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
+        frame.pointee.listener = .passUnretained(listener)
+        for _ in 0..<Self.longestRun {
+            if batch.isEmpty, !refill(listener) { return false }
+            guard !listener.isCancelled else {
+                batch.discardAll()
+                goIdle(listener, isDead: true)
+                return false
+            }
+            let (message, envelope) = batch.peek()
+            delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+            if let envelope {
+                // The slot holds it until `removeFirst`.
+                call(listener, message, address, frame, envelope.takeUnretainedValue())
+            } else {
+                listener.run(message, address, frame)
+            }
+            batch.removeFirst()
+        }
+        return true
+    }
+
+    /// Takes one message at a time: what waits stays where a full buffer can drop it.
+    private func deliverOneByOne(_ listener: ListenerEntry, _ owner: AnyObject?, _ frame: PostFrame.Pointer) -> Bool {
+        let address = owner.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
+        return withUnsafeTemporaryAllocation(byteCount: max(layout.size, 1), alignment: layout.alignment) { buffer in
+            let message = buffer.baseAddress!
+            for _ in 0..<Self.longestRun {
+                var envelope: Envelope?
+                guard take(into: message, &envelope, listener) else { return false }
+                delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+                call(listener, message, address, frame, envelope)
+                layout.destroy(message)
+            }
+            return true
+        }
+    }
+
+    private func call(
+        _ listener: ListenerEntry,
+        _ message: UnsafeMutableRawPointer,
+        _ owner: UnsafeRawPointer?,
+        _ frame: PostFrame.Pointer,
+        _ envelope: Envelope?
+    ) {
+        frame.pointee.listener = .passUnretained(listener)
+        frame.pointee.thrown = nil
+        frame.pointee.envelope = envelope
+        listener.run(message, owner, frame)
+        envelope?.tracker?.finish(frame.pointee.outcome(for: listener))
+        frame.pointee.envelope = nil
+    }
+
+    /// Awaits the closure for one message after the other.
+    private func drain(_ listener: ListenerEntry, awaiting call: @escaping AsyncListenerCall) async {
+        lock.withLock { phase = .draining }
+        let chain = ListenerChain(listener)
+        await ListenerChain.$current.withValue(chain) {
+            let message = UnsafeMutableRawPointer.allocate(byteCount: max(layout.size, 1), alignment: layout.alignment)
+            defer { message.deallocate() }
+            var envelope: Envelope?
+            while take(into: message, &envelope, listener) {
+                let owner = listener.owner
+                if owner != nil || !listener.hasOwner {
+                    delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+                    chain.setUpstream(envelope?.tracker?.chain ?? [])
+                    let outcome = await outcome(of: call, message, owner, envelope, listener)
+                    layout.destroy(message)
+                    envelope?.tracker?.finish(outcome)
+                } else {
+                    layout.destroy(message)
+                    envelope?.tracker?.finish(.discarded)
+                    goIdle(listener, isDead: true)
+                    return
+                }
+                envelope = nil
+            }
+        }
+    }
+
+    private func outcome(
+        of call: AsyncListenerCall,
+        _ message: UnsafeMutableRawPointer,
+        _ owner: AnyObject?,
+        _ envelope: Envelope?,
+        _ listener: ListenerEntry
+    ) async -> PostTracker.Outcome {
+        guard let list = listener.lane?.list else { return .completed }
+        do {
+            try await call(message, owner, PostInfo(envelope, list))
+            return .completed
+        } catch {
+            list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
+            return .failed(DeliveryFailure(error, listener, owner))
+        }
+    }
+
+    // MARK: Taking, or going idle
+
+    /// Swaps in what has come since. False, with `phase` idle, where nothing has.
+    private func refill(_ listener: ListenerEntry) -> Bool {
+        batch.giveBackIfLarge()
+        if posted.load(ordering: .relaxed) == delivered.load(ordering: .relaxed) {
+            for _ in 0..<Self.lingering {
+                channels_spin_hint()
+                if posted.load(ordering: .relaxed) != delivered.load(ordering: .relaxed) { break }
+            }
+        }
+        var leaving = Leaving()
+        let hasMore = lock.withLock {
+            guard !incoming.isEmpty else {
+                becomeIdle(&leaving)
+                return false
+            }
+            swap(&incoming, &batch)
+            return true
+        }
+        leaving.leave(listener)
+        return hasMore
+    }
+
+    /// Moves the first message out. False, with `phase` idle, where there is none.
+    private func take(into message: UnsafeMutableRawPointer, _ envelope: inout Envelope?, _ listener: ListenerEntry) -> Bool {
+        var leaving = Leaving()
+        let hasMore = lock.withLock {
+            guard !incoming.isEmpty else {
+                becomeIdle(&leaving)
+                return false
+            }
+            envelope = incoming.moveFirst(to: message)
+            return true
+        }
+        leaving.leave(listener)
+        return hasMore
+    }
+
+    /// Ends the drain and discards what has come since, if the listener is dead.
+    private func goIdle(_ listener: ListenerEntry, isDead: Bool) {
+        var leaving = Leaving()
+        var discarded: MessageRing?
+        lock.withLock {
+            if isDead {
+                self.isDead.store(true, ordering: .sequentiallyConsistent)
+                discarded = incoming.takeAll()
+            }
+            becomeIdle(&leaving)
+        }
+        discarded?.discardAll()
+        leaving.leave(listener)
+        if listener.isActive { listener.lane?.list.remove(listener) }
+    }
+
+    /// What is left to do, without the lock, by a drain that has ended.
+    private struct Leaving {
+        var waiters: [CheckedContinuation<Void, Never>] = []
+        var freesBody = false
+
+        func leave(_ listener: ListenerEntry) {
+            if freesBody { listener.freeBody() }
+            for waiter in waiters { waiter.resume() }
+        }
+    }
+
+    /// Under the lock.
+    private func becomeIdle(_ leaving: inout Leaving) {
+        phase = .idle
+        isBusy.store(false, ordering: .releasing)
+        swap(&leaving.waiters, &waiters)
+        leaving.freesBody = hasLeft
+    }
+}

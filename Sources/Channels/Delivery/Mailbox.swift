@@ -1,0 +1,293 @@
+internal import Dispatch
+internal import Synchronization
+
+/// How an async listener is called: the message's address, the owner, what travels with the message. The call takes its copy of the
+/// message before it first suspends.
+@usableFromInline
+typealias AsyncListenerCall = @Sendable (UnsafeMutableRawPointer, AnyObject?, PostInfo) async throws -> Void
+
+/// The FIFO in front of a listener that cannot be called on the poster's thread.
+///
+/// One drain job empties it, however many messages a burst brings. While it holds messages, or one of them is being delivered, `isBusy` is
+/// set, and a post that could call the listener at once enqueues behind them instead.
+///
+/// Guards: `lock` guards `incoming`, `phase`, `waiters`, `hasLeft` and the writing of `posted` and `dropped`. `batch` belongs to
+/// the drain, of which there is one at a time (`phase`). `delivered` is written by the drain, `direct` by direct calls.
+@usableFromInline
+final class Mailbox: @unchecked Sendable {
+    /// Where the messages are delivered.
+    enum Target {
+        /// On the poster's thread: there is nothing to wait for. Counts calls for diagnostics.
+        case direct
+        /// On the actor to which the listener's closure is isolated; the closure holds it.
+        case actor(any Actor)
+        /// On the owner, an actor.
+        case owner
+        case queue(DispatchQueue)
+        /// By awaiting an async closure, one call at a time.
+        case async(AsyncListenerCall)
+        /// By whoever asks: a sequence.
+        case consumer(SequenceReaders)
+        /// On the poster's thread, or that of whoever is delivering already.
+        case inline
+    }
+
+    enum Phase { case idle, scheduled, draining }
+
+    let target: Target
+    let layout: MessageLayout
+    let policy: BufferingPolicy
+    let lock = SpinLock()
+    let isBusy = Atomic<Bool>(false)
+    let posted = Atomic<Int>(0)
+    let dropped = Atomic<Int>(0)
+    let delivered = Atomic<Int>(0)
+    let direct = Atomic<Int>(0)
+
+    @exclusivity(unchecked) var incoming: MessageRing
+    @exclusivity(unchecked) var batch: MessageRing
+    @exclusivity(unchecked) var phase = Phase.idle
+    /// Those who wait for the drain under way to end.
+    @exclusivity(unchecked) var waiters: [CheckedContinuation<Void, Never>] = []
+    /// The entry, once no post can see it: its closure is freed when the mailbox is idle.
+    @exclusivity(unchecked) var hasLeft = false
+    /// The owner has gone, or the listener was cancelled: nothing is delivered any more.
+    let isDead = Atomic<Bool>(false)
+
+    init(_ target: Target, _ layout: MessageLayout, _ policy: BufferingPolicy) {
+        self.target = target
+        self.layout = layout
+        self.policy = policy
+        incoming = MessageRing(layout)
+        batch = MessageRing(layout)
+    }
+
+    // MARK: Direct calls
+
+    /// Whether a post of this isolation may call the listener at once.
+    func mayCall(from isolation: UnsafeRawPointer?, owner: AnyObject?) -> Bool {
+        switch target {
+        case .direct: return true
+        case .actor(let actor):
+            guard let isolation, isolation == UnsafeRawPointer(Unmanaged.passUnretained(actor as AnyObject).toOpaque()) else { return false }
+        case .owner:
+            guard let owner, isolation == UnsafeRawPointer(Unmanaged.passUnretained(owner).toOpaque()) else { return false }
+        case .inline: break
+        case .queue, .async, .consumer: return false
+        }
+        return !isBusy.load(ordering: .acquiring)
+    }
+
+    func countDirectCall() {
+        direct.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    // MARK: Enqueueing
+
+    private enum Enqueued { case nothing, schedule, wake, overflow, refused }
+
+    /// Puts a copy of the message in.
+    ///
+    /// - Returns: Whether the listener was there to receive it; also true where the buffer was full.
+    func enqueue(_ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer, for listener: ListenerEntry) -> Bool {
+        let tracker = frame.pointee.envelope?.tracker
+        let isAwaited = tracker.map { isListener(listener, awaitedBy: $0) } ?? false
+        let envelope = frame.pointee.envelopeToKeep(withTracker: isAwaited)
+        if isAwaited { tracker?.expectOne() }
+        var displaced: KeptEnvelope?
+        let outcome = lock.withLock { () -> Enqueued in
+            // `cancel` sets the bit before it takes this lock to discard: what is put in before is found by it.
+            guard !listener.isCancelled, !isDead.load(ordering: .relaxed) else { return .refused }
+            posted.store(posted.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+            var overflows = false
+            if policy.kind != .unbounded, incoming.count >= policy.limit {
+                dropped.store(dropped.load(ordering: .relaxed) + 1, ordering: .relaxed)
+                overflows = true
+                if policy.kind == .oldest {
+                    displaced = KeptEnvelope(message: nil, envelope: envelope)
+                    return .overflow
+                }
+                displaced = KeptEnvelope(takingFirstOf: &incoming)
+            }
+            incoming.append(copying: message, envelope)
+            isBusy.store(true, ordering: .releasing)
+            if overflows { return .overflow }
+            if case .consumer = target { return .wake }
+            guard phase == .idle else { return .nothing }
+            phase = .scheduled
+            return .schedule
+        }
+        if let tracker, !isAwaited, outcome != .refused {
+            tracker.count(outcome == .overflow && policy.kind == .oldest ? .dropped : .completed)
+        }
+        switch outcome {
+        case .nothing: break
+        case .schedule: schedule(listener)
+        case .wake: if case .consumer(let readers) = target { readers.wakeOne() }
+        case .overflow:
+            displaced?.envelope?.tracker?.finish(.dropped)
+            if case .consumer(let readers) = target { readers.wakeOne() }
+            let list = frame.pointee.list.takeUnretainedValue()
+            list.faults.report(.bufferOverflow, list: list, listener: listener, detail: "buffering \(policy)")
+        case .refused:
+            if isAwaited { tracker?.expectOneLess() }
+            return false
+        }
+        return true
+    }
+
+    /// Whether a post waits for this listener: not for a sequence, and not for one inside which the poster itself runs.
+    private func isListener(_ listener: ListenerEntry, awaitedBy tracker: PostTracker) -> Bool {
+        if case .consumer = target { return false }
+        return !tracker.chain.contains { $0 === listener }
+    }
+
+    /// Puts a message in before anything else can be, for a listener being registered or resumed, and claims the drain: the caller
+    /// then calls ``deliverDeposit(_:from:)``, without locks.
+    ///
+    /// - Parameter displaced: Receives a message that a full buffer gave up, to be released without locks.
+    /// - Returns: Whether the caller has the drain; otherwise one is under way.
+    func deposit(_ message: UnsafeMutableRawPointer, displaced: inout KeptMessage?) -> Bool {
+        lock.withLock {
+            if policy.kind == .newest, incoming.count >= policy.limit {
+                displaced = KeptEnvelope(takingFirstOf: &incoming).message
+                dropped.store(dropped.load(ordering: .relaxed) + 1, ordering: .relaxed)
+            }
+            posted.store(posted.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+            incoming.append(copying: message, nil)
+            isBusy.store(true, ordering: .releasing)
+            if case .consumer = target { return true }
+            guard phase == .idle else { return false }
+            phase = .scheduled
+            return true
+        }
+    }
+
+    /// Delivers what was deposited: at once where the caller's isolation allows it.
+    func deliverDeposit(_ listener: ListenerEntry, from isolation: (any Actor)?) {
+        switch target {
+        case .actor(let actor) where actor === isolation: drainInline(listener)
+        case .owner where isolation != nil && listener.owner === isolation: drainInline(listener)
+        case .consumer(let readers): readers.wakeOne()
+        default: schedule(listener)
+        }
+    }
+
+    // MARK: Ending
+
+    /// Discards what waits: the listener was cancelled or its owner has gone.
+    func discardWaiting(of listener: ListenerEntry) {
+        var discarded: MessageRing?
+        let isIdle = lock.withLock {
+            isDead.store(true, ordering: .sequentiallyConsistent)
+            guard !incoming.isEmpty else { return false }
+            discarded = incoming.takeAll()
+            if phase != .draining { isBusy.store(false, ordering: .releasing) }
+            return hasLeft && phase == .idle
+        }
+        discarded?.discardAll()
+        if isIdle { listener.freeBody() }
+        if case .consumer(let readers) = target { readers.wakeAll() }
+    }
+
+    /// The channel has gone: what waits is still delivered.
+    func channelHasGone() {
+        if case .consumer(let readers) = target { readers.wakeAll() }
+    }
+
+    /// No post can see the listener any more: its closure is freed once nothing waits for it.
+    func listenerHasLeft(_ listener: ListenerEntry) {
+        let isIdle = lock.withLock {
+            hasLeft = true
+            return phase == .idle && incoming.isEmpty
+        }
+        if isIdle { listener.freeBody() }
+    }
+
+    /// Suspends until no call of the listener runs.
+    func waitForDrain() async {
+        await withCheckedContinuation { continuation in
+            let isDraining = lock.withLock {
+                guard phase == .draining else { return false }
+                waiters.append(continuation)
+                return true
+            }
+            if !isDraining { continuation.resume() }
+        }
+    }
+
+    // MARK: Accounts
+
+    /// What has come of the messages posted so far. They add up: posted = delivered + waiting + dropped + discarded.
+    struct Accounts {
+        let posted, delivered, waiting, dropped, discarded: Int
+    }
+
+    var accounts: Accounts {
+        lock.withLock {
+            let direct = direct.load(ordering: .relaxed)
+            let delivered = delivered.load(ordering: .acquiring)
+            let posted = posted.load(ordering: .relaxed)
+            let dropped = dropped.load(ordering: .relaxed)
+            let rest = posted - delivered - dropped
+            let isDead = isDead.load(ordering: .relaxed)
+            return Accounts(
+                posted: posted + direct,
+                delivered: delivered + direct,
+                waiting: isDead ? 0 : rest,
+                dropped: dropped,
+                discarded: isDead ? rest : 0
+            )
+        }
+    }
+}
+
+/// A message taken out of a ring to be destroyed without the lock, and its envelope.
+private struct KeptEnvelope {
+    let message: KeptMessage?
+    let envelope: Envelope?
+
+    init(message: KeptMessage?, envelope: Envelope?) {
+        self.message = message
+        self.envelope = envelope
+    }
+
+    init(takingFirstOf ring: inout MessageRing) {
+        let kept = KeptMessage(uninitialised: ring.layout)
+        envelope = ring.moveFirst(to: kept.address)
+        message = kept
+    }
+}
+
+extension MessageRing {
+    /// Empties the ring into the one returned.
+    mutating func takeAll() -> MessageRing {
+        var taken = MessageRing(layout)
+        swap(&self, &taken)
+        return taken
+    }
+
+    /// Destroys every message and tells those who wait for them.
+    mutating func discardAll() {
+        while !isEmpty {
+            let tracker = peek().envelope?.takeUnretainedValue().tracker
+            removeFirst()
+            tracker?.finish(.discarded)
+        }
+    }
+}
+
+extension PostFrame {
+    /// What has to be kept with a message in a mailbox; nil where there is nothing.
+    mutating func envelopeToKeep(withTracker: Bool) -> Envelope? {
+        if let envelope {
+            guard envelope.tracker != nil, !withTracker else { return envelope }
+            return Envelope(sender: envelope.sender, origin: envelope.origin, tracker: nil)
+        }
+        guard let sender else { return nil }
+        // `from:` takes Sendable objects only (and local channels have no mailboxes); the bit pattern is the same.
+        let object = unsafeBitCast(sender.takeUnretainedValue(), to: (any AnyObject & Sendable).self)
+        envelope = Envelope(sender: object, origin: .local, tracker: nil)
+        return envelope
+    }
+}

@@ -1,0 +1,124 @@
+internal import Synchronization
+
+/// The listener behind a sequence: a mailbox that is emptied by whoever iterates.
+///
+/// `waiters` is guarded by its mutex. Continuations are resumed without it.
+final class SequenceBuffer: Sendable {
+    let entry: ListenerEntry
+    let mailbox: Mailbox
+    private let readers: SequenceReaders
+
+    /// Makes the listener, which the caller registers.
+    init(_ list: ListenerList, _ buffering: BufferingPolicy, _ site: PackedSite) {
+        readers = SequenceReaders()
+        mailbox = Mailbox(.consumer(readers), list.layout, buffering)
+        entry = ListenerEntry(
+            bits: ListenerEntry.special | ListenerEntry.general,
+            owner: nil,
+            mailbox: mailbox,
+            site: site,
+            call: BareCall(call: { _, _, _ in })
+        )
+    }
+
+    deinit {
+        entry.cancel()
+    }
+
+    /// Suspends until there may be something to take.
+    ///
+    /// - Returns: False where nothing more will come, or the task is cancelled.
+    func waitForMore() async -> Bool {
+        guard entry.isActive, !Task.isCancelled else { return false }
+        let reader = readers.newReader()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                readers.wait(continuation, as: reader)
+                // A message put in, or an end, after the look that led here and before the line above has woken nobody.
+                if mailbox.hasWaiting || !entry.isActive || Task.isCancelled { readers.wake(reader) }
+            }
+        } onCancel: {
+            readers.wake(reader)
+        }
+        guard Task.isCancelled else { return true }
+        // It may have been woken for a message that another reader can take.
+        if mailbox.hasWaiting { readers.wakeOne() }
+        return false
+    }
+}
+
+/// The tasks that wait for a message of one sequence.
+///
+/// `waiting` is guarded by its mutex; continuations are resumed without it.
+final class SequenceReaders: Sendable {
+    private struct Waiting {
+        var next = 0
+        var readers: [(id: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let waiting = Mutex(Waiting())
+    /// How many wait: a post looks here first.
+    private let count = Atomic<Int>(0)
+
+    func newReader() -> Int {
+        waiting.withLock {
+            $0.next += 1
+            return $0.next
+        }
+    }
+
+    func wait(_ continuation: CheckedContinuation<Void, Never>, as reader: Int) {
+        waiting.withLock {
+            $0.readers.append((reader, continuation))
+            count.store($0.readers.count, ordering: .sequentiallyConsistent)
+        }
+    }
+
+    /// Resumes a certain reader, if it waits.
+    func wake(_ reader: Int) {
+        resume { $0.firstIndex { $0.id == reader } }
+    }
+
+    /// Resumes the reader that has waited longest. Called after a message was put in, under the mailbox's lock, behind which a
+    /// reader looks again once it has been counted.
+    func wakeOne() {
+        guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
+        resume { $0.isEmpty ? nil : 0 }
+    }
+
+    func wakeAll() {
+        while count.load(ordering: .sequentiallyConsistent) > 0 { resume { $0.isEmpty ? nil : 0 } }
+    }
+
+    private func resume(_ choose: ([(id: Int, continuation: CheckedContinuation<Void, Never>)]) -> Int?) {
+        let continuation = waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in
+            guard let index = choose(waiting.readers) else { return nil }
+            let reader = waiting.readers.remove(at: index)
+            count.store(waiting.readers.count, ordering: .sequentiallyConsistent)
+            return reader.continuation
+        }
+        continuation?.resume()
+    }
+}
+
+extension Mailbox {
+    /// Moves the first message to uninitialised memory, for a sequence.
+    func takeOne(into place: UnsafeMutableRawPointer) -> Bool {
+        // Released without the lock: the sender may go with it.
+        var envelope: Envelope?
+        defer { withExtendedLifetime(envelope) {} }
+        return lock.withLock {
+            guard !incoming.isEmpty else { return false }
+            envelope = incoming.moveFirst(to: place)
+            delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+            if incoming.isEmpty { isBusy.store(false, ordering: .releasing) }
+            return true
+        }
+    }
+
+    /// Whether it is worth taking the lock to look.
+    var mayHoldMessages: Bool { isBusy.load(ordering: .acquiring) }
+
+    /// Whether anything waits.
+    var hasWaiting: Bool { lock.withLock { !incoming.isEmpty } }
+}

@@ -1,0 +1,48 @@
+/// Something that went wrong and was survived.
+public struct Fault: Sendable, CustomStringConvertible {
+    /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Storage: String {
+            case recursionLimit, bufferOverflow, listenerThrew, reentrancyMismatch
+        }
+        private let storage: Storage
+
+        /// A post was not delivered because too many were under way on its thread already.
+        public static let recursionLimit = Code(storage: .recursionLimit)
+        /// A message was dropped because a buffer was full.
+        public static let bufferOverflow = Code(storage: .bufferOverflow)
+        /// A listener, interceptor or async listener threw.
+        public static let listenerThrew = Code(storage: .listenerThrew)
+        /// A channel was asked for with another ``Reentrancy`` than it was created with; it keeps the first.
+        public static let reentrancyMismatch = Code(storage: .reentrancyMismatch)
+
+        /// The name of the code: `recursionLimit`.
+        public var description: String { storage.rawValue }
+    }
+
+    /// What went wrong.
+    public let code: Code
+    /// The name of the channel, or the type of its messages where it has none.
+    public let channelName: String
+    /// Where the listener involved was registered, if one was.
+    public let registrationSite: RegistrationSite?
+    /// How often this has happened at this place, this time included.
+    public let count: Int
+    /// What the listener threw, for ``Code/listenerThrew``.
+    public let underlyingError: (any Error)?
+    /// The limit or other value that was hit.
+    public let detail: String?
+
+    /// One line that names everything involved.
+    public var description: String {
+        var line = "\(code) on channel \(channelName)"
+        if let detail { line += ", \(detail)" }
+        if let registrationSite { line += ", listener registered at \(registrationSite)" }
+        if let underlyingError { line += ": \(underlyingError)" }
+        if count > 1 { line += " (\(count) times so far)" }
+        return line
+    }
+}
+
+/// What is called for every fault, on the thread that found it. No lock is held.
+public typealias FaultHandler = @Sendable (Fault) -> Void

@@ -1,0 +1,178 @@
+/// What a switchboard holds at one moment: every channel, protocol and pattern and who listens.
+///
+/// Taken without stopping anybody: each count is exact for its own moment. Counts that are not kept (see ``Diagnostics``) are nil.
+public struct SwitchboardSnapshot: Codable, Hashable, Sendable {
+    /// The named channels, by name.
+    public var channels: [ChannelSnapshot]
+    /// The protocol channels, by the name of the protocol.
+    public var protocols: [ChannelSnapshot]
+    /// The listeners to patterns, in the order of registration; each name is a pattern.
+    public var patterns: [ChannelSnapshot]
+}
+
+/// One channel and its listeners.
+public struct ChannelSnapshot: Codable, Hashable, Sendable {
+    /// What a name stands for.
+    public enum Kind: String, Codable, Sendable {
+        case messages, state, requests, `protocol`, pattern
+    }
+
+    /// The name, the protocol or the pattern.
+    public var name: String
+    /// What it stands for.
+    public var kind: Kind
+    /// The type of the messages, of the state, or of requests and responses.
+    public var messageType: String
+    /// Messages posted, where they are counted.
+    public var posts: Int?
+    /// In the order of delivery, interceptors first.
+    public var listeners: [ListenerSnapshot]
+}
+
+/// One listener.
+public struct ListenerSnapshot: Codable, Hashable, Sendable {
+    /// How messages reach it.
+    public enum Delivery: String, Codable, Sendable {
+        /// On the poster's thread, before the listeners.
+        case interceptor
+        /// On the poster's thread.
+        case direct
+        /// On the actor to which its closure is isolated, the main actor or another.
+        case mainActor, actor
+        /// On a dispatch queue.
+        case queue
+        /// By awaiting an async closure.
+        case async
+        /// Read by a sequence.
+        case sequence
+        /// By the listener of a pattern.
+        case pattern
+        /// As an async function that answers.
+        case responder
+    }
+
+    /// The type of the owner; nil where the token owns the listener.
+    public var ownerType: String?
+    /// The rank of its priority.
+    public var priority: Int
+    /// How messages reach it.
+    public var delivery: Delivery
+    /// Whether it is paused.
+    public var isPaused: Bool
+    /// Where it was registered.
+    public var registrationSite: RegistrationSite
+    /// Messages handed to it, where they are counted: with a mailbox, or with diagnostics on.
+    public var delivered: Int?
+    /// Messages that wait in its mailbox.
+    public var waiting: Int?
+    /// Messages dropped because its buffer was full.
+    public var dropped: Int?
+}
+
+extension Switchboard {
+    /// What there is now.
+    ///
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func snapshot() -> SwitchboardSnapshot {
+        SwitchboardSnapshot(
+            channels: registry.channels.map { channel in
+                let (kind, type) = channel.kind.described
+                return channel.list.snapshot(name: channel.name, kind: kind, messageType: type)
+            },
+            protocols: protocols.all
+                .map { $0.list.snapshot(name: $0.list.displayName, kind: .protocol, messageType: $0.list.displayName) }
+                .sorted { $0.name < $1.name },
+            patterns: patterns.all.map { $0.hub.snapshot(name: $0.pattern.text, kind: .pattern, messageType: "any Sendable") }
+        )
+    }
+}
+
+extension ChannelKind {
+    fileprivate var described: (ChannelSnapshot.Kind, String) {
+        switch self {
+        case .messages(let type): (.messages, "\(type)")
+        case .state(let type): (.state, "\(type)")
+        case .requests(let request, let response): (.requests, "\(request) -> \(response)")
+        }
+    }
+}
+
+extension ListenerList {
+    fileprivate func snapshot(name: String, kind: ChannelSnapshot.Kind, messageType: String) -> ChannelSnapshot {
+        var interceptors: [ListenerSnapshot] = []
+        var listeners: [ListenerSnapshot] = []
+        forEachEntry { entry in
+            guard entry.isActive, let lane = entry.lane else { return }
+            let owner = entry.owner
+            guard owner != nil || !entry.hasOwner else { return }
+            let accounts = entry.mailbox?.accounts
+            let snapshot = ListenerSnapshot(
+                ownerType: owner.map { "\(type(of: $0))" },
+                priority: lane.priority,
+                delivery: lane.isForInterceptors ? .interceptor : entry.delivery(kind),
+                isPaused: entry.isPaused,
+                registrationSite: entry.site.site,
+                delivered: accounts?.delivered,
+                waiting: accounts?.waiting,
+                dropped: accounts?.dropped
+            )
+            if lane.isForInterceptors { interceptors.append(snapshot) } else { listeners.append(snapshot) }
+        }
+        return ChannelSnapshot(
+            name: name,
+            kind: kind,
+            messageType: messageType,
+            posts: counter?.count,
+            listeners: interceptors + listeners
+        )
+    }
+}
+
+extension ListenerEntry {
+    fileprivate func delivery(_ kind: ChannelSnapshot.Kind) -> ListenerSnapshot.Delivery {
+        if isForwarder { return .pattern }
+        if kind == .requests { return .responder }
+        return switch mailbox?.target {
+        case nil, .direct, .inline: .direct
+        case .actor(let actor): actor === MainActor.shared ? .mainActor : .actor
+        case .owner: .actor
+        case .queue: .queue
+        case .async: .async
+        case .consumer: .sequence
+        }
+    }
+}
+
+extension SwitchboardSnapshot: CustomStringConvertible {
+    /// A table that people read: a line per channel, and below it one per listener.
+    public var description: String {
+        var lines: [String] = []
+        let total = (channels + protocols).reduce(0) { $0 + $1.listeners.count }
+        lines.append("\(channels.count) channels, \(protocols.count) protocols, \(patterns.count) patterns, \(total) listeners")
+        for channel in channels + protocols + patterns {
+            var line = "\(channel.name): "
+            line += channel.kind == .messages ? channel.messageType : "\(channel.kind.rawValue) \(channel.messageType)"
+            if let posts = channel.posts { line += ", \(posts) posts" }
+            lines.append(line)
+            lines += channel.listeners.map { "  \($0)" }
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension ListenerSnapshot: CustomStringConvertible {
+    /// One line: owner, delivery, priority, counts, site.
+    public var description: String {
+        var line = "\(ownerType ?? "token"), \(delivery.rawValue), priority \(Priority(priority))"
+        if isPaused { line += ", paused" }
+        if let delivered { line += ", \(delivered) delivered" }
+        if let waiting, waiting > 0 { line += ", \(waiting) waiting" }
+        if let dropped, dropped > 0 { line += ", \(dropped) dropped" }
+        return line + ", \(registrationSite)"
+    }
+}
+
+extension Switchboard: CustomStringConvertible {
+    /// Every channel and who listens on it: ``snapshot()``, as a table.
+    public var description: String { "Switchboard: \(snapshot())" }
+}

@@ -1,0 +1,254 @@
+internal import Synchronization
+
+/// A channel whose messages are the methods of a protocol.
+///
+/// ```swift
+/// @MainActor protocol UserEvents: AnyObject, Sendable { func userLogin(_ id: Int) }
+/// let events = ProtocolChannel<any UserEvents>()
+/// events.add(self)
+/// events.notify { $0.userLogin(19000) }
+/// ```
+///
+/// ## Behavior
+///
+/// - Observers are held weakly, called by priority, then in the order in which they were added, on the notifier's thread, before `notify`
+///   returns. An observer that conforms is known at compile time; optional methods are defaults in an extension of the protocol.
+/// - One observer is in once, however often it is added, by whichever thread.
+/// - `notify` runs its body in the caller's isolation, so a main-actor protocol can be notified from the main actor only.
+/// - A notification made by an observer runs at once, at most 64 deep per channel on a thread; one deeper reaches nobody and raises
+///   ``Fault/Code/recursionLimit``.
+///
+/// The channel is Sendable where its protocol is. Observers are classes or actors: a value given as observer traps.
+public final class ProtocolChannel<Observer> {
+    let list: ListenerList
+    /// The entries by the address of their observer. An address may be that of an observer that has gone: see `add`.
+    private let entries = Mutex<[ObjectIdentifier: ListenerEntry]>([:])
+
+    /// Creates a channel without observers.
+    public convenience init(onFault: FaultHandler? = nil, diagnostics: Diagnostics = .off) {
+        self.init(faults: .with(onFault), diagnostics: diagnostics)
+    }
+
+    init(faults: FaultReporter, diagnostics: Diagnostics) {
+        list = ListenerList(
+            layout: MessageLayout(Void.self),
+            name: "\(Observer.self)",
+            faults: faults,
+            counts: diagnostics == .counts
+        )
+    }
+
+    deinit {
+        list.close()
+    }
+
+    /// Adds an observer, unless it is in.
+    ///
+    /// An observer being deinitialised is not added.
+    ///
+    /// - Returns: Whether it was added.
+    /// - Precondition: The observer is an object.
+    /// - Complexity: O(1) for the priorities in use.
+    @discardableResult
+    public func add(
+        _ observer: Observer,
+        priority: Priority = .normal,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) -> Bool {
+        let object = Self.object(observer)
+        let entry = list.entry(forObserver: observer, object, PackedSite(fileID, line))
+        // Releasing an entry, or looking at its owner, may run a deinit: neither happens under the mutex.
+        while true {
+            let existing = entries.withLock { entries -> ListenerEntry? in
+                if let existing = entries[ObjectIdentifier(object)] { return existing }
+                entries[ObjectIdentifier(object)] = entry
+                return nil
+            }
+            guard let existing else { break }
+            if existing.isActive, existing.owner === object { return false }
+            // The entry of another object, which had the same address, or one that is being removed.
+            forget(existing, at: ObjectIdentifier(object))
+        }
+        guard list.add(entry, priority: priority.rawValue) else {
+            forget(entry, at: ObjectIdentifier(object))
+            return false
+        }
+        forgetSomeOfTheGone()
+        return true
+    }
+
+    /// Removes an observer.
+    ///
+    /// - Returns: Whether it was in.
+    @discardableResult
+    public func remove(_ observer: Observer) -> Bool {
+        remove(object: Self.object(observer))
+    }
+
+    /// Whether an observer is in.
+    public func contains(_ observer: Observer) -> Bool {
+        let object = Self.object(observer)
+        guard let entry = entries.withLock({ $0[ObjectIdentifier(object)] }) else { return false }
+        return entry.isActive && entry.owner === object
+    }
+
+    /// How many observers there are.
+    ///
+    /// - Complexity: O(*n*): observers that have gone are taken out first.
+    public var observerCount: Int { list.activeListenerCount }
+
+    /// Whether there are none.
+    public var isEmpty: Bool { observerCount == 0 }
+
+    /// Calls a method on every observer there when the call begins.
+    ///
+    /// - Parameters:
+    ///   - sender: The object that notifies.
+    ///   - echo: Whether the sender, if it is an observer, is notified too.
+    ///   - body: What to call. It does not escape and runs in the caller's isolation.
+    /// - Returns: How many observers were called.
+    /// - Complexity: O(*n*) in the number of observers. Does not allocate.
+    @discardableResult
+    public func notify(from sender: AnyObject? = nil, echo: Bool = true, _ body: (Observer) -> Void) -> Int {
+        defer { withExtendedLifetime(self) {} }
+        return list.notify(from: sender, echo: echo) { existential in
+            body(existential.assumingMemoryBound(to: Observer.self).pointee)
+        }
+    }
+
+    @discardableResult
+    func remove(object: AnyObject) -> Bool {
+        guard let entry = entries.withLock({ $0[ObjectIdentifier(object)] }), entry.owner === object else { return false }
+        forget(entry, at: ObjectIdentifier(object))
+        return list.remove(entry)
+    }
+
+    private func forget(_ entry: ListenerEntry, at address: ObjectIdentifier) {
+        entries.withLock { entries in
+            if entries[address] === entry { entries[address] = nil }
+        }
+    }
+
+    /// Keeps the table no larger than about twice the observers there are.
+    private func forgetSomeOfTheGone() {
+        let gone = entries.withLock { entries -> [ListenerEntry] in
+            guard entries.count > 2 * list.listenerCountNow + 16 else { return [] }
+            let gone = entries.filter { !$0.value.isActive }
+            for address in gone.keys { entries[address] = nil }
+            return Array(gone.values)
+        }
+        withExtendedLifetime(gone) {}
+    }
+
+    /// The observer as an object; traps for a value.
+    private static func object(_ observer: Observer) -> AnyObject {
+        // `as AnyObject` boxes a value on Linux, so the type is asked.
+        precondition(
+            type(of: observer as Any) is AnyObject.Type,
+            "\(type(of: observer as Any)) cannot observe \(Observer.self): it is a value type, and observers are objects held weakly"
+        )
+        return observer as AnyObject
+    }
+}
+
+/// Its parts are: the list synchronises itself, the table is in a mutex. Observers are handed from thread to thread only where the
+/// protocol says that they may be.
+extension ProtocolChannel: @unchecked Sendable where Observer: Sendable {}
+
+extension ListenerList {
+    /// Makes an entry for an observer.
+    ///
+    /// An existential of a protocol, made at this time, is kept as bytes beside the weak owner: while the owner lives the bytes are a
+    /// valid existential of it, because they hold nothing but its address, its type and the protocol's witness tables. So no cast is
+    /// needed for a call, and the observer is not retained by them.
+    func entry<Observer>(forObserver observer: Observer, _ object: AnyObject, _ site: PackedSite) -> ListenerEntry {
+        let bytes = ExistentialBytes(observer)
+        let call: ListenerCall = { visitor, _, _ in
+            visitor.assumingMemoryBound(to: Visitor.self).pointee.existential = bytes.address
+        }
+        return ListenerEntry(
+            bits: ListenerEntry.owned | ListenerEntry.general,
+            owner: object,
+            mailbox: counter == nil ? nil : Mailbox(.direct, layout, .unbounded),
+            site: site,
+            call: BareCall(call: call)
+        )
+    }
+
+    /// Walks the chain like a post, but calls a closure of the notifier's, which need not escape.
+    func notify(from sender: AnyObject?, echo: Bool, _ visit: (UnsafeMutableRawPointer) -> Void) -> Int {
+        if head.load(ordering: .acquiring) == 0, counter == nil { return 0 }
+        var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: nil)
+        defer { frame.end() }
+        return withUnsafeMutablePointer(to: &frame) { frame in
+            let thread = ThreadRecord.current
+            var visitor = Visitor()
+            if let top = thread.pointee.top, let refused = admit(&visitor, frame, nestedIn: top, thread) { return refused }
+            if let counter { counter.posts.wrappingAdd(1, ordering: .relaxed) }
+            frame.pointee.previous = thread.pointee.top
+            thread.pointee.top = frame
+            enter(thread)
+            var reached = 0
+            let number = nextNumberNow
+            var address = head.load(ordering: .sequentiallyConsistent)
+            while let entry = Unmanaged<ListenerEntry>.at(address) {
+                entry._withUnsafeGuaranteedRef { observer in
+                    if notify(observer, frame, before: number, &visitor, visit) { reached += 1 }
+                    address = observer.next.load(ordering: .sequentiallyConsistent)
+                }
+            }
+            thread.pointee.top = frame.pointee.previous
+            leave(thread)
+            return reached
+        }
+    }
+
+    @inline(__always)
+    private func notify(
+        _ observer: ListenerEntry,
+        _ frame: PostFrame.Pointer,
+        before number: UInt,
+        _ visitor: inout Visitor,
+        _ visit: (UnsafeMutableRawPointer) -> Void
+    ) -> Bool {
+        let word = observer.word.load(ordering: .acquiring)
+        guard word & (ListenerEntry.ended | ListenerEntry.paused) == 0, word & ListenerEntry.number < number else { return false }
+        guard let owner = observer.owner.map({ Unmanaged.passRetained($0) }) else {
+            remove(observer)
+            return false
+        }
+        // Balances the retain above, after the call.
+        defer { owner.release() }
+        guard frame.pointee.excluded != UnsafeRawPointer(owner.toOpaque()) else { return false }
+        frame.pointee.listener = .passUnretained(observer)
+        observer.mailbox?.countDirectCall()
+        withUnsafeMutablePointer(to: &visitor) { observer.run($0, nil, frame) }
+        // Set by the entry's call; the owner it names is held above.
+        visit(visitor.existential.unsafelyUnwrapped)
+        return true
+    }
+}
+
+/// Receives the existential of an observer from its entry.
+private struct Visitor {
+    var existential: UnsafeMutableRawPointer?
+}
+
+/// The bytes of an existential that holds an object, without a reference to it.
+private final class ExistentialBytes: @unchecked Sendable {
+    // Written in the initialiser and constant after.
+    let address: UnsafeMutableRawPointer
+
+    init<Observer>(_ observer: Observer) {
+        let size = MemoryLayout<Observer>.size
+        let place = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: MemoryLayout<Observer>.alignment)
+        withUnsafePointer(to: observer) { place.copyMemory(from: UnsafeRawPointer($0), byteCount: size) }
+        address = place
+    }
+
+    deinit {
+        // The bytes own nothing, so nothing is deinitialised.
+        address.deallocate()
+    }
+}

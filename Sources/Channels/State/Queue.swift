@@ -1,0 +1,21 @@
+/// A first-in, first-out queue whose memory is given back when it is empty.
+struct Queue<Element> {
+    private var elements: [Element?] = []
+    private var first = 0
+
+    mutating func append(_ element: Element) {
+        elements.append(element)
+    }
+
+    mutating func popFirst() -> Element? {
+        guard first < elements.count else { return nil }
+        let element = elements[first]
+        elements[first] = nil
+        first += 1
+        if first == elements.count {
+            elements.removeAll(keepingCapacity: first <= 64)
+            first = 0
+        }
+        return element
+    }
+}

@@ -1,0 +1,31 @@
+/// An error thrown by a switchboard or a request channel.
+public struct ChannelError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Storage: String { case typeMismatch, invalidName, noResponder }
+        private let storage: Storage
+
+        /// A name is in use with another type of message, or for another kind of channel.
+        public static let typeMismatch = Code(storage: .typeMismatch)
+        /// A text is not a valid name or pattern.
+        public static let invalidName = Code(storage: .invalidName)
+        /// Nobody responds to a request.
+        public static let noResponder = Code(storage: .noResponder)
+
+        /// The name of the code: `typeMismatch`.
+        public var description: String { storage.rawValue }
+    }
+
+    /// What went wrong.
+    public let code: Code
+    /// The name of the channel, where one is involved.
+    public let name: String?
+    /// One sentence that names every value involved: both types of a mismatch, the text of an invalid name and what is wrong with it.
+    public let description: String
+
+    init(_ code: Code, name: String?, _ description: String) {
+        self.code = code
+        self.name = name
+        self.description = description
+    }
+}

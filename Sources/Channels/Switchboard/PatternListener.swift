@@ -1,0 +1,149 @@
+internal import Synchronization
+
+/// What a listener to a pattern is handed.
+@usableFromInline
+struct PatternMessage: Sendable {
+    let name: String
+    let message: any Sendable
+}
+
+/// A listener to a pattern: a list of its own, the hub, with the one listener, and an entry that forwards to it in every channel that matches.
+///
+/// So it has one token and one mailbox, and stands in each channel where its priority and registration put it. `forwarders` is guarded
+/// by its mutex, which is taken inside that of ``PatternListeners``.
+final class PatternListener: Sendable {
+    let pattern: ChannelPattern
+    let priority: Priority
+    let site: PackedSite
+    let hub: ListenerList
+    /// By the address of the channel's list.
+    private let forwarders = Mutex<[UInt: ListenerEntry]>([:])
+
+    init(_ pattern: ChannelPattern, _ priority: Priority, _ site: PackedSite, _ faults: FaultReporter, counts: Bool) {
+        self.pattern = pattern
+        self.priority = priority
+        self.site = site
+        hub = ListenerList(layout: MessageLayout(PatternMessage.self), name: pattern.text, faults: faults, counts: counts)
+    }
+
+    deinit {
+        hub.close()
+    }
+
+    /// Puts a forwarder into a channel, if there is none. Runs no user code.
+    func attach(to list: ListenerList) {
+        let isNew = forwarders.withLock { $0[list.address] == nil }
+        guard isNew else { return }
+        let layout = list.layout
+        let name = list.name ?? ""
+        let call: ListenerCall = { [hub] message, _, frame in
+            var forwarded = PatternMessage(name: name, message: layout.boxed(message))
+            withUnsafeMutablePointer(to: &forwarded) { forwarded in
+                var inner = PostFrame(forwarding: frame.pointee, to: hub)
+                frame.pointee.forwardedTo = withUnsafeMutablePointer(to: &inner) {
+                    hub.isEmptyNow ? 0 : hub.post(UnsafeMutableRawPointer(forwarded), in: $0)
+                }
+                inner.end()
+            }
+        }
+        let entry = ListenerEntry(
+            bits: ListenerEntry.forwards | ListenerEntry.general,
+            owner: nil,
+            mailbox: nil,
+            site: site,
+            call: BareCall(call: call)
+        )
+        forwarders.withLock { $0[list.address] = entry }
+        _ = list.insert(entry, priority: priority.rawValue)
+    }
+
+    /// The channel has gone.
+    func forget(_ list: ListenerList) {
+        let entry = forwarders.withLock { $0.removeValue(forKey: list.address) }
+        withExtendedLifetime(entry) {}
+    }
+
+    /// Takes the forwarders out of every channel.
+    func detach() {
+        let entries = forwarders.withLock { forwarders in
+            defer { forwarders = [:] }
+            return Array(forwarders.values)
+        }
+        for entry in entries { entry.cancel() }
+    }
+}
+
+/// The listeners to patterns of a switchboard.
+///
+/// Guarded by the mutex, in which no user code runs; shards and lists are locked inside it.
+final class PatternListeners: Sendable {
+    private let listeners = Mutex<[PatternListener]>([])
+    private let count = Atomic<Int>(0)
+
+    var all: [PatternListener] { listeners.withLock { $0 } }
+
+    /// Whether any pattern matches a name.
+    func match(_ name: String) -> Bool {
+        guard count.load(ordering: .acquiring) > 0 else { return false }
+        return all.contains { $0.pattern.matches(name) && !$0.hub.isEmptyNow }
+    }
+
+    /// Adds a listener and attaches it to the channels there are.
+    func add(_ listener: PatternListener, channels: () -> [(name: String, kind: ChannelKind, list: ListenerList, object: AnyObject)]) {
+        // Released without the mutex: the last reference to a channel may be among them.
+        var seen: [(name: String, kind: ChannelKind, list: ListenerList, object: AnyObject)] = []
+        listeners.withLock { listeners in
+            listeners.append(listener)
+            count.store(listeners.count, ordering: .releasing)
+            seen = channels()
+            for channel in seen where channel.kind.isHeardByPatterns && listener.pattern.matches(channel.name) {
+                listener.attach(to: channel.list)
+            }
+        }
+        withExtendedLifetime(seen) {}
+        sweep()
+    }
+
+    /// Attaches the patterns that match to a new channel and then runs a body, before any other pattern comes.
+    func attaching<Result>(to list: ListenerList, named name: String, if isHeard: Bool, _ body: () throws -> Result) rethrows -> Result {
+        guard isHeard else { return try body() }
+        return try listeners.withLock { listeners in
+            for listener in listeners where listener.pattern.matches(name) { listener.attach(to: list) }
+            return try body()
+        }
+    }
+
+    func forget(_ list: ListenerList, named name: String) {
+        guard count.load(ordering: .acquiring) > 0 else { return }
+        for listener in all where listener.pattern.matches(name) { listener.forget(list) }
+    }
+
+    func remove(_ listener: PatternListener) {
+        let wasIn = listeners.withLock { listeners in
+            guard let index = listeners.firstIndex(where: { $0 === listener }) else { return false }
+            listeners.remove(at: index)
+            count.store(listeners.count, ordering: .releasing)
+            return true
+        }
+        if wasIn { listener.detach() }
+    }
+
+    /// Lets go of listeners whose owner has gone.
+    private func sweep() {
+        for listener in all { _ = listener.hub.activeListenerCount }
+    }
+}
+
+extension ListenerList {
+    /// Whether nobody is registered.
+    var isEmptyNow: Bool { listenerCountNow == 0 }
+}
+
+extension MessageLayout {
+    /// A copy of a message in an existential. Messages of channels that have a name are Sendable, which leaves no trace in the layout of
+    /// an existential: `Any` and `any Sendable` are the same.
+    func boxed(_ message: UnsafeMutableRawPointer) -> any Sendable {
+        func box<Message>(_: Message.Type) -> Any { message.assumingMemoryBound(to: Message.self).pointee }
+        return unsafeBitCast(_openExistential(type, do: box), to: (any Sendable).self)
+    }
+}

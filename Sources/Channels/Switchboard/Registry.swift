@@ -1,0 +1,214 @@
+internal import Synchronization
+
+/// What a name stands for.
+enum ChannelKind {
+    case messages(any Any.Type)
+    case state(any Any.Type)
+    case requests(any Any.Type, any Any.Type)
+
+    static func == (left: ChannelKind, right: ChannelKind) -> Bool {
+        switch (left, right) {
+        case (.messages(let left), .messages(let right)), (.state(let left), .state(let right)): left == right
+        case (.requests(let left, let leftResponse), .requests(let right, let rightResponse)):
+            left == right && leftResponse == rightResponse
+        default: false
+        }
+    }
+
+    /// Whether listeners to patterns hear it.
+    var isHeardByPatterns: Bool {
+        if case .requests = self { false } else { true }
+    }
+
+    /// Whether the switchboard holds it until it is removed.
+    var isHeld: Bool {
+        if case .messages = self { false } else { true }
+    }
+}
+
+extension ChannelKind: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .messages(let type): "messages of type \(type)"
+        case .state(let type): "a state of type \(type)"
+        case .requests(let request, let response): "requests of type \(request) answered by \(response)"
+        }
+    }
+}
+
+/// The channels of a switchboard by name, in shards so that threads that look up different names do not meet.
+final class Registry: Sendable {
+    private static let shardCount = 16
+    private let shards = (0..<shardCount).map { _ in RegistryShard() }
+
+    private func shard(_ key: NameKey) -> RegistryShard {
+        shards[Int(truncatingIfNeeded: key.hash >> 32) & (Self.shardCount - 1)]
+    }
+
+    /// The channel of a name, if there is one.
+    ///
+    /// - Throws: ``ChannelError/Code/typeMismatch``, naming both.
+    func channel<Object: AnyObject>(_ key: NameKey, kind: ChannelKind, as type: Object.Type) throws -> Object? {
+        guard let (object, found) = shard(key).object(key) else { return nil }
+        guard found == kind else { throw mismatch(key, found, kind) }
+        // The kind holds the very types of which the object is generic.
+        return unsafeDowncast(object, to: Object.self)
+    }
+
+    /// Enters a channel, unless the name has one by now; returns the one that is in.
+    func enter<Object: AnyObject & Sendable>(
+        _ key: NameKey,
+        kind: ChannelKind,
+        _ object: Object,
+        _ list: ListenerList
+    ) throws -> Object {
+        let (entered, found) = shard(key).enter(RegistrySlot(key, kind, object, list))
+        guard found == kind else { throw mismatch(key, found, kind) }
+        // As above.
+        return unsafeDowncast(entered, to: Object.self)
+    }
+
+    /// Holds the channel while somebody listens on it, and no longer.
+    func listeningChanged(_ key: NameKey, _ object: AnyObject, _ list: ListenerList) {
+        shard(key).listeningChanged(key, object, list)
+    }
+
+    /// Frees a name. False if it was free.
+    func remove(_ key: NameKey) -> Bool {
+        shard(key).remove(key)
+    }
+
+    /// Frees the name of a channel that has gone.
+    func removeGone(_ key: NameKey, _ list: ListenerList) {
+        shard(key).removeGone(key, list)
+    }
+
+    /// Looks for listeners whose owner has gone on a few channels, which are let go of if nobody else listens.
+    func sweepSome() {
+        for list in shards[Int.random(in: 0..<Self.shardCount)].someLists() { list.sweepSome() }
+    }
+
+    /// Every channel there is, in the order of their names.
+    var channels: [(name: String, kind: ChannelKind, list: ListenerList, object: AnyObject)] {
+        shards.flatMap { $0.channels }.sorted { $0.name < $1.name }
+    }
+
+    private func mismatch(_ key: NameKey, _ found: ChannelKind, _ wanted: ChannelKind) -> ChannelError {
+        ChannelError(.typeMismatch, name: key.text, "channel \(quoted(key.text)) carries \(found), not \(wanted)")
+    }
+}
+
+/// One name in use.
+///
+/// `held` and `position` are guarded by the shard's lock; the rest is constant.
+final class RegistrySlot: @unchecked Sendable {
+    let key: NameKey
+    let kind: ChannelKind
+    let list: ListenerList
+    weak let object: AnyObject?
+    /// The object, while the switchboard keeps it alive.
+    @exclusivity(unchecked) var held: AnyObject?
+    @exclusivity(unchecked) var position = 0
+
+    init(_ key: NameKey, _ kind: ChannelKind, _ object: AnyObject, _ list: ListenerList) {
+        self.key = key
+        self.kind = kind
+        self.list = list
+        self.object = object
+        held = kind.isHeld ? object : nil
+    }
+}
+
+/// `slots`, `order` and `hand` are guarded by `lock`. Objects are handed out of it to be released: their deinit is user code.
+final class RegistryShard: @unchecked Sendable {
+    private let lock = SpinLock()
+    @exclusivity(unchecked) private var slots: [NameKey: RegistrySlot] = [:]
+    @exclusivity(unchecked) private var order: [RegistrySlot] = []
+    @exclusivity(unchecked) private var hand = 0
+
+    func object(_ key: NameKey) -> (AnyObject, ChannelKind)? {
+        lock.withLock {
+            guard let slot = slots[key], let object = slot.held ?? slot.object else { return nil }
+            return (object, slot.kind)
+        }
+    }
+
+    func enter(_ slot: RegistrySlot) -> (AnyObject, ChannelKind) {
+        // What is replaced has gone already; its slot is released without the lock all the same.
+        var replaced: RegistrySlot?
+        defer { withExtendedLifetime(replaced) {} }
+        return lock.withLock {
+            if let found = slots[slot.key] {
+                if let object = found.held ?? found.object { return (object, found.kind) }
+                replaced = found
+                takeOut(found)
+            }
+            slots[slot.key] = slot
+            slot.position = order.count
+            order.append(slot)
+            return (slot.object!, slot.kind)  // the caller holds it
+        }
+    }
+
+    func listeningChanged(_ key: NameKey, _ object: AnyObject, _ list: ListenerList) {
+        var released: AnyObject?
+        lock.withLock {
+            guard let slot = slots[key], slot.list === list else { return }
+            // Read under the lock: of two threads that come here the later one reads the later count.
+            if list.hasOwnListeners {
+                slot.held = object
+            } else {
+                released = slot.held
+                slot.held = nil
+            }
+        }
+        withExtendedLifetime(released) {}
+    }
+
+    func remove(_ key: NameKey) -> Bool {
+        var released: (slot: RegistrySlot, object: AnyObject?)?
+        lock.withLock {
+            guard let slot = slots[key] else { return }
+            released = (slot, slot.held ?? slot.object)
+            takeOut(slot)
+        }
+        return released?.object != nil
+    }
+
+    func removeGone(_ key: NameKey, _ list: ListenerList) {
+        var released: RegistrySlot?
+        lock.withLock {
+            guard let slot = slots[key], slot.list === list else { return }
+            released = slot
+            takeOut(slot)
+        }
+        withExtendedLifetime(released) {}
+    }
+
+    func someLists() -> [ListenerList] {
+        lock.withLock {
+            guard !order.isEmpty else { return [] }
+            return (0..<min(4, order.count)).map { _ in
+                hand = hand + 1 < order.count ? hand + 1 : 0
+                return order[hand].list
+            }
+        }
+    }
+
+    var channels: [(name: String, kind: ChannelKind, list: ListenerList, object: AnyObject)] {
+        lock.withLock {
+            order.compactMap { slot in
+                (slot.held ?? slot.object).map { (slot.key.text, slot.kind, slot.list, $0) }
+            }
+        }
+    }
+
+    /// Under the lock. The caller holds the slot.
+    private func takeOut(_ slot: RegistrySlot) {
+        slots[slot.key] = nil
+        let last = order.removeLast()
+        guard last !== slot else { return }
+        order[slot.position] = last
+        last.position = slot.position
+    }
+}

@@ -1,0 +1,80 @@
+extension Switchboard {
+    /// Delivers a message to every listener of a name, and to those of patterns that match it.
+    ///
+    /// See ``Channel/post(_:from:echo:isolation:)`` for the order and for who runs before this method returns.
+    ///
+    /// - Returns: How many listeners were called or enqueued; 0 where nobody listens, in which case nothing is kept.
+    /// - Complexity: O(1) for the lookup, O(*n*) in the number of listeners; where the name has no channel, O(*p*) in the number of patterns.
+    @inlinable
+    @discardableResult
+    public func post<Message: Sendable>(
+        _ message: Message,
+        to name: ChannelName<Message>,
+        from sender: (any AnyObject & Sendable)? = nil,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) -> Int {
+        guard let channel = channelToPost(name) else { return 0 }
+        return channel.post(message, from: sender, echo: echo, isolation: isolation)
+    }
+
+    /// Delivers a dictionary. The same as the generic form; with it, a literal such as `["total": 3]` has the type of the name.
+    @inlinable
+    @discardableResult
+    public func post(
+        _ message: [String: any Sendable],
+        to name: ChannelName<[String: any Sendable]>,
+        from sender: (any AnyObject & Sendable)? = nil,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) -> Int {
+        guard let channel = channelToPost(name) else { return 0 }
+        return channel.post(message, from: sender, echo: echo, isolation: isolation)
+    }
+
+    /// Delivers a message that says only that it was posted.
+    @inlinable
+    @discardableResult
+    public func post(
+        to name: ChannelName<Void>,
+        from sender: (any AnyObject & Sendable)? = nil,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) -> Int {
+        guard let channel = channelToPost(name) else { return 0 }
+        return channel.post((), from: sender, echo: echo, isolation: isolation)
+    }
+
+    /// Delivers a message and suspends until every listener has finished with it. See ``Channel/postAndWait(_:from:echo:isolation:)``.
+    @discardableResult
+    public func postAndWait<Message: Sendable>(
+        _ message: Message,
+        to name: ChannelName<Message>,
+        from sender: (any AnyObject & Sendable)? = nil,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> DeliveryReport {
+        guard let channel = channelToPost(name) else { return DeliveryReport() }
+        return await channel.postAndWait(message, from: sender, echo: echo, isolation: isolation)
+    }
+
+    /// Ends every listener and interceptor of an owner on one name.
+    public func removeListeners<Message: Sendable>(of owner: AnyObject, from name: ChannelName<Message>) {
+        channelToPost(name)?.removeListeners(of: owner)
+    }
+
+    @usableFromInline
+    func register<Message: Sendable>(
+        _ plan: ListenerPlan,
+        to name: ChannelName<Message>,
+        _ priority: Priority,
+        _ buffering: BufferingPolicy,
+        _ site: PackedSite,
+        once: Bool = false
+    ) -> ListenerToken {
+        let channel = channel(name)
+        // The registration keeps it from here on.
+        defer { withExtendedLifetime(channel) {} }
+        return channel.list.register(plan, priority, buffering, site, once: once)
+    }
+}

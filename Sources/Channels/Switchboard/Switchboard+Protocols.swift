@@ -1,0 +1,80 @@
+extension Switchboard {
+    /// The protocol channel of a protocol: one per protocol, whatever its name.
+    public func protocolChannel<Observer: Sendable>(_ observer: Observer.Type) -> ProtocolChannel<Observer> {
+        protocols.channel(Observer.self) { ProtocolChannel(faults: faults, diagnostics: diagnostics) }
+    }
+
+    /// Adds an observer of a protocol, unless it is in. See ``ProtocolChannel``.
+    ///
+    /// - Returns: Whether it was added.
+    /// - Precondition: The observer is an object.
+    @discardableResult
+    public func add<Observer: Sendable>(
+        _ observer: Observer,
+        for type: Observer.Type,
+        priority: Priority = .normal,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) -> Bool {
+        protocolChannel(type).add(observer, priority: priority, fileID: fileID, line: line)
+    }
+
+    /// Removes an observer of one protocol.
+    ///
+    /// - Returns: Whether it was in.
+    @discardableResult
+    public func remove<Observer: Sendable>(_ observer: Observer, for type: Observer.Type) -> Bool {
+        protocols.existing(type)?.remove(observer) ?? false
+    }
+
+    /// Calls a method on every observer of a protocol. See ``ProtocolChannel/notify(from:echo:_:)``.
+    ///
+    /// - Returns: How many observers were called.
+    @discardableResult
+    public func notify<Observer: Sendable>(
+        _ type: Observer.Type,
+        from sender: AnyObject? = nil,
+        echo: Bool = true,
+        _ body: (Observer) -> Void
+    ) -> Int {
+        protocols.existing(type)?.notify(from: sender, echo: echo, body) ?? 0
+    }
+}
+
+/// A protocol channel whose protocol is not known.
+protocol AnyProtocolChannel: AnyObject {
+    var list: ListenerList { get }
+    @discardableResult func remove(object: AnyObject) -> Bool
+}
+
+extension ProtocolChannel: AnyProtocolChannel {}
+
+/// The protocol channels of a switchboard by the identity of their protocol.
+///
+/// `channels` is guarded by `lock`. Unchecked because the channels are stored without their type; only ones of Sendable protocols, which
+/// are Sendable, get in.
+final class ProtocolRegistry: @unchecked Sendable {
+    private let lock = SpinLock()
+    @exclusivity(unchecked) private var channels: [ObjectIdentifier: any AnyProtocolChannel] = [:]
+
+    func existing<Observer: Sendable>(_ type: Observer.Type) -> ProtocolChannel<Observer>? {
+        // Entered below under the identity of the type of which it is generic.
+        lock.withLock { channels[ObjectIdentifier(type)] }.map { unsafeDowncast($0, to: ProtocolChannel<Observer>.self) }
+    }
+
+    func channel<Observer: Sendable>(
+        _ type: Observer.Type,
+        make: () -> ProtocolChannel<Observer>
+    ) -> ProtocolChannel<Observer> {
+        if let existing = existing(type) { return existing }
+        let made = make()
+        let entered = lock.withLock { () -> any AnyProtocolChannel in
+            if let existing = channels[ObjectIdentifier(type)] { return existing }
+            channels[ObjectIdentifier(type)] = made
+            return made
+        }
+        return unsafeDowncast(entered, to: ProtocolChannel<Observer>.self)  // as above
+    }
+
+    var all: [any AnyProtocolChannel] { lock.withLock { Array(channels.values) } }
+}

@@ -1,0 +1,233 @@
+/// Where channels are looked up by name, and protocol channels by protocol.
+///
+/// ```swift
+/// extension ChannelName<Checkout> { static var checkout: Self { "shop.checkout" } }
+/// let board = Switchboard()
+/// board.listen(self, to: .checkout) { me, checkout in me.show(checkout) }
+/// board.post(Checkout(), to: .checkout, from: self)
+/// ```
+///
+/// ## Behavior
+///
+/// - There is one channel per name as long as anyone holds it or listens on it; unused names cost nothing, and a name that is free may be used
+///   with another type. A live sequence, or a task in ``Channel/next(isolation:fileID:line:where:)``, listens; a listener to a pattern does not
+///   keep a channel.
+/// - A name has one kind (messages, state, requests) and one type. A typed name that is in use otherwise is a programmer's error and traps,
+///   naming both; one that arrived at run time throws ``ChannelError/Code/typeMismatch``.
+/// - Posting to a name nobody listens to costs a lookup, and a match against the patterns, and keeps nothing.
+/// - Named states and request channels are held until ``removeChannel(_:)-(String)``.
+/// - Order, isolation and everything else is the channel's: see ``Channel``.
+///
+/// All methods may be called from any thread.
+public final class Switchboard: Sendable {
+    /// The switchboard of the process.
+    public static let shared = Switchboard()
+
+    let reentrancy: Reentrancy
+    let faults: FaultReporter
+    let diagnostics: Diagnostics
+    let registry = Registry()
+    let patterns = PatternListeners()
+    let protocols = ProtocolRegistry()
+
+    /// Creates a switchboard.
+    ///
+    /// - Parameters:
+    ///   - reentrancy: That of its channels, where they are not asked for with another.
+    ///   - onFault: Called for each fault of its channels, on the thread that found it; without one, a line on standard error for the
+    ///     1st, 2nd, 4th, 8th … of a kind and place.
+    ///   - diagnostics: What is counted beyond mailboxes, drops and faults.
+    public init(
+        reentrancy: Reentrancy = .nested(limit: 64),
+        onFault: FaultHandler? = nil,
+        diagnostics: Diagnostics = .off
+    ) {
+        self.reentrancy = reentrancy
+        faults = .with(onFault)
+        self.diagnostics = diagnostics
+    }
+
+    // MARK: Channels
+
+    /// The channel of a name.
+    ///
+    /// - Parameter reentrancy: Where given, that of the channel if this call creates it; if the channel exists with another, it keeps
+    ///   that and a fault is raised.
+    /// - Precondition: The name is not in use for another kind or type.
+    /// - Complexity: O(1).
+    public func channel<Message: Sendable>(_ name: ChannelName<Message>, reentrancy: Reentrancy? = nil) -> Channel<Message> {
+        unwrap { try channel(key: name.key, of: Message.self, reentrancy: reentrancy) }
+    }
+
+    /// The channel of a name that arrives at run time.
+    ///
+    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` where the name is in use for another kind or type.
+    public func channel<Message: Sendable>(
+        _ name: String,
+        of type: Message.Type,
+        reentrancy: Reentrancy? = nil
+    ) throws -> Channel<Message> {
+        try channel(key: NameKey(validating: name), of: type, reentrancy: reentrancy)
+    }
+
+    /// The state channel of a name, created with a first value if there is none.
+    ///
+    /// It is held until it is removed; a later `initial` is ignored.
+    ///
+    /// - Precondition: The name is not in use for another kind or type.
+    public func state<State: Sendable>(_ name: ChannelName<State>, initial: @autoclosure () -> State) -> StateChannel<State> {
+        unwrap { try state(key: name.key, of: State.self, initial: initial) }
+    }
+
+    /// The state channel of a name that arrives at run time, created with a first value if there is none.
+    ///
+    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` where the name is in use for another kind or type.
+    public func state<State: Sendable>(
+        _ name: String,
+        of type: State.Type,
+        initial: @autoclosure () -> State
+    ) throws -> StateChannel<State> {
+        try state(key: NameKey(validating: name), of: type, initial: initial)
+    }
+
+    /// The request channel of a name. It is held until it is removed.
+    ///
+    /// - Precondition: The name is not in use for another kind or types.
+    public func requests<Request: Sendable, Response: Sendable>(
+        _ name: RequestName<Request, Response>
+    ) -> RequestChannel<Request, Response> {
+        unwrap { try requests(key: name.key, of: Request.self, returning: Response.self) }
+    }
+
+    /// The request channel of a name that arrives at run time.
+    ///
+    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` where the name is in use for another kind or types.
+    public func requests<Request: Sendable, Response: Sendable>(
+        _ name: String,
+        of request: Request.Type,
+        returning response: Response.Type
+    ) throws -> RequestChannel<Request, Response> {
+        try requests(key: NameKey(validating: name), of: request, returning: response)
+    }
+
+    /// Lets go of the channel of a name, of whatever kind. The name is free; a channel that somebody holds goes on without it.
+    ///
+    /// - Returns: Whether there was one.
+    @discardableResult
+    public func removeChannel<Message: Sendable>(_ name: ChannelName<Message>) -> Bool {
+        registry.remove(name.key)
+    }
+
+    /// The same for a request channel.
+    @discardableResult
+    public func removeChannel<Request: Sendable, Response: Sendable>(_ name: RequestName<Request, Response>) -> Bool {
+        registry.remove(name.key)
+    }
+
+    /// The same for a name that arrives at run time. No channel has an invalid name.
+    @discardableResult
+    public func removeChannel(_ name: String) -> Bool {
+        guard let key = try? NameKey(validating: name) else { return false }
+        return registry.remove(key)
+    }
+
+    /// Ends everything an object takes part in: its listeners and interceptors on every channel, to every pattern, its responders, and its
+    /// observations of every protocol.
+    ///
+    /// - Complexity: O(*n*) in the number of listeners of the switchboard.
+    public func removeAll(_ owner: AnyObject) {
+        for channel in registry.channels { channel.list.removeListeners(of: owner) }
+        for listener in patterns.all { listener.hub.removeListeners(of: owner) }
+        for channel in protocols.all { channel.remove(object: owner) }
+    }
+
+    // MARK: Carrying out
+
+    private func channel<Message: Sendable>(
+        key: NameKey,
+        of type: Message.Type,
+        reentrancy: Reentrancy?
+    ) throws -> Channel<Message> {
+        let channel =
+            try registry.channel(key, kind: .messages(Message.self), as: Channel<Message>.self)
+            ?? create(key, kind: .messages(Message.self)) {
+                let made = Channel<Message>(
+                    name: key.text,
+                    reentrancy: reentrancy ?? self.reentrancy,
+                    faults: faults,
+                    diagnostics: diagnostics
+                )
+                made.list.onListeningChange = { [weak made, registry] in
+                    if let made { registry.listeningChanged(key, made, made.list) }
+                }
+                return (made, made.list)
+            }
+        if let reentrancy, reentrancy != channel.list.reentrancy {
+            faults.report(
+                .reentrancyMismatch,
+                channel: key.text,
+                site: nil,
+                detail: "asked for with \(reentrancy), created with \(channel.list.reentrancy)"
+            )
+        }
+        return channel
+    }
+
+    private func state<State: Sendable>(key: NameKey, of type: State.Type, initial: () -> State) throws -> StateChannel<State> {
+        if let found = try registry.channel(key, kind: .state(State.self), as: StateChannel<State>.self) { return found }
+        let value = initial()
+        return try create(key, kind: .state(State.self)) {
+            let made = StateChannel(value, name: key.text, faults: faults, diagnostics: diagnostics)
+            return (made, made.list)
+        }
+    }
+
+    private func requests<Request: Sendable, Response: Sendable>(
+        key: NameKey,
+        of request: Request.Type,
+        returning response: Response.Type
+    ) throws -> RequestChannel<Request, Response> {
+        let kind = ChannelKind.requests(Request.self, Response.self)
+        return try registry.channel(key, kind: kind, as: RequestChannel<Request, Response>.self)
+            ?? create(key, kind: kind) {
+                let made = RequestChannel<Request, Response>(name: key.text, faults: faults, diagnostics: diagnostics)
+                return (made, made.list)
+            }
+    }
+
+    /// Makes a channel, has the listeners of matching patterns listen on it and enters it, unless somebody else was faster.
+    private func create<Made: AnyObject & Sendable>(
+        _ key: NameKey,
+        kind: ChannelKind,
+        _ make: () -> (Made, ListenerList)
+    ) throws -> Made {
+        let (made, list) = make()
+        list.onClose = { [weak self] list in self?.hasClosed(list, key) }
+        // No pattern is registered between the attaching and the entering.
+        let entered = try patterns.attaching(to: list, named: key.text, if: kind.isHeardByPatterns) {
+            try registry.enter(key, kind: kind, made, list)
+        }
+        registry.sweepSome()
+        return entered
+    }
+
+    /// A channel has gone: so does its name.
+    private func hasClosed(_ list: ListenerList, _ key: NameKey) {
+        registry.removeGone(key, list)
+        patterns.forget(list, named: key.text)
+    }
+
+    /// For typed names, where a conflict is a programmer's error.
+    private func unwrap<Value>(_ body: () throws -> Value) -> Value {
+        do { return try body() } catch { preconditionFailure("\(error)") }
+    }
+
+    /// The channel to post on; nil where nobody would hear it.
+    @usableFromInline
+    func channelToPost<Message: Sendable>(_ name: ChannelName<Message>) -> Channel<Message>? {
+        let found = unwrap { try registry.channel(name.key, kind: .messages(Message.self), as: Channel<Message>.self) }
+        if let found { return found }
+        // Kept for the one post only: nothing but forwarders listens on it.
+        return patterns.match(name.text) ? channel(name) : nil
+    }
+}
