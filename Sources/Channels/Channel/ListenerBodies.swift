@@ -3,7 +3,8 @@
 // A synchronous closure of type `@isolated(any)` has the calling convention of a plain one: the isolation stands in its context, read
 // through `.isolation` and enforced by whoever calls. The same holds for `isolated Owner`, which is an ordinary argument. The list
 // calls such a closure only on the isolation given in the plan. The casts go through structs with one field and the same generic
-// parameters: cast by itself, a closure is wrapped in two thunks with an allocation each.
+// parameters under the same constraints: cast by itself, a closure is wrapped in two thunks with an allocation each, and a parameter
+// constrained to a class is passed by reference where an unconstrained one is passed by address.
 
 @usableFromInline
 struct IsolatedBody0: Sendable {
@@ -82,9 +83,17 @@ struct ThrowingIsolatedBody1<A>: Sendable {
 }
 
 @usableFromInline
-struct ThrowingActorBody1<A: Actor>: Sendable {
+struct ThrowingIsolatedActorBody1<A: Actor>: Sendable {
     @usableFromInline let call: @Sendable (isolated A) throws -> Void
     @inlinable init(_ call: @escaping @Sendable (isolated A) throws -> Void) { self.call = call }
+}
+
+@usableFromInline
+struct ThrowingActorBody1<A: Actor>: Sendable {
+    @usableFromInline let call: @Sendable (A) throws -> Void
+    @inlinable init(_ call: @escaping @Sendable (A) throws -> Void) { self.call = call }
+    // The same: `isolated` marks an ordinary argument.
+    @inlinable init(unisolated body: ThrowingIsolatedActorBody1<A>) { self = unsafeBitCast(body, to: Self.self) }
 }
 
 @usableFromInline
@@ -93,8 +102,6 @@ struct ThrowingBody1<A>: Sendable {
     @inlinable init(_ call: @escaping @Sendable (A) throws -> Void) { self.call = call }
     // The calling convention is the same; see the head of this file.
     @inlinable init(unisolated body: ThrowingIsolatedBody1<A>) { self = unsafeBitCast(body, to: Self.self) }
-    // The same: `isolated` marks an ordinary argument.
-    @inlinable init(unisolated body: ThrowingActorBody1<A>) where A: Actor { self = unsafeBitCast(body, to: Self.self) }
 }
 
 @usableFromInline
@@ -104,9 +111,17 @@ struct ThrowingIsolatedBody2<A, B>: Sendable {
 }
 
 @usableFromInline
-struct ThrowingActorBody2<A: Actor, B>: Sendable {
+struct ThrowingIsolatedActorBody2<A: Actor, B>: Sendable {
     @usableFromInline let call: @Sendable (isolated A, B) throws -> Void
     @inlinable init(_ call: @escaping @Sendable (isolated A, B) throws -> Void) { self.call = call }
+}
+
+@usableFromInline
+struct ThrowingActorBody2<A: Actor, B>: Sendable {
+    @usableFromInline let call: @Sendable (A, B) throws -> Void
+    @inlinable init(_ call: @escaping @Sendable (A, B) throws -> Void) { self.call = call }
+    // The same: `isolated` marks an ordinary argument.
+    @inlinable init(unisolated body: ThrowingIsolatedActorBody2<A, B>) { self = unsafeBitCast(body, to: Self.self) }
 }
 
 @usableFromInline
@@ -115,8 +130,6 @@ struct ThrowingBody2<A, B>: Sendable {
     @inlinable init(_ call: @escaping @Sendable (A, B) throws -> Void) { self.call = call }
     // The calling convention is the same; see the head of this file.
     @inlinable init(unisolated body: ThrowingIsolatedBody2<A, B>) { self = unsafeBitCast(body, to: Self.self) }
-    // The same: `isolated` marks an ordinary argument.
-    @inlinable init(unisolated body: ThrowingActorBody2<A, B>) where A: Actor { self = unsafeBitCast(body, to: Self.self) }
 }
 
 @usableFromInline
@@ -126,9 +139,17 @@ struct ThrowingIsolatedBody3<A, B, C>: Sendable {
 }
 
 @usableFromInline
-struct ThrowingActorBody3<A: Actor, B, C>: Sendable {
+struct ThrowingIsolatedActorBody3<A: Actor, B, C>: Sendable {
     @usableFromInline let call: @Sendable (isolated A, B, C) throws -> Void
     @inlinable init(_ call: @escaping @Sendable (isolated A, B, C) throws -> Void) { self.call = call }
+}
+
+@usableFromInline
+struct ThrowingActorBody3<A: Actor, B, C>: Sendable {
+    @usableFromInline let call: @Sendable (A, B, C) throws -> Void
+    @inlinable init(_ call: @escaping @Sendable (A, B, C) throws -> Void) { self.call = call }
+    // The same: `isolated` marks an ordinary argument.
+    @inlinable init(unisolated body: ThrowingIsolatedActorBody3<A, B, C>) { self = unsafeBitCast(body, to: Self.self) }
 }
 
 @usableFromInline
@@ -137,6 +158,4 @@ struct ThrowingBody3<A, B, C>: Sendable {
     @inlinable init(_ call: @escaping @Sendable (A, B, C) throws -> Void) { self.call = call }
     // The calling convention is the same; see the head of this file.
     @inlinable init(unisolated body: ThrowingIsolatedBody3<A, B, C>) { self = unsafeBitCast(body, to: Self.self) }
-    // The same: `isolated` marks an ordinary argument.
-    @inlinable init(unisolated body: ThrowingActorBody3<A, B, C>) where A: Actor { self = unsafeBitCast(body, to: Self.self) }
 }

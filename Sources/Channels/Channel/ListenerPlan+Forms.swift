@@ -181,7 +181,7 @@ extension ListenerPlan {
         actor owner: Owner,
         throwingBody body: @escaping @Sendable (isolated Owner, Message) throws -> Void
     ) {
-        let plain = ThrowingBody2(unisolated: ThrowingActorBody2(body)).call
+        let plain = ThrowingActorBody2(unisolated: ThrowingIsolatedActorBody2(body)).call
         self.init(owner: owner, delivery: .owner) { message, owner, frame in
             lend(owner, message.assumingMemoryBound(to: Message.self)) { (owner: Owner, message: borrowing Message) in
                 do { try plain(owner, message) } catch { PostFrame.listenerThrew(error, in: frame) }
@@ -194,7 +194,7 @@ extension ListenerPlan {
         actor owner: Owner,
         throwingInformed body: @escaping @Sendable (isolated Owner, Message, PostInfo) throws -> Void
     ) {
-        let plain = ThrowingBody3(unisolated: ThrowingActorBody3(body)).call
+        let plain = ThrowingActorBody3(unisolated: ThrowingIsolatedActorBody3(body)).call
         self.init(owner: owner, delivery: .owner) { message, owner, frame in
             lend(owner, message.assumingMemoryBound(to: Message.self)) { (owner: Owner, message: borrowing Message) in
                 do { try plain(owner, message, PostInfo(frame)) } catch { PostFrame.listenerThrew(error, in: frame) }
@@ -208,7 +208,7 @@ extension ListenerPlan {
         context: Context,
         throwingContextual body: @escaping @Sendable (isolated Owner, Message, Context) throws -> Void
     ) {
-        let plain = ThrowingBody3(unisolated: ThrowingActorBody3(body)).call
+        let plain = ThrowingActorBody3(unisolated: ThrowingIsolatedActorBody3(body)).call
         self.init(owner: owner, delivery: .owner) { message, owner, frame in
             lend(owner, message.assumingMemoryBound(to: Message.self)) { (owner: Owner, message: borrowing Message) in
                 do { try plain(owner, message, context) } catch { PostFrame.listenerThrew(error, in: frame) }

@@ -62,7 +62,7 @@ extension ListenerPlan {
         actor owner: Owner,
         throwingBodyWithoutMessage body: @escaping @Sendable (isolated Owner) throws -> Void
     ) {
-        let plain = ThrowingBody1(unisolated: ThrowingActorBody1(body)).call
+        let plain = ThrowingActorBody1(unisolated: ThrowingIsolatedActorBody1(body)).call
         self.init(owner: owner, delivery: .owner) { _, owner, frame in
             lend(owner) { (owner: Owner) in
                 do { try plain(owner) } catch { PostFrame.listenerThrew(error, in: frame) }

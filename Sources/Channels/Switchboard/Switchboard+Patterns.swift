@@ -166,7 +166,7 @@ extension Switchboard {
         line: UInt = #line,
         _ body: @escaping @Sendable (isolated Owner, String, any Sendable) throws -> Void
     ) -> ListenerToken {
-        let plain = ThrowingBody3(unisolated: ThrowingActorBody3(body)).call
+        let plain = ThrowingActorBody3(unisolated: ThrowingIsolatedActorBody3(body)).call
         return register(
             ListenerPlan(owner: owner, delivery: .owner) { message, owner, frame in
                 let message = message.assumingMemoryBound(to: PatternMessage.self).pointee
