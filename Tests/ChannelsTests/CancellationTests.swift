@@ -1,5 +1,6 @@
 import Channels
 import Dispatch
+import Foundation
 import Testing
 
 /// Rules 2 and 3: the end of a listener.
@@ -139,6 +140,21 @@ struct CancellationTests {
         #expect(token.deliveredCount + token.discardedCount == 200)
         #expect(token.deliveredCount == count)
         withExtendedLifetime((owner, marker)) {}
+    }
+
+    /// The message has left the mailbox and waits for the actor, which is busy here.
+    @MainActor @Test func afterCancelOnTheOwnIsolationOfAnAsyncListenerNoCallBegins() async {
+        for _ in 0..<20 {
+            let channel = Channel<Int>()
+            let calls = Tally()
+            let token = channel.listen { @MainActor (_: Int) async in calls.add() }
+            channel.post(1)
+            for _ in 0..<2_000 where token.deliveredCount == 0 { sched_yield() }
+            token.cancel()
+            await token.cancelAndDrain()
+            #expect(calls.value == 0)
+            #expect(token.deliveredCount + token.discardedCount == 1)
+        }
     }
 
     @Test func messagesWaitingInTheMailboxOfACancelledListenerAreDiscardedAndCounted() async {

@@ -65,6 +65,27 @@ struct LifetimeTests {
         #expect(board.snapshot().channels.count < 500)
     }
 
+    @Test func memoryStaysBoundedForEveryKindOfListenerWhoseOwnerGoes() {
+        let channel = Channel<Int>()
+        let state = StateChannel(0)
+        let requests = RequestChannel<Int, Int>()
+        let board = Switchboard()
+        let living = (0..<6).map { _ in Tally() }
+        for _ in 0..<2_000 {
+            let owner = Owner()
+            let witnesses = living.map { Witness($0) }
+            channel.intercept(owner) { [witness = witnesses[0]] _, _ in withExtendedLifetime(witness) { .continue } }
+            channel.listen(owner, on: .global()) { [witness = witnesses[1]] _, _ in withExtendedLifetime(witness) {} }
+            state.listen(owner) { [witness = witnesses[2]] _, _ in withExtendedLifetime(witness) {} }
+            requests.respond(owner) { [witness = witnesses[3]] _, number in withExtendedLifetime(witness) { number } }
+            board.listen(owner, matching: "a.*") { [witness = witnesses[4]] _, _, _ in withExtendedLifetime(witness) {} }
+            board.listen(owner, to: "a.b") { [witness = witnesses[5]] (_, _: Int) in withExtendedLifetime(witness) {} }
+        }
+        for (kind, living) in zip(["interceptor", "queue", "state", "responder", "pattern", "named"], living) {
+            #expect(living.value < 100, "\(kind)")
+        }
+    }
+
     @Test func duringACallTheOwnerIsHeld() {
         let channel = Channel<Int>()
         let events = Heard<String>()

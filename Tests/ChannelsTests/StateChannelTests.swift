@@ -90,6 +90,22 @@ struct StateChannelTests {
         #expect(heard.all == [0, 1, 2])
     }
 
+    @Test func aValueDroppedForTheOneOfAResumeIsCountedAndReported() async {
+        let queue = DispatchQueue.suspended()
+        let faults = Heard<Fault>()
+        let state = StateChannel(0) { faults.add($0) }
+        let heard = Heard<Int>()
+        let token = state.listen(on: queue, buffering: .newest(1)) { heard.add($0) }
+        token.pause()
+        state.set(1)
+        token.resume()
+        #expect(token.droppedCount == 1)
+        #expect(faults.all.map(\.code) == [.bufferOverflow])
+        queue.resume()
+        await queue.settle()
+        #expect(heard.all == [1])
+    }
+
     @Test func aSetFromItsOwnListenerDeeperThan1024IsRefused() {
         let faults = Heard<Fault>()
         let state = StateChannel(0) { faults.add($0) }
