@@ -88,6 +88,7 @@ struct StateChannelTests {
         }
         state.set(1)
         #expect(heard.all == [0, 1, 2])
+        own.value?.cancel()
     }
 
     @Test func aValueDroppedForTheOneOfAResumeIsCountedAndReported() async {

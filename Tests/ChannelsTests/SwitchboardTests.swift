@@ -96,6 +96,28 @@ struct SwitchboardTests {
         #expect(board.state(.number, initial: 3).value == 3)
     }
 
+    @Test func aSwitchboardThatGoesReleasesItsChannelsAndListeners() {
+        let living = Tally()
+        let owner = Owner()
+        var tokens: [ListenerToken] = []
+        do {
+            let board = Switchboard()
+            let dying = Owner()
+            for owner in [owner, dying] {
+                tokens.append(board.listen(owner, to: .number) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} })
+                tokens.append(
+                    board.listen(owner, matching: "rules.*") { [witness = Witness(living)] _, _, _ in withExtendedLifetime(witness) {} }
+                )
+                let state = board.state("rules.state", initial: 0)
+                tokens.append(state.listen(owner) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} })
+            }
+            #expect(board.post(1, to: .number) == 4)
+        }
+        #expect(living.value == 0)
+        #expect(tokens.allSatisfy { !$0.isActive })
+        withExtendedLifetime(owner) {}
+    }
+
     @Test func aRemovedChannelThatSomebodyHoldsGoesOnWithoutItsName() {
         let board = Switchboard()
         let heard = Heard<String>()
