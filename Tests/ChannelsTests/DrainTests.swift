@@ -121,6 +121,27 @@ struct DrainTests {
         }
     }
 
+    @Test func cancelAndDrainOfAListenerThatWaitsForTheCallerReturnsAtOnce() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let first = Channel<Int>()
+            let second = Channel<Int>()
+            let ended = Tally()
+            let waiting = Slot<ListenerToken>()
+            waiting.value = first.listen { (message: Int) async in
+                await second.postAndWait(message)
+                ended.add()
+            }
+            let draining = second.listen { (_: Int) async in
+                await waiting.value?.cancelAndDrain()
+                ended.add()
+            }
+            first.post(1)
+            await ended.wait(until: 2)
+            withExtendedLifetime(draining) {}
+        }
+    }
+
     @Test func cancelAndDrainOfAnotherListenerInsideAListenerWaitsForIt() async {
         let channel = Channel<Int>()
         let events = Heard<String>()
