@@ -63,8 +63,10 @@ struct MessageTypeFormTests {
         let token = ping.listen { owner.hear("ownerless") }
         let suspending = ping.listen { await owner.hearLater("ownerless async") }
         #expect(ping.post() == 10)
-        #expect(owner.heard.all.filter { !["async", "queue", "ownerless async"].contains($0) }
-            == ["plain", "throws", "with message", "with info local", "once", "ownerless"])
+        #expect(
+            owner.heard.all.filter { !["async", "queue", "ownerless async"].contains($0) }
+                == ["plain", "throws", "with message", "with info local", "once", "ownerless"]
+        )
         #expect(ping.post(from: owner, echo: false) == 3)
         let report = await ping.postAndWait(())
         #expect(report.reached == 9)
