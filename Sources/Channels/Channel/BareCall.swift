@@ -91,7 +91,7 @@ private struct GeneralBody: ~Copyable { let call: ListenerCall }
 private struct BareBody1: ~Copyable { let body: Body1<Erased> }
 private struct BareBody2: ~Copyable { let body: Body2<Erased, Erased> }
 
-extension UnsafeMutablePointer where Pointee == ListenerBody {
+extension UnsafePointer where Pointee == ListenerBody {
     /// Calls a body that is a `ListenerCall`.
     @inline(__always)
     func callGeneral(_ message: UnsafeMutableRawPointer, _ owner: UnsafeRawPointer?, _ frame: PostFrame.Pointer) {
@@ -120,7 +120,7 @@ extension ListenerEntry {
     @inline(__always)
     func run(_ message: UnsafeMutableRawPointer, _ owner: UnsafeRawPointer?, _ frame: PostFrame.Pointer) {
         let word = word.load(ordering: .relaxed)
-        withUnsafeMutablePointer(to: &body) { body in
+        withUnsafePointer(to: body) { body in
             if word & Self.general != 0 {
                 body.callGeneral(message, owner, frame)
             } else if var owner {

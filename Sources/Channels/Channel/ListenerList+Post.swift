@@ -137,14 +137,14 @@ extension ListenerList {
                 let word = listener.word.load(ordering: .acquiring)
                 if word < limit {
                     frame.pointee.listener = entry
-                    withUnsafeMutablePointer(to: &listener.body) { $0.callBare(message) }
+                    withUnsafePointer(to: listener.body) { $0.callBare(message) }
                     reached &+= 1
                 } else if word ^ ListenerEntry.owned < limit {
                     if var owner = listener.owner.map({ Unmanaged.passRetained($0) }) {
                         frame.pointee.listener = entry
                         // The body reads the reference at the address; the retain above is released after the call.
                         withUnsafeMutablePointer(to: &owner) { owner in
-                            withUnsafeMutablePointer(to: &listener.body) { $0.callBare(message, owner: UnsafeMutableRawPointer(owner)) }
+                            withUnsafePointer(to: listener.body) { $0.callBare(message, owner: UnsafeMutableRawPointer(owner)) }
                         }
                         reached &+= 1
                         owner.release()

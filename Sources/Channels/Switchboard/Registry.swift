@@ -55,6 +55,11 @@ final class Registry: Sendable {
         return unsafeDowncast(object, to: Object.self)
     }
 
+    /// The listeners of a name, whatever it stands for.
+    func list(_ key: NameKey) -> ListenerList? {
+        shard(key).list(key)
+    }
+
     /// Enters a channel, unless the name has one by now; returns the one that is in.
     func enter<Object: AnyObject & Sendable>(
         _ key: NameKey,
@@ -131,6 +136,10 @@ final class RegistryShard: @unchecked Sendable {
             guard let slot = slots[key], let object = slot.held ?? slot.object else { return nil }
             return (object, slot.kind)
         }
+    }
+
+    func list(_ key: NameKey) -> ListenerList? {
+        lock.withLock { slots[key]?.list }
     }
 
     func enter(_ slot: RegistrySlot) -> (AnyObject, ChannelKind) {

@@ -82,9 +82,11 @@ extension Switchboard {
         return await channel.postAndWait(message, from: sender, echo: echo, isolation: isolation)
     }
 
-    /// Ends every listener and interceptor of an owner on one name.
+    /// Ends every listener and interceptor of an owner on one name, whatever the name stands for.
+    ///
+    /// - Complexity: O(*n*) in the number of listeners of the name.
     public func removeListeners<Message: Sendable>(of owner: AnyObject, from name: ChannelName<Message>) {
-        channelToPost(name)?.removeListeners(of: owner)
+        registry.list(name.key)?.removeListeners(of: owner)
     }
 
     @usableFromInline

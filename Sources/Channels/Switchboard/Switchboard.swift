@@ -157,8 +157,9 @@ public final class Switchboard: Sendable {
                     faults: faults,
                     diagnostics: diagnostics
                 )
-                made.list.onListeningChange = { [weak made, registry] in
-                    if let made { registry.listeningChanged(key, made, made.list) }
+                made.list.onListeningChange = { [weak made, weak registry] in
+                    // The registry may hold the channel, and with it this closure.
+                    if let made, let registry { registry.listeningChanged(key, made, made.list) }
                 }
                 return (made, made.list)
             }
