@@ -149,7 +149,7 @@ struct CancellationTests {
             let calls = Tally()
             let token = channel.listen { @MainActor (_: Int) async in calls.add() }
             channel.post(1)
-            for _ in 0..<20_000 where token.deliveredCount == 0 { sched_yield() }
+            for _ in 0..<3_000 where token.deliveredCount == 0 { sched_yield() }
             token.cancel()
             await token.cancelAndDrain()
             #expect(calls.value == 0)

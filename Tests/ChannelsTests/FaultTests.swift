@@ -104,6 +104,8 @@ struct FaultTests {
             channel.value!.post(0)
             precondition(calls.value == 1)
             withExtendedLifetime(token) {}
+            // The handler holds it.
+            channel.value = nil
         }
         #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("listenerThrew"))
     }

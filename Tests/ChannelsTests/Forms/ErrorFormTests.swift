@@ -79,4 +79,33 @@ struct ErrorFormTests {
         #expect((faults.all.last?.underlyingError as? FormError)?.text == "2")
         withExtendedLifetime(owner) {}
     }
+
+    // MARK: Traps
+
+    @Test func typedConflictTraps() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let board = Switchboard()
+            let held = board.channel(ChannelName<Int>("shop.x"))
+            _ = board.channel(ChannelName<String>("shop.x"))
+            withExtendedLifetime(held) {}
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        for word in ["Int", "String", "shop.x"] { #expect(text.contains(word), "\(text)") }
+    }
+
+    @Test func invalidLiteralTraps() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = ChannelName<Int>("shop x")
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("'shop x' is not a valid channel name"), "\(text)")
+        await #expect(processExitsWith: .failure) { _ = ChannelPattern("a.>.b") }
+    }
+
+    @Test func invalidLimitsTrap() async {
+        await #expect(processExitsWith: .failure) { _ = BufferingPolicy.newest(0) }
+        await #expect(processExitsWith: .failure) { _ = BufferingPolicy.oldest(-1) }
+        await #expect(processExitsWith: .failure) { _ = Reentrancy.nested(limit: 0) }
+        await #expect(processExitsWith: .failure) { _ = StateChannel(1).values(buffering: .oldest(1)) }
+    }
 }

@@ -101,6 +101,16 @@ struct MessageTypeFormTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test func twoParametersAreMessageAndInfoAlsoForPairs() {
+        let channel = Channel<(Int, String)>()
+        let log = FormLog<String>()
+        let informed = channel.listen { pair, info in log.add("\(pair.0) \(info.origin)") }
+        let split = channel.listen { (number: Int, text: String) in log.add("\(number) \(text)") }
+        #expect(channel.post((1, "x")) == 2)
+        #expect(log.all == ["1 local", "1 x"])
+        withExtendedLifetime((informed, split)) {}
+    }
+
     @Test func structsEnumsAndClasses() async {
         let reading = Reading(sensor: String(repeating: "long", count: 20), values: [1, 2])
         await arrives(reading) { $0 == reading }

@@ -42,6 +42,23 @@ extension Hearing {
     }
 }
 
+@MainActor
+private final class InitialisedView {
+    var number = 0
+
+    init(_ channel: Channel<Int>) {
+        channel.listen(self) { me, number in me.number = number }
+    }
+}
+
+private actor InitialisedActor {
+    var number = 0
+
+    init(_ channel: Channel<Int>) {
+        channel.listen(self) { me, number in me.number = number }
+    }
+}
+
 private func wire<Owner: AnyObject & Sendable, Message: Sendable>(
     _ owner: Owner,
     to channel: Channel<Message>,
@@ -91,6 +108,26 @@ struct OwnerTypeFormTests {
         #expect(channel.post(3, from: owners[0], echo: false) == 1)
         channel.removeListeners(of: owners[1])
         #expect(channel.listenerCount == 1)
+    }
+
+    @Test func existentialsOwn() {
+        let first = FormListener()
+        let hearing: any Hearing = first
+        let object: any AnyObject & Sendable = first
+        channel.listen(hearing) { me, number in me.heard.add("existential \(number)") }
+        let reached = (channel.post(1, from: hearing), channel.post(2, from: object, echo: false))
+        #expect(reached == (1, 0))
+        #expect(first.heard.all == ["existential 1"])
+        channel.removeListeners(of: first)
+        #expect(channel.isEmpty)
+    }
+
+    @Test func ownersListenInTheirInitialisers() async {
+        let view = await InitialisedView(channel)
+        let actor = InitialisedActor(channel)
+        #expect(await channel.postAndWait(3).completed == 2)
+        #expect(await view.number == 3)
+        #expect(await actor.number == 3)
     }
 
     @Test func ownersAreHeldWeakly() {
