@@ -46,6 +46,7 @@ extension Channel {
 
     /// Registers an async listener that belongs to an actor, on that actor.
     @discardableResult
+    @_disfavoredOverload
     @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -60,6 +61,7 @@ extension Channel {
 
     /// Registers an async listener that belongs to an actor, on that actor, which is also told who posted.
     @discardableResult
+    @_disfavoredOverload
     @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -74,6 +76,7 @@ extension Channel {
 
     /// Registers an async listener that belongs to an actor, on that actor, which is handed a context of its own.
     @discardableResult
+    @_disfavoredOverload
     @inlinable
     public func listen<Owner: Actor, Context: Sendable>(
         _ owner: Owner,

@@ -52,6 +52,7 @@ extension Channel {
 
     /// Registers, for one message, an async listener that belongs to an actor, on that actor.
     @discardableResult
+    @_disfavoredOverload
     @inlinable
     public func once<Owner: Actor>(
         _ owner: Owner,
@@ -66,6 +67,7 @@ extension Channel {
 
     /// Registers, for one message, an async listener that belongs to an actor, on that actor, which is also told who posted.
     @discardableResult
+    @_disfavoredOverload
     @inlinable
     public func once<Owner: Actor>(
         _ owner: Owner,
@@ -80,6 +82,7 @@ extension Channel {
 
     /// Registers, for one message, an async listener that belongs to an actor, on that actor, which is handed a context of its own.
     @discardableResult
+    @_disfavoredOverload
     @inlinable
     public func once<Owner: Actor, Context: Sendable>(
         _ owner: Owner,

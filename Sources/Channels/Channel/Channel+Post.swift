@@ -92,4 +92,15 @@ extension Channel where Message == Void {
     ) -> Int {
         post((), from: sender, echo: echo, isolation: isolation)
     }
+
+    /// Delivers a message that says only that it was posted, and suspends until every listener has finished with it. See
+    /// ``postAndWait(_:from:echo:isolation:)``.
+    @discardableResult
+    public func postAndWait(
+        from sender: (any AnyObject & Sendable)? = nil,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> DeliveryReport {
+        await postAndWait((), from: sender, echo: echo, isolation: isolation)
+    }
 }

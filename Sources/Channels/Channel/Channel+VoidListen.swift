@@ -75,6 +75,7 @@ extension Channel where Message == Void {
 
     /// Registers an async listener that belongs to an actor, on that actor.
     @discardableResult
+    @_disfavoredOverload
     @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,

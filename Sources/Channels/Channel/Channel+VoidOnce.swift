@@ -75,6 +75,7 @@ extension Channel where Message == Void {
 
     /// Registers, for one message, an async listener that belongs to an actor, on that actor.
     @discardableResult
+    @_disfavoredOverload
     @inlinable
     public func once<Owner: Actor>(
         _ owner: Owner,

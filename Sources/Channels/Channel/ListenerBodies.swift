@@ -83,6 +83,12 @@ struct ThrowingIsolatedBody1<A>: Sendable {
 }
 
 @usableFromInline
+struct ThrowingLocalActorBody1<A: Actor> {
+    @usableFromInline let call: (isolated A) throws -> Void
+    @inlinable init(_ call: @escaping (isolated A) throws -> Void) { self.call = call }
+}
+
+@usableFromInline
 struct ThrowingIsolatedActorBody1<A: Actor>: Sendable {
     @usableFromInline let call: @Sendable (isolated A) throws -> Void
     @inlinable init(_ call: @escaping @Sendable (isolated A) throws -> Void) { self.call = call }
@@ -94,6 +100,8 @@ struct ThrowingActorBody1<A: Actor>: Sendable {
     @inlinable init(_ call: @escaping @Sendable (A) throws -> Void) { self.call = call }
     // The same: `isolated` marks an ordinary argument.
     @inlinable init(unisolated body: ThrowingIsolatedActorBody1<A>) { self = unsafeBitCast(body, to: Self.self) }
+    // The same, and it is called on the actor that owns the channel: nothing is sent anywhere.
+    @inlinable init(unisolated body: ThrowingLocalActorBody1<A>) { self = unsafeBitCast(body, to: Self.self) }
 }
 
 @usableFromInline
@@ -111,6 +119,12 @@ struct ThrowingIsolatedBody2<A, B>: Sendable {
 }
 
 @usableFromInline
+struct ThrowingLocalActorBody2<A: Actor, B> {
+    @usableFromInline let call: (isolated A, B) throws -> Void
+    @inlinable init(_ call: @escaping (isolated A, B) throws -> Void) { self.call = call }
+}
+
+@usableFromInline
 struct ThrowingIsolatedActorBody2<A: Actor, B>: Sendable {
     @usableFromInline let call: @Sendable (isolated A, B) throws -> Void
     @inlinable init(_ call: @escaping @Sendable (isolated A, B) throws -> Void) { self.call = call }
@@ -122,6 +136,8 @@ struct ThrowingActorBody2<A: Actor, B>: Sendable {
     @inlinable init(_ call: @escaping @Sendable (A, B) throws -> Void) { self.call = call }
     // The same: `isolated` marks an ordinary argument.
     @inlinable init(unisolated body: ThrowingIsolatedActorBody2<A, B>) { self = unsafeBitCast(body, to: Self.self) }
+    // The same, and it is called on the actor that owns the channel: nothing is sent anywhere.
+    @inlinable init(unisolated body: ThrowingLocalActorBody2<A, B>) { self = unsafeBitCast(body, to: Self.self) }
 }
 
 @usableFromInline
@@ -139,6 +155,12 @@ struct ThrowingIsolatedBody3<A, B, C>: Sendable {
 }
 
 @usableFromInline
+struct ThrowingLocalActorBody3<A: Actor, B, C> {
+    @usableFromInline let call: (isolated A, B, C) throws -> Void
+    @inlinable init(_ call: @escaping (isolated A, B, C) throws -> Void) { self.call = call }
+}
+
+@usableFromInline
 struct ThrowingIsolatedActorBody3<A: Actor, B, C>: Sendable {
     @usableFromInline let call: @Sendable (isolated A, B, C) throws -> Void
     @inlinable init(_ call: @escaping @Sendable (isolated A, B, C) throws -> Void) { self.call = call }
@@ -150,6 +172,8 @@ struct ThrowingActorBody3<A: Actor, B, C>: Sendable {
     @inlinable init(_ call: @escaping @Sendable (A, B, C) throws -> Void) { self.call = call }
     // The same: `isolated` marks an ordinary argument.
     @inlinable init(unisolated body: ThrowingIsolatedActorBody3<A, B, C>) { self = unsafeBitCast(body, to: Self.self) }
+    // The same, and it is called on the actor that owns the channel: nothing is sent anywhere.
+    @inlinable init(unisolated body: ThrowingLocalActorBody3<A, B, C>) { self = unsafeBitCast(body, to: Self.self) }
 }
 
 @usableFromInline

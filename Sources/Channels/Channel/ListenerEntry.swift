@@ -94,5 +94,6 @@ extension ListenerEntry {
     /// Frees what the closure holds. No post and no mailbox uses it any more.
     func freeBody() {
         body = .empty
+        mailbox?.freeAsyncCall()
     }
 }

@@ -47,17 +47,21 @@ extension ListenerList {
         return reached
     }
 
-    /// Delivers to the listeners registered before a number, for a channel that keeps its posts in a queue of its own.
-    func post(_ message: UnsafeMutableRawPointer, isolation: (any Actor)?, before number: UInt) {
+    /// Delivers to the listeners registered before a number, or to one of them, for a channel that keeps its posts in a queue of its own.
+    func post(_ message: UnsafeMutableRawPointer, isolation: (any Actor)?, before number: UInt, onlyTo only: ListenerEntry?) {
         var frame = PostFrame(list: self, sender: nil, echo: true, isolation: isolation)
         defer { frame.end() }
-        if let counter { counter.posts.wrappingAdd(1, ordering: .relaxed) }
+        if let counter, only == nil { counter.posts.wrappingAdd(1, ordering: .relaxed) }
         withUnsafeMutablePointer(to: &frame) { frame in
             let thread = ThreadRecord.current
             frame.pointee.previous = thread.pointee.top
             thread.pointee.top = frame
             enter(thread)
-            _ = deliver(message, frame, before: number)
+            if let only {
+                _ = deliverWithCare(message, frame, only, before: number)
+            } else {
+                _ = deliver(message, frame, before: number)
+            }
             thread.pointee.top = frame.pointee.previous
             leave(thread)
         }
@@ -107,6 +111,9 @@ extension ListenerList {
         if hasRetired.load(ordering: .sequentiallyConsistent) { collectAfterPost() }
     }
 
+    /// What is looked at before a message may be enqueued unseen: whether it is the listener's only one, and for whom it is.
+    private static var needsOwner: UInt { ListenerEntry.once | ListenerEntry.forwards }
+
     /// Walks the chain of listeners. The caller has entered the list.
     @inline(__always)
     private func deliver(_ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer) -> Int {
@@ -129,10 +136,12 @@ extension ListenerList {
             entry._withUnsafeGuaranteedRef { listener in
                 let word = listener.word.load(ordering: .acquiring)
                 if word < limit {
+                    frame.pointee.listener = entry
                     withUnsafeMutablePointer(to: &listener.body) { $0.callBare(message) }
                     reached &+= 1
                 } else if word ^ ListenerEntry.owned < limit {
                     if var owner = listener.owner.map({ Unmanaged.passRetained($0) }) {
+                        frame.pointee.listener = entry
                         // The body reads the reference at the address; the retain above is released after the call.
                         withUnsafeMutablePointer(to: &owner) { owner in
                             withUnsafeMutablePointer(to: &listener.body) { $0.callBare(message, owner: UnsafeMutableRawPointer(owner)) }
@@ -161,6 +170,11 @@ extension ListenerList {
     ) -> Bool {
         let word = listener.word.load(ordering: .acquiring)
         guard word & (ListenerEntry.ended | ListenerEntry.paused) == 0, word & ListenerEntry.number < number else { return false }
+        if let mailbox = listener.mailbox, mailbox.isBusy.load(ordering: .relaxed), word & Self.needsOwner == 0, !frame.pointee.takesCare {
+            // Its drain is under way and finds out whether the owner is still there: a weak load for each message would cost more than
+            // all the rest. `isBusy` may be outdated; then the message starts a drain, as any other.
+            return mailbox.enqueue(message, frame, for: listener)
+        }
         let owner = listener.owner
         if word & ListenerEntry.owned != 0 {
             guard let owner else {

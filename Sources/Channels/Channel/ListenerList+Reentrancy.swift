@@ -87,14 +87,14 @@ final class KeptMessage: @unchecked Sendable {
     private let layout: MessageLayout
 
     init(_ message: UnsafeMutableRawPointer, _ layout: MessageLayout) {
-        address = .allocate(byteCount: max(layout.size, 1), alignment: layout.alignment)
+        address = .allocate(byteCount: max(layout.stride, 1), alignment: layout.alignment)
         layout.copy(from: message, to: address)
         self.layout = layout
     }
 
     /// Room for a message; the caller moves one in.
     init(uninitialised layout: MessageLayout) {
-        address = .allocate(byteCount: max(layout.size, 1), alignment: layout.alignment)
+        address = .allocate(byteCount: max(layout.stride, 1), alignment: layout.alignment)
         self.layout = layout
     }
 

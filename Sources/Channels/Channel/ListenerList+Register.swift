@@ -24,14 +24,17 @@ extension ListenerList {
     ) -> ListenerEntry {
         var bits = plan.owner == nil ? 0 : ListenerEntry.owned
         let target: Mailbox.Target?
+        var asyncCall: AsyncListenerCall?
         switch plan.delivery {
         case .isolated(nil): target = alwaysWithMailbox ? .inline : counter == nil ? nil : .direct
         case .isolated(let actor?): target = .actor(actor)
         case .owner: target = .owner
         case .queue(let queue): target = .queue(queue)
-        case .async(let call): target = .async(call)
+        case .async(let call, let isolation):
+            target = .async(isolation)
+            asyncCall = call
         }
-        let mailbox = target.map { Mailbox($0, layout, buffering) }
+        let mailbox = target.map { Mailbox($0, layout, buffering, awaiting: asyncCall) }
         if mailbox != nil { bits |= ListenerEntry.special }
         if once { bits |= ListenerEntry.once }
         if !plan.isBare { bits |= ListenerEntry.general }

@@ -26,7 +26,9 @@ extension ListenerList {
             var count = 0
             withLock {
                 // Under the lock the chain does not change; after it the entries stay because the list has been entered.
-                var entry = cursor ?? Unmanaged<ListenerEntry>.at(head.load(ordering: .relaxed))?.takeUnretainedValue()
+                if cursor == nil { sweepsInterceptors.toggle() }
+                let start = sweepsInterceptors ? interceptorHead.load(ordering: .relaxed) : head.load(ordering: .relaxed)
+                var entry = cursor ?? Unmanaged<ListenerEntry>.at(start)?.takeUnretainedValue()
                 while count < Self.entriesPerSweep, let current = entry {
                     found[count] = .passUnretained(current)
                     count += 1

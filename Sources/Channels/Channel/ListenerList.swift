@@ -42,6 +42,8 @@ final class ListenerList: @unchecked Sendable {
     @exclusivity(unchecked) var ownedCount = 0
     /// Where the search for orphans goes on.
     @exclusivity(unchecked) unowned(unsafe) var cursor: ListenerEntry?
+    /// Whether that place is in the chain of interceptors.
+    @exclusivity(unchecked) var sweepsInterceptors = true
     @exclusivity(unchecked) var changesSinceSweep = 0
     @exclusivity(unchecked) var retired = RetiredEntries()
     /// Posts under way on a local list.

@@ -94,6 +94,7 @@ extension ListenerPlan {
     ) {
         self.init(
             owner: owner,
+            on: .closure(body.isolation),
             async: { message, owner, _ in
                 // The list hands back the object registered.
                 let owner = unsafeDowncast(owner.unsafelyUnwrapped, to: Owner.self)
@@ -110,6 +111,7 @@ extension ListenerPlan {
     ) {
         self.init(
             owner: owner,
+            on: .closure(body.isolation),
             async: { message, owner, info in
                 // The list hands back the object registered.
                 let owner = unsafeDowncast(owner.unsafelyUnwrapped, to: Owner.self)
@@ -127,6 +129,7 @@ extension ListenerPlan {
     ) {
         self.init(
             owner: owner,
+            on: .closure(body.isolation),
             async: { message, owner, _ in
                 // The list hands back the object registered.
                 let owner = unsafeDowncast(owner.unsafelyUnwrapped, to: Owner.self)
@@ -223,6 +226,7 @@ extension ListenerPlan {
     ) {
         self.init(
             owner: owner,
+            on: .owner,
             async: { message, owner, _ in
                 // The list hands back the object registered.
                 let owner = unsafeDowncast(owner.unsafelyUnwrapped, to: Owner.self)
@@ -239,6 +243,7 @@ extension ListenerPlan {
     ) {
         self.init(
             owner: owner,
+            on: .owner,
             async: { message, owner, info in
                 // The list hands back the object registered.
                 let owner = unsafeDowncast(owner.unsafelyUnwrapped, to: Owner.self)
@@ -256,6 +261,7 @@ extension ListenerPlan {
     ) {
         self.init(
             owner: owner,
+            on: .owner,
             async: { message, owner, _ in
                 // The list hands back the object registered.
                 let owner = unsafeDowncast(owner.unsafelyUnwrapped, to: Owner.self)
@@ -323,6 +329,7 @@ extension ListenerPlan {
     ) {
         self.init(
             owner: nil,
+            on: .closure(body.isolation),
             async: { message, _, _ in
                 let message = message.assumingMemoryBound(to: Message.self).pointee
                 try await body(message)
@@ -336,6 +343,7 @@ extension ListenerPlan {
     ) {
         self.init(
             owner: nil,
+            on: .closure(body.isolation),
             async: { message, _, info in
                 let message = message.assumingMemoryBound(to: Message.self).pointee
                 try await body(message, info)

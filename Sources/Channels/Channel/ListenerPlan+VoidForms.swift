@@ -36,6 +36,7 @@ extension ListenerPlan {
     ) {
         self.init(
             owner: owner,
+            on: .closure(body.isolation),
             async: { _, owner, _ in
                 // The list hands back the object registered.
                 let owner = unsafeDowncast(owner.unsafelyUnwrapped, to: Owner.self)
@@ -77,6 +78,7 @@ extension ListenerPlan {
     ) {
         self.init(
             owner: owner,
+            on: .owner,
             async: { _, owner, _ in
                 // The list hands back the object registered.
                 let owner = unsafeDowncast(owner.unsafelyUnwrapped, to: Owner.self)
@@ -111,6 +113,7 @@ extension ListenerPlan {
     ) {
         self.init(
             owner: nil,
+            on: .closure(body.isolation),
             async: { _, _, _ in
                 try await body()
             }

@@ -10,7 +10,7 @@ struct ListenerPlan {
         /// The same, the actor being the owner.
         case owner
         case queue(DispatchQueue)
-        case async(AsyncListenerCall)
+        case async(AsyncListenerCall, AsyncIsolation)
     }
 
     @usableFromInline let owner: AnyObject?
@@ -36,8 +36,8 @@ struct ListenerPlan {
     }
 
     @usableFromInline
-    init(owner: AnyObject?, async call: @escaping AsyncListenerCall) {
-        self.init(owner: owner, delivery: .async(call)) { _, _, _ in }
+    init(owner: AnyObject?, on isolation: AsyncIsolation, async call: @escaping AsyncListenerCall) {
+        self.init(owner: owner, delivery: .async(call, isolation)) { _, _, _ in }
     }
 }
 

@@ -45,10 +45,11 @@ extension LocalChannel {
         line: UInt = #line,
         _ body: @escaping (Owner, Message, Context) -> Void
     ) -> LocalListenerToken {
-        let unchecked = Unchecked((body, context))
+        let body = Unchecked(body)
+        let context = Unchecked(context)
         let call = BareCall(call: { message, owner, _ in
             lend(owner, message.assumingMemoryBound(to: Message.self)) { (owner: Owner, message: borrowing Message) in
-                unchecked.value.0(owner, message, unchecked.value.1)
+                body.value(owner, message, context.value)
             }
         })
         return list.registerLocal(owner: owner, call, isBare: false, priority, PackedSite(fileID, line))
@@ -103,10 +104,70 @@ extension LocalChannel {
         line: UInt = #line,
         _ body: @escaping (Owner, Message, Context) throws -> Void
     ) -> LocalListenerToken {
-        let unchecked = Unchecked((body, context))
+        let body = Unchecked(body)
+        let context = Unchecked(context)
         let call = BareCall(call: { message, owner, frame in
             lend(owner, message.assumingMemoryBound(to: Message.self)) { (owner: Owner, message: borrowing Message) in
-                do { try unchecked.value.0(owner, message, unchecked.value.1) } catch { PostFrame.listenerThrew(error, in: frame) }
+                do { try body.value(owner, message, context.value) } catch { PostFrame.listenerThrew(error, in: frame) }
+            }
+        })
+        return list.registerLocal(owner: owner, call, isBare: false, priority, PackedSite(fileID, line))
+    }
+
+    /// Registers a listener that may throw that belongs to an actor, on that actor.
+    @discardableResult
+    @inlinable
+    public func listen<Owner: Actor>(
+        _ owner: isolated Owner,
+        priority: Priority = .normal,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping (isolated Owner, Message) throws -> Void
+    ) -> LocalListenerToken {
+        let body = Unchecked(ThrowingActorBody2(unisolated: ThrowingLocalActorBody2(body)).call)
+        let call = BareCall(call: { message, owner, frame in
+            lend(owner, message.assumingMemoryBound(to: Message.self)) { (owner: Owner, message: borrowing Message) in
+                do { try body.value(owner, message) } catch { PostFrame.listenerThrew(error, in: frame) }
+            }
+        })
+        return list.registerLocal(owner: owner, call, isBare: false, priority, PackedSite(fileID, line))
+    }
+
+    /// Registers a listener that may throw that belongs to an actor, on that actor, which is also told who posted.
+    @discardableResult
+    @inlinable
+    public func listen<Owner: Actor>(
+        _ owner: isolated Owner,
+        priority: Priority = .normal,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping (isolated Owner, Message, LocalPostInfo) throws -> Void
+    ) -> LocalListenerToken {
+        let body = Unchecked(ThrowingActorBody3(unisolated: ThrowingLocalActorBody3(body)).call)
+        let call = BareCall(call: { message, owner, frame in
+            lend(owner, message.assumingMemoryBound(to: Message.self)) { (owner: Owner, message: borrowing Message) in
+                do { try body.value(owner, message, LocalPostInfo(frame)) } catch { PostFrame.listenerThrew(error, in: frame) }
+            }
+        })
+        return list.registerLocal(owner: owner, call, isBare: false, priority, PackedSite(fileID, line))
+    }
+
+    /// Registers a listener that may throw that belongs to an actor, on that actor, which is handed a context of its own.
+    @discardableResult
+    @inlinable
+    public func listen<Owner: Actor, Context>(
+        _ owner: isolated Owner,
+        context: Context,
+        priority: Priority = .normal,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping (isolated Owner, Message, Context) throws -> Void
+    ) -> LocalListenerToken {
+        let body = Unchecked(ThrowingActorBody3(unisolated: ThrowingLocalActorBody3(body)).call)
+        let context = Unchecked(context)
+        let call = BareCall(call: { message, owner, frame in
+            lend(owner, message.assumingMemoryBound(to: Message.self)) { (owner: Owner, message: borrowing Message) in
+                do { try body.value(owner, message, context.value) } catch { PostFrame.listenerThrew(error, in: frame) }
             }
         })
         return list.registerLocal(owner: owner, call, isBare: false, priority, PackedSite(fileID, line))

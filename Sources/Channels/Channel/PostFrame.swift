@@ -77,6 +77,9 @@ struct PostFrame {
         if let extras { extras.release() }
     }
 
+    /// Whether anything travels with the message beyond the message itself.
+    @inline(__always) var carriesMore: Bool { extras != nil || sender != nil }
+
     /// What travels with the message beyond the message itself. Made when a mailbox first asks for it.
     var envelope: Envelope? {
         get { extras?.takeUnretainedValue().envelope }

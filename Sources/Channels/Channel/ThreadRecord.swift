@@ -82,7 +82,7 @@ struct ThreadRecord: ~Copyable {
     /// The posts of a list that are under way on any thread.
     static func posts(on list: UInt) -> [PostUnderWay] {
         var found: [PostUnderWay] = []
-        var address = newest.load(ordering: .acquiring)
+        var address = newest.load(ordering: .sequentiallyConsistent)
         while let record = Pointer(bitPattern: address) {
             let used = record.pointee.used.load(ordering: .sequentiallyConsistent)
             let slots = record.pointee.slots
@@ -107,7 +107,7 @@ struct ThreadRecord: ~Copyable {
 
     /// A record whose thread has ended.
     private static func free() -> Pointer? {
-        var address = newest.load(ordering: .acquiring)
+        var address = newest.load(ordering: .sequentiallyConsistent)
         while let record = Pointer(bitPattern: address) {
             if !record.pointee.isTaken.load(ordering: .relaxed), !record.pointee.isTaken.exchange(true, ordering: .acquiring) {
                 return record
@@ -120,7 +120,7 @@ struct ThreadRecord: ~Copyable {
     private static func create() -> Pointer {
         let record = Pointer.allocate(capacity: 1)
         let endsWithBarrier = !channels_barrier_on_all_threads()
-        var head = newest.load(ordering: .acquiring)
+        var head = newest.load(ordering: .sequentiallyConsistent)
         while true {
             record.initialize(to: ThreadRecord(next: head, endsWithBarrier: endsWithBarrier))
             let (exchanged, original) = newest.compareExchange(

@@ -8,8 +8,12 @@ extension Mailbox {
     private static let longestRun = 64
     /// Runs after which a drain lets others on its actor or queue have a turn.
     private static let runsBeforeYield = 16
-    /// How often an emptied mailbox is looked at before the drain gives up: about a microsecond, far less than a new job costs.
-    private static let lingering = 40
+    /// How often an emptied mailbox is looked at before the drain takes what has come, or ends if nothing has.
+    private static let looks = 4
+    /// About half a microsecond: far less than a new job costs.
+    private static let spinsBetweenLooks = 16
+    /// What is worth taking before the last look. One swap for many messages: posters and the drain seldom meet at the lock.
+    private static let gathered = 32
 
     /// Starts the one drain job. The caller has set `phase` to scheduled.
     func schedule(_ listener: ListenerEntry) {
@@ -26,12 +30,14 @@ extension Mailbox {
             }
         case .owner:
             Task.detached {
-                // Held from here on only: messages that wait do not keep their owner alive.
-                guard let owner = listener.owner as? any Actor else { return self.goIdle(listener, isDead: true) }
-                await self.drain(listener, on: owner)
+                // Held for one run at a time: messages that wait do not keep their owner alive.
+                repeat {
+                    guard let owner = listener.owner as? any Actor else { return self.goIdle(listener, isDead: true) }
+                    guard await self.drain(listener, for: owner) else { return }
+                } while true
             }
-        case .async(let call):
-            Task.detached { await self.drain(listener, awaiting: call) }
+        case .async(let isolation):
+            Task.detached { await self.drainAwaiting(listener, on: isolation) }
         }
     }
 
@@ -44,8 +50,13 @@ extension Mailbox {
         while drain(listener) { await Task.yield() }
     }
 
+    /// The same, once. Ending and beginning anew lets others on the actor have a turn.
+    private func drain(_ listener: ListenerEntry, for owner: isolated any Actor) -> Bool {
+        drain(listener, runs: 1)
+    }
+
     /// Delivers until nothing waits. True, with `phase` scheduled, where others should have a turn first.
-    private func drain(_ listener: ListenerEntry) -> Bool {
+    private func drain(_ listener: ListenerEntry, runs: Int = runsBeforeYield) -> Bool {
         let isMine = lock.withLock {
             guard phase == .scheduled else { return false }
             phase = .draining
@@ -53,7 +64,7 @@ extension Mailbox {
         }
         guard isMine else { return false }
         return ListenerChain.$current.withValue(ListenerChain(listener)) {
-            for _ in 0..<Self.runsBeforeYield where !deliverRun(listener) { return false }
+            for _ in 0..<runs where !deliverRun(listener) { return false }
             lock.withLock { phase = .scheduled }
             return true
         }
@@ -102,7 +113,7 @@ extension Mailbox {
     /// Takes one message at a time: what waits stays where a full buffer can drop it.
     private func deliverOneByOne(_ listener: ListenerEntry, _ owner: AnyObject?, _ frame: PostFrame.Pointer) -> Bool {
         let address = owner.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
-        return withUnsafeTemporaryAllocation(byteCount: max(layout.size, 1), alignment: layout.alignment) { buffer in
+        return withUnsafeTemporaryAllocation(byteCount: max(layout.stride, 1), alignment: layout.alignment) { buffer in
             let message = buffer.baseAddress!
             for _ in 0..<Self.longestRun {
                 var envelope: Envelope?
@@ -131,42 +142,62 @@ extension Mailbox {
     }
 
     /// Awaits the closure for one message after the other.
-    private func drain(_ listener: ListenerEntry, awaiting call: @escaping AsyncListenerCall) async {
+    private func drainAwaiting(_ listener: ListenerEntry, on isolation: AsyncIsolation) async {
         lock.withLock { phase = .draining }
         let chain = ListenerChain(listener)
         await ListenerChain.$current.withValue(chain) {
-            let message = UnsafeMutableRawPointer.allocate(byteCount: max(layout.size, 1), alignment: layout.alignment)
+            let message = UnsafeMutableRawPointer.allocate(byteCount: max(layout.stride, 1), alignment: layout.alignment)
             defer { message.deallocate() }
-            var envelope: Envelope?
-            while take(into: message, &envelope, listener) {
-                let owner = listener.owner
-                if owner != nil || !listener.hasOwner {
-                    delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
-                    chain.setUpstream(envelope?.tracker?.chain ?? [])
-                    let outcome = await outcome(of: call, message, owner, envelope, listener)
-                    layout.destroy(message)
-                    envelope?.tracker?.finish(outcome)
-                } else {
-                    layout.destroy(message)
-                    envelope?.tracker?.finish(.discarded)
-                    goIdle(listener, isDead: true)
-                    return
+            // One turn after the other uses the memory.
+            let place = Unchecked(message)
+            while true {
+                switch isolation {
+                case .closure(let actor):
+                    guard await deliverNext(listener, chain, place, on: actor) else { return }
+                case .owner:
+                    guard let owner = listener.owner as? any Actor else { return goIdle(listener, isDead: true) }
+                    guard await deliverNext(listener, chain, place, on: owner) else { return }
                 }
-                envelope = nil
             }
         }
     }
 
+    /// Takes a message and awaits the closure for it. Both in one turn on the closure's isolation, so that a `cancel` there comes
+    /// either before the message is taken or after the call has begun. False, with `phase` idle, where there are no more.
+    private func deliverNext(
+        _ listener: ListenerEntry,
+        _ chain: ListenerChain,
+        _ place: Unchecked<UnsafeMutableRawPointer>,
+        on isolation: isolated (any Actor)?
+    ) async -> Bool {
+        let message = place.value
+        var envelope: Envelope?
+        guard take(into: message, &envelope, listener) else { return false }
+        let owner = listener.owner
+        guard owner != nil || !listener.hasOwner else {
+            layout.destroy(message)
+            envelope?.tracker?.finish(.discarded)
+            goIdle(listener, isDead: true)
+            return false
+        }
+        delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+        chain.setUpstream(envelope?.tracker?.chain ?? [])
+        let outcome = await outcome(message, owner, envelope, listener)
+        layout.destroy(message)
+        envelope?.tracker?.finish(outcome)
+        return true
+    }
+
     private func outcome(
-        of call: AsyncListenerCall,
         _ message: UnsafeMutableRawPointer,
         _ owner: AnyObject?,
         _ envelope: Envelope?,
         _ listener: ListenerEntry
     ) async -> PostTracker.Outcome {
-        guard let list = listener.lane?.list else { return .completed }
+        // Loaded for the call only, so that it is freed, at the latest, when those who wait for the drain are told.
+        guard let list = listener.lane?.list, let asyncCall else { return .discarded }
         do {
-            try await call(message, owner, PostInfo(envelope, list))
+            try await asyncCall(message, owner, PostInfo(envelope, list))
             return .completed
         } catch {
             list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
@@ -179,11 +210,10 @@ extension Mailbox {
     /// Swaps in what has come since. False, with `phase` idle, where nothing has.
     private func refill(_ listener: ListenerEntry) -> Bool {
         batch.giveBackIfLarge()
-        if posted.load(ordering: .relaxed) == delivered.load(ordering: .relaxed) {
-            for _ in 0..<Self.lingering {
-                channels_spin_hint()
-                if posted.load(ordering: .relaxed) != delivered.load(ordering: .relaxed) { break }
-            }
+        // Looked at seldom: each look takes the counter's cache line away from the posters.
+        for _ in 0..<Self.looks {
+            for _ in 0..<Self.spinsBetweenLooks { channels_spin_hint() }
+            if posted.load(ordering: .relaxed) &- delivered.load(ordering: .relaxed) >= Self.gathered { break }
         }
         var leaving = Leaving()
         let hasMore = lock.withLock {

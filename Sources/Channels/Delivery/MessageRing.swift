@@ -18,7 +18,7 @@ struct MessageRing: ~Copyable {
         self.layout = layout
         let alignment = max(layout.alignment, MemoryLayout<UInt>.alignment)
         offset = max(MemoryLayout<UInt>.size, layout.alignment)
-        stride = (offset + max(layout.size, 1) + alignment - 1) / alignment * alignment
+        stride = (offset + max(layout.stride, 1) + alignment - 1) / alignment * alignment
     }
 
     deinit {

@@ -49,6 +49,7 @@ extension StateChannel {
 
     /// Registers an async listener that belongs to an actor, on that actor.
     @discardableResult
+    @_disfavoredOverload
     @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -64,6 +65,7 @@ extension StateChannel {
 
     /// Registers an async listener that belongs to an actor, on that actor, which is also told who posted.
     @discardableResult
+    @_disfavoredOverload
     @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -79,6 +81,7 @@ extension StateChannel {
 
     /// Registers an async listener that belongs to an actor, on that actor, which is handed a context of its own.
     @discardableResult
+    @_disfavoredOverload
     @inlinable
     public func listen<Owner: Actor, Context: Sendable>(
         _ owner: Owner,

@@ -25,12 +25,22 @@ public final class StateChannel<State: Sendable>: Sendable {
     /// What the mutex guards.
     private struct Guarded {
         var value: State
-        /// Values set and not yet delivered, each with the number of the first listener that is too new for it.
-        var waiting = Queue<(value: State, before: UInt, depth: Int)>()
+        var waiting = Queue<Turn>()
         /// The record of the thread that delivers, or 0.
         var deliverer: UInt = 0
         /// How long the chain is that led to the value being delivered.
         var depth = 0
+    }
+
+    /// A value that was set and is not yet delivered.
+    private struct Turn {
+        let value: State
+        /// The number of the first listener that is too new for it.
+        let before: UInt
+        /// How long the chain is that led to it.
+        let depth: Int
+        /// The one listener for which it is, having been paused.
+        let entry: ListenerEntry?
     }
 
     private static var deepest: Int { 1_024 }
@@ -193,14 +203,14 @@ extension StateChannel {
     /// Lets values through to a paused listener again, the current one first.
     private func resume(_ entry: ListenerEntry) {
         trapInsideUpdate("resume")
-        var displaced: KeptMessage?
         let delivers = state.withLock { guarded in
             guard entry.isPaused, entry.isActive else { return false }
-            // A new number: values that wait to be delivered are older than the one it gets now.
+            // A new number: values that wait to be delivered are older than the one it gets now. That one takes its turn behind them, because
+            // a thread that delivers one of them may have found the listener before it was paused and not have called it yet.
             list.renumber(entry, clearing: ListenerEntry.paused)
-            return deposit(&guarded.value, for: entry, displaced: &displaced)
+            return enqueue(&guarded, onlyFor: entry)
         }
-        if delivers { entry.mailbox?.deliverDeposit(entry, from: nil) }
+        if delivers { deliverWaiting(nil) }
     }
 
     private func deposit(_ value: inout State, for entry: ListenerEntry, displaced: inout KeptMessage?) -> Bool {
@@ -220,13 +230,13 @@ extension StateChannel {
 // MARK: - Delivery
 
 extension StateChannel {
-    /// Queues the value just stored. Under the state's lock.
+    /// Queues the value just stored, or stored still for a listener that resumes. Under the state's lock.
     ///
     /// - Returns: Whether the caller has to deliver the queue.
-    private func enqueue(_ guarded: inout Guarded) -> Bool {
+    private func enqueue(_ guarded: inout Guarded, onlyFor entry: ListenerEntry? = nil) -> Bool {
         let thread = ThreadRecord.currentAddress
         let depth = guarded.deliverer == thread ? guarded.depth + 1 : 1
-        guarded.waiting.append((guarded.value, list.nextNumberNow, depth))
+        guarded.waiting.append(Turn(value: guarded.value, before: list.nextNumberNow, depth: depth, entry: entry))
         guard guarded.deliverer == 0 else { return false }
         guarded.deliverer = thread
         return true
@@ -236,7 +246,7 @@ extension StateChannel {
     private func deliverWaiting(_ isolation: (any Actor)?) {
         while true {
             // The value delivered is released at the end of the turn, without the lock.
-            let next = state.withLock { guarded -> (value: State, before: UInt, depth: Int)? in
+            let next = state.withLock { guarded -> Turn? in
                 guard let next = guarded.waiting.popFirst() else {
                     guarded.deliverer = 0
                     guarded.depth = 0
@@ -245,9 +255,10 @@ extension StateChannel {
                 guarded.depth = next.depth
                 return next
             }
-            guard var next else { return }
-            withUnsafeMutablePointer(to: &next.value) {
-                list.post(UnsafeMutableRawPointer($0), isolation: isolation, before: next.before)
+            guard let next else { return }
+            withUnsafePointer(to: next.value) {
+                // Only read: there are no interceptors here.
+                list.post(UnsafeMutableRawPointer(mutating: $0), isolation: isolation, before: next.before, onlyTo: next.entry)
             }
         }
     }

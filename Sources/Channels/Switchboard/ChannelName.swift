@@ -157,7 +157,19 @@ struct NameKey: Hashable, Sendable {
 func quoted(_ text: String) -> String {
     var shown = ""
     for scalar in text.unicodeScalars.prefix(80) {
-        shown += scalar.escaped(asASCII: false)
+        // Control characters, line and paragraph separators would break a line of a log, or worse.
+        let isHarmless = scalar.properties.generalCategory.isShownAsItIs
+        shown += scalar.escaped(asASCII: !isHarmless)
     }
     return "'\(shown)\(text.unicodeScalars.count > 80 ? "…" : "")'"
+}
+
+extension Unicode.GeneralCategory {
+    /// Whether characters of this category can be shown in a message as they are.
+    fileprivate var isShownAsItIs: Bool {
+        switch self {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
+        default: true
+        }
+    }
 }

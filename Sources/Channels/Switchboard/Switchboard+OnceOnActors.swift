@@ -56,6 +56,7 @@ extension Switchboard {
 
     /// Registers, for one message, an async listener that belongs to an actor, on that actor.
     @discardableResult
+    @_disfavoredOverload
     @inlinable
     public func once<Message: Sendable, Owner: Actor>(
         _ owner: Owner,
@@ -71,6 +72,7 @@ extension Switchboard {
 
     /// Registers, for one message, an async listener that belongs to an actor, on that actor, which is also told who posted.
     @discardableResult
+    @_disfavoredOverload
     @inlinable
     public func once<Message: Sendable, Owner: Actor>(
         _ owner: Owner,
@@ -86,6 +88,7 @@ extension Switchboard {
 
     /// Registers, for one message, an async listener that belongs to an actor, on that actor, which is handed a context of its own.
     @discardableResult
+    @_disfavoredOverload
     @inlinable
     public func once<Message: Sendable, Owner: Actor, Context: Sendable>(
         _ owner: Owner,

@@ -41,6 +41,7 @@ extension Switchboard {
         register(
             ListenerPlan(
                 owner: nil,
+                on: .closure(body.isolation),
                 async: { message, _, _ in
                     let message = message.assumingMemoryBound(to: PatternMessage.self).pointee
                     try await body(message.name, message.message)
@@ -116,6 +117,7 @@ extension Switchboard {
         register(
             ListenerPlan(
                 owner: owner,
+                on: .closure(body.isolation),
                 async: { message, owner, _ in
                     let message = message.assumingMemoryBound(to: PatternMessage.self).pointee
                     // The list hands back the object registered.
@@ -183,6 +185,7 @@ extension Switchboard {
 
     /// Listens on an actor, asynchronously, for as long as it lives.
     @discardableResult
+    @_disfavoredOverload
     public func listen<Owner: Actor>(
         _ owner: Owner,
         matching pattern: ChannelPattern,
@@ -195,6 +198,7 @@ extension Switchboard {
         register(
             ListenerPlan(
                 owner: owner,
+                on: .owner,
                 async: { message, owner, _ in
                     let message = message.assumingMemoryBound(to: PatternMessage.self).pointee
                     // The list hands back the object registered.

@@ -58,6 +58,30 @@ extension Switchboard {
         return await channel.postAndWait(message, from: sender, echo: echo, isolation: isolation)
     }
 
+    /// Delivers a message that says only that it was posted, and suspends until every listener has finished with it.
+    @discardableResult
+    public func postAndWait(
+        to name: ChannelName<Void>,
+        from sender: (any AnyObject & Sendable)? = nil,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> DeliveryReport {
+        await postAndWait((), to: name, from: sender, echo: echo, isolation: isolation)
+    }
+
+    /// Delivers a dictionary and suspends until every listener has finished with it; see ``post(_:to:from:echo:isolation:)``.
+    @discardableResult
+    public func postAndWait(
+        _ message: [String: any Sendable],
+        to name: ChannelName<[String: any Sendable]>,
+        from sender: (any AnyObject & Sendable)? = nil,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> DeliveryReport {
+        guard let channel = channelToPost(name) else { return DeliveryReport() }
+        return await channel.postAndWait(message, from: sender, echo: echo, isolation: isolation)
+    }
+
     /// Ends every listener and interceptor of an owner on one name.
     public func removeListeners<Message: Sendable>(of owner: AnyObject, from name: ChannelName<Message>) {
         channelToPost(name)?.removeListeners(of: owner)

@@ -1,0 +1,156 @@
+import Channels
+import Dispatch
+import Testing
+
+/// Rule 8: nothing is lost in silence.
+struct AccountingTests {
+    @Test(arguments: [BufferingPolicy.unbounded, .oldest(3), .newest(3)])
+    func postedIsDeliveredPlusDroppedPlusDiscardedAtCancel(policy: BufferingPolicy) async {
+        let queue = DispatchQueue.suspended()
+        let faults = Heard<Fault>()
+        let channel = Channel<Int> { faults.add($0) }
+        let token = channel.listen(on: queue, buffering: policy) { _ in }
+        for message in 0..<10 { channel.post(message) }
+        let dropped = policy == .unbounded ? 0 : 7
+        #expect(token.droppedCount == dropped)
+        #expect(token.waitingCount == 10 - dropped)
+        queue.resume()
+        await queue.settle()
+        #expect(token.deliveredCount == 10 - dropped)
+        queue.suspend()
+        for message in 0..<2 { channel.post(message) }
+        token.cancel()
+        #expect(token.discardedCount == 2)
+        #expect(token.deliveredCount + token.droppedCount + token.discardedCount == 12)
+        #expect(faults.count == dropped)
+        #expect(faults.all.allSatisfy { $0.code == .bufferOverflow && $0.registrationSite != nil })
+        #expect(faults.all.map(\.count) == Array(0..<dropped).map { $0 + 1 })
+        queue.resume()
+    }
+
+    @Test(arguments: [BufferingPolicy.unbounded, .oldest(2), .newest(2), .newest(64)])
+    func theCountsAreExactWhenThreadsPostAndOneCancels(policy: BufferingPolicy) async {
+        for _ in 0..<10 {
+            let channel = Channel<Int> { _ in }
+            let clerk = Clerk()
+            let calls = Tally()
+            let accepted = Tally()
+            let token = channel.listen(clerk, buffering: policy) { (_: isolated Clerk, _) in calls.add() }
+            await onThreads(3) { index in
+                for message in 0..<200 {
+                    if index == 2, message == 100 { token.cancel() }
+                    accepted.add(channel.post(message))
+                }
+            }
+            await token.cancelAndDrain()
+            #expect(token.waitingCount == 0)
+            #expect(token.deliveredCount == calls.value)
+            #expect(token.deliveredCount + token.droppedCount + token.discardedCount == accepted.value)
+            withExtendedLifetime(clerk) {}
+        }
+    }
+
+    @Test func whatWaitsWhenTheOwnerDiesIsDiscardedAndCounted() async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        var owner: Owner? = Owner()
+        let token = channel.listen(owner!, on: queue) { _, message in heard.add(message) }
+        for message in 0..<4 { channel.post(message) }
+        owner = nil
+        #expect(!token.isActive)
+        queue.resume()
+        await queue.settle()
+        #expect(heard.all == [])
+        #expect(token.discardedCount == 4)
+        #expect(token.waitingCount == 0)
+        #expect(owner == nil)
+    }
+
+    @Test func whenTheChannelGoesWhatWaitsIsDeliveredFirst() async {
+        let queue = DispatchQueue.suspended()
+        let heard = Heard<Int>()
+        var channel: Channel<Int>? = Channel<Int>()
+        let token = channel!.listen(on: queue) { heard.add($0) }
+        for message in 0..<4 { channel?.post(message) }
+        channel = nil
+        #expect(!token.isActive)
+        queue.resume()
+        await queue.settle()
+        #expect(heard.all == [0, 1, 2, 3])
+        #expect(token.deliveredCount == 4)
+        #expect(token.discardedCount == 0)
+    }
+
+    @Test func whenTheChannelGoesASequenceYieldsItsBufferThenEnds() async {
+        var channel: Channel<Int>? = Channel<Int>()
+        let messages = channel!.messages()
+        for message in 0..<4 { channel?.post(message) }
+        channel = nil
+        var heard: [Int] = []
+        for await message in messages { heard.append(message) }
+        #expect(heard == [0, 1, 2, 3])
+    }
+
+    @Test(arguments: [(BufferingPolicy.oldest(2), [0, 1]), (.newest(2), [8, 9])])
+    func aFullSequenceCountsWhatItDropsAndReportsIt(policy: BufferingPolicy, kept: [Int]) async {
+        let faults = Heard<Fault>()
+        var channel: Channel<Int>? = Channel<Int> { faults.add($0) }
+        let messages = channel!.messages(buffering: policy)
+        for message in 0..<10 { channel?.post(message) }
+        channel = nil
+        #expect(messages.droppedCount == 8)
+        #expect(faults.all.map(\.code) == Array(repeating: .bufferOverflow, count: 8))
+        var heard: [Int] = []
+        for await message in messages { heard.append(message) }
+        #expect(heard == kept)
+    }
+
+    @Test func directCallsAreCountedOnlyWhereDiagnosticsAreOn() {
+        let off = Channel<Int>()
+        let counted = Channel<Int>(diagnostics: .counts)
+        let tokens = [off, counted].map { channel in channel.listen { _ in } }
+        for message in 0..<3 {
+            off.post(message)
+            counted.post(message)
+        }
+        #expect(tokens.map(\.deliveredCount) == [0, 3])
+    }
+
+    @Test func onceWithAMailboxIsInactiveFromEnqueueingAndCancelBeforeTheCallDiscards() async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int>()
+        let heard = Heard<String>()
+        let called = channel.once(on: queue) { heard.add("called \($0)") }
+        let cancelled = channel.once(on: queue) { heard.add("cancelled \($0)") }
+        #expect(channel.post(1) == 2)
+        #expect(!called.isActive && !cancelled.isActive)
+        #expect(channel.post(2) == 0)
+        cancelled.cancel()
+        #expect(cancelled.discardedCount == 1)
+        queue.resume()
+        await queue.settle()
+        #expect(heard.all == ["called 1"])
+        #expect(called.deliveredCount == 1)
+    }
+
+    @Test func droppedAndDiscardedMessagesEndTheWaitOfPostAndWait() async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int> { _ in }
+        let full = channel.listen(on: queue, buffering: .oldest(1)) { _ in }
+        let cancelled = channel.listen(on: queue) { _ in }
+        let throwing = channel.listen { (_: Int) throws in throw Trouble() }
+        channel.post(0)
+        async let waiting = channel.postAndWait(1)
+        while cancelled.waitingCount < 2 { await Task.yield() }
+        cancelled.cancel()
+        let report = await waiting
+        #expect(report.reached == 3)
+        #expect(report.completed == 0)
+        #expect(report.dropped == 1)
+        #expect(report.discarded == 1)
+        #expect(report.failures.map { $0.error as? Trouble } == [Trouble()])
+        queue.resume()
+        withExtendedLifetime((full, throwing)) {}
+    }
+}

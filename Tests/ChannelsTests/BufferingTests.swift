@@ -1,0 +1,113 @@
+import Channels
+import Dispatch
+import Testing
+
+/// Every buffering policy, against a model that is an array.
+struct BufferingTests {
+    /// What a buffer should do.
+    private struct Model {
+        let limit: Int
+        let keepsOldest: Bool
+        var waiting: [Int] = []
+        var dropped = 0
+
+        mutating func post(_ message: Int) {
+            guard waiting.count == limit else { return waiting.append(message) }
+            dropped += 1
+            guard !keepsOldest else { return }
+            waiting.removeFirst()
+            waiting.append(message)
+        }
+    }
+
+    private static func policy(_ random: inout SeededGenerator) -> (BufferingPolicy, Model) {
+        let limit = Int.random(in: 1...6, using: &random)
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: return (.unbounded, Model(limit: .max, keepsOldest: true))
+        case 1: return (.oldest(limit), Model(limit: limit, keepsOldest: true))
+        default: return (.newest(limit), Model(limit: limit, keepsOldest: false))
+        }
+    }
+
+    @Test(arguments: 0..<40)
+    func aMailboxKeepsDropsAndDeliversAsTheModelSays(seed: Int) async {
+        var random = SeededGenerator(seed: seed)
+        var (policy, model) = Self.policy(&random)
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int> { _ in }
+        let heard = Heard<Int>()
+        let token = channel.listen(on: queue, buffering: policy) { heard.add($0) }
+        var delivered: [Int] = []
+        for message in 0..<150 {
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0:
+                queue.resume()
+                await queue.settle()
+                queue.suspend()
+                delivered += model.waiting
+                model.waiting = []
+            case 1: token.isPaused ? token.resume() : token.pause()
+            default:
+                #expect(channel.post(message) == (token.isPaused ? 0 : 1))
+                if !token.isPaused { model.post(message) }
+            }
+            #expect(heard.all == delivered)
+            #expect(token.waitingCount == model.waiting.count)
+            #expect(token.droppedCount == model.dropped)
+            #expect(token.deliveredCount == delivered.count)
+        }
+        token.cancel()
+        #expect(token.discardedCount == model.waiting.count)
+        queue.resume()
+        await queue.settle()
+        #expect(heard.all == delivered)
+    }
+
+    @Test(arguments: 0..<40)
+    func aSequenceKeepsDropsAndYieldsAsTheModelSays(seed: Int) async {
+        var random = SeededGenerator(seed: seed)
+        var (policy, model) = Self.policy(&random)
+        let channel = Channel<Int> { _ in }
+        let messages = channel.messages(buffering: policy)
+        var iterators = [messages.makeAsyncIterator(), messages.makeAsyncIterator()]
+        for message in 0..<150 {
+            if Int.random(in: 0..<3, using: &random) == 0, !model.waiting.isEmpty {
+                let reader = Int.random(in: 0..<2, using: &random)
+                #expect(await iterators[reader].next() == model.waiting.removeFirst())
+            } else {
+                #expect(channel.post(message) == 1)
+                model.post(message)
+            }
+            #expect(messages.waitingCount == model.waiting.count)
+            #expect(messages.droppedCount == model.dropped)
+        }
+    }
+
+    @Test(arguments: 0..<10)
+    func aStateListenerThatKeepsTheNewestEndsWithTheValueStored(seed: Int) async {
+        var random = SeededGenerator(seed: seed)
+        let limit = Int.random(in: 1...4, using: &random)
+        let queue = DispatchQueue.suspended()
+        let state = StateChannel(0) { _ in }
+        let heard = Heard<Int>()
+        let token = state.listen(on: queue, buffering: .newest(limit)) { heard.add($0) }
+        for value in 1...20 { state.set(value) }
+        #expect(token.droppedCount == 21 - limit)
+        queue.resume()
+        await queue.settle()
+        #expect(heard.all == Array((21 - limit)...20))
+    }
+
+    @Test func aLimitThatIsNotPositiveTraps() async {
+        await #expect(processExitsWith: .failure) { _ = BufferingPolicy.oldest(0) }
+        await #expect(processExitsWith: .failure) { _ = BufferingPolicy.newest(-1) }
+    }
+
+    @Test func aStateTakesNoBufferThatKeepsTheOldest() async {
+        await #expect(processExitsWith: .failure) {
+            let state = StateChannel(0)
+            withExtendedLifetime(state.listen(buffering: .oldest(1)) { _ in }) {}
+        }
+        await #expect(processExitsWith: .failure) { _ = StateChannel(0).values(buffering: .oldest(1)) }
+    }
+}

@@ -1,0 +1,241 @@
+import Channels
+import Dispatch
+import Foundation
+import Testing
+
+/// Rules 2 and 3: the end of a listener.
+struct CancellationTests {
+    @Test func aListenerCancelledDuringAPostAndNotYetReachedIsNotCalled() {
+        let channel = Channel<Int>()
+        let heard = Heard<String>()
+        let victim = Slot<ListenerToken>()
+        let first = channel.listen { _ in
+            heard.add("first")
+            victim.value?.cancel()
+        }
+        victim.value = channel.listen { _ in heard.add("victim") }
+        let last = channel.listen { _ in heard.add("last") }
+        #expect(channel.post(1) == 2)
+        #expect(heard.all == ["first", "last"])
+        withExtendedLifetime((first, last)) {}
+    }
+
+    @Test(arguments: 0..<5)
+    func aListenerThatCancelsItselfSkipsNobody(position: Int) {
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let own = Slot<ListenerToken>()
+        let tokens = (0..<5).map { index in
+            channel.listen { _ in
+                heard.add(index)
+                if index == position { own.value?.cancel() }
+            }
+        }
+        own.value = tokens[position]
+        #expect(channel.post(1) == 5)
+        #expect(channel.post(2) == 4)
+        #expect(heard.all == Array(0..<5) + Array(0..<5).filter { $0 != position })
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func everyListenerMayCancelEveryOtherDuringAPost() {
+        let channel = Channel<Int>()
+        let calls = Tally()
+        let tokens = Heard<ListenerToken>()
+        for _ in 0..<100 {
+            tokens.add(
+                channel.listen { _ in
+                    calls.add()
+                    for token in tokens.all { token.cancel() }
+                }
+            )
+        }
+        #expect(channel.post(1) == 1)
+        #expect(calls.value == 1)
+        #expect(channel.isEmpty)
+    }
+
+    @Test func aListenerCancelledByAnInterceptorIsNotCalled() {
+        let channel = Channel<Int>()
+        let calls = Tally()
+        let listener = channel.listen { _ in calls.add() }
+        let interceptor = channel.intercept { _ in
+            listener.cancel()
+            return .continue
+        }
+        #expect(channel.post(1) == 0)
+        #expect(calls.value == 0)
+        withExtendedLifetime(interceptor) {}
+    }
+
+    @Test func cancelMayBeCalledAnyNumberOfTimesByAnyThread() async {
+        for _ in 0..<50 {
+            let channel = Channel<Int>()
+            let living = Tally()
+            let witness = Slot(Witness(living))
+            let token = channel.listen { [witness = witness.value] _ in withExtendedLifetime(witness) {} }
+            witness.value = nil
+            let neighbour = channel.listen { _ in }
+            await onThreads(3) { _ in
+                for _ in 0..<10 { token.cancel() }
+            }
+            #expect(!token.isActive)
+            #expect(living.value == 0)
+            #expect(channel.listenerCount == 1)
+            #expect(channel.post(1) == 1)
+            withExtendedLifetime((token, neighbour)) {}
+        }
+    }
+
+    /// Each of many tokens is cancelled by two threads while a third posts; every removal happens once.
+    @Test func aTokenCancelledByTwoThreadsDuringPostsEndsOnce() async {
+        let channel = Channel<Int>()
+        let living = Tally()
+        var made: [ListenerToken] = []
+        for _ in 0..<2_000 {
+            let witness = Witness(living)
+            made.append(channel.listen { _ in withExtendedLifetime(witness) {} })
+        }
+        let tokens = made
+        let calls = Tally()
+        let stays = channel.listen { _ in calls.add() }
+        await onThreads(3) { index in
+            if index == 2 {
+                for message in 0..<200 { channel.post(message) }
+            } else {
+                for token in tokens { token.cancel() }
+            }
+        }
+        #expect(channel.listenerCount == 1)
+        #expect(calls.value == 200)
+        #expect(living.value == 0)
+        withExtendedLifetime((tokens, stays)) {}
+    }
+
+    @Test func afterCancelOnThePostingThreadNoCallBegins() {
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let token = channel.listen { heard.add($0) }
+        channel.post(1)
+        token.cancel()
+        #expect(channel.post(2) == 0)
+        #expect(heard.all == [1])
+        #expect(!token.isActive)
+    }
+
+    @MainActor @Test func afterCancelOnTheListenersOwnIsolationNoCallBegins() async {
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let owner = Owner()
+        let token = channel.listen(owner) { @MainActor _, message in heard.add(message) }
+        let marker = channel.listen { @MainActor _ in }
+        await onThreads(2) { _ in
+            for message in 0..<100 { channel.post(message) }
+        }
+        // On the main actor, between two turns of the mailbox.
+        token.cancel()
+        let count = heard.count
+        await channel.postAndWait(-1)
+        #expect(heard.count == count)
+        #expect(token.deliveredCount + token.discardedCount == 200)
+        #expect(token.deliveredCount == count)
+        withExtendedLifetime((owner, marker)) {}
+    }
+
+    /// The message has left the mailbox and waits for the actor, which is busy here.
+    @MainActor @Test func afterCancelOnTheOwnIsolationOfAnAsyncListenerNoCallBegins() async {
+        for _ in 0..<20 {
+            let channel = Channel<Int>()
+            let calls = Tally()
+            let token = channel.listen { @MainActor (_: Int) async in calls.add() }
+            channel.post(1)
+            for _ in 0..<20_000 where token.deliveredCount == 0 { sched_yield() }
+            token.cancel()
+            await token.cancelAndDrain()
+            #expect(calls.value == 0)
+            #expect(token.deliveredCount + token.discardedCount == 1)
+        }
+    }
+
+    @Test func messagesWaitingInTheMailboxOfACancelledListenerAreDiscardedAndCounted() async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let token = channel.listen(on: queue) { heard.add($0) }
+        for message in 0..<5 { #expect(channel.post(message) == 1) }
+        #expect(token.waitingCount == 5)
+        token.cancel()
+        #expect(token.discardedCount == 5)
+        #expect(token.waitingCount == 0)
+        queue.resume()
+        await queue.settle()
+        #expect(heard.all == [])
+        #expect(token.deliveredCount == 0)
+    }
+
+    @Test func cancelInsideACallDiscardsWhatWaitsBehindIt() async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let own = Slot<ListenerToken>()
+        own.value = channel.listen(on: queue) { message in
+            heard.add(message)
+            if message == 2 { own.value?.cancel() }
+        }
+        for message in 0..<10 { channel.post(message) }
+        queue.resume()
+        await queue.settle()
+        #expect(heard.all == [0, 1, 2])
+        #expect(own.value?.deliveredCount == 3)
+        #expect(own.value?.discardedCount == 7)
+    }
+
+    @Test func aTokenThatGoesEndsItsListenerWithoutAnOwner() {
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        var token: ListenerToken? = channel.listen { heard.add($0) }
+        channel.post(1)
+        withExtendedLifetime(token) {}
+        token = nil
+        #expect(channel.post(2) == 0)
+        #expect(heard.all == [1])
+        #expect(channel.isEmpty)
+    }
+
+    @Test func aTokenThatGoesLeavesAListenerThatHasAnOwner() {
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let owner = Owner()
+        _ = channel.listen(owner) { _, message in heard.add(message) }
+        #expect(channel.post(1) == 1)
+        #expect(heard.all == [1])
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test func tokensInASetEndTheirListenersTogether() {
+        let channel = Channel<Int>()
+        var tokens: Set<ListenerToken> = []
+        for _ in 0..<10 { channel.listen { _ in }.store(in: &tokens) }
+        #expect(channel.listenerCount == 10)
+        tokens = []
+        #expect(channel.isEmpty)
+    }
+
+    @Test func removeListenersEndsEveryListenerAndInterceptorOfTheOwnerAndNoOther() {
+        let channel = Channel<Int>()
+        let heard = Heard<String>()
+        let leaving = Owner()
+        let staying = Owner()
+        for index in 0..<3 {
+            channel.listen(leaving) { _, _ in heard.add("leaving \(index)") }
+            channel.listen(staying) { _, _ in heard.add("staying \(index)") }
+        }
+        channel.intercept(leaving) { _, _ in .stop }
+        let token = channel.listen { _ in heard.add("token") }
+        #expect(channel.post(1) == 0)
+        channel.removeListeners(of: leaving)
+        #expect(channel.post(2) == 4)
+        #expect(heard.all == ["staying 0", "staying 1", "staying 2", "token"])
+        withExtendedLifetime((leaving, staying, token)) {}
+    }
+}

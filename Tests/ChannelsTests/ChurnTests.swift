@@ -1,0 +1,116 @@
+import Channels
+import Dispatch
+import Testing
+
+/// Many threads at once.
+struct ChurnTests {
+    /// Threads register and cancel while others post: each listener that stays gets every message exactly once, in order.
+    @Test func listenersThatStayGetEveryMessageExactlyOnceInOrderWhileOthersComeAndGo() async {
+        let channel = Channel<(poster: Int, number: Int)>()
+        let owner = Owner()
+        let clerk = Clerk()
+        let stable = (0..<6).map { _ in Heard<(poster: Int, number: Int)>() }
+        let posted = 1_000
+        var tokens = [
+            channel.listen(priority: .high) { stable[0].add($0) },
+            channel.listen(priority: .low) { stable[1].add($0) },
+            channel.listen { (message: (poster: Int, number: Int)) async in stable[2].add(message) },
+            channel.listen(on: .global()) { stable[3].add($0) },
+        ]
+        tokens.append(channel.listen(owner) { _, message in stable[4].add(message) })
+        tokens.append(channel.listen(clerk) { (_: isolated Clerk, message) in stable[5].add(message) })
+        let isOver = Tally()
+        await onThreads(4) { index in
+            guard index < 2 else {
+                var random = SeededGenerator(seed: index)
+                while isOver.value < 2 {
+                    let priority = Priority(Int.random(in: -150...150, using: &random))
+                    let passing = Owner()
+                    let first = channel.listen(priority: priority) { _ in }
+                    channel.listen(passing, priority: priority) { _, _ in }
+                    let second = channel.listen { (_: (poster: Int, number: Int)) async in }
+                    first.cancel()
+                    second.cancel()
+                }
+                return
+            }
+            for number in 0..<posted { channel.post((index, number)) }
+            isOver.add()
+        }
+        await channel.postAndWait((9, 0))
+        for heard in stable {
+            #expect(heard.count == 2 * posted + 1)
+            for poster in 0..<2 {
+                #expect(heard.all.filter { $0.poster == poster }.map(\.number) == Array(0..<posted))
+            }
+        }
+        #expect(channel.listenerCount == stable.count)
+        withExtendedLifetime((tokens, owner, clerk)) {}
+    }
+
+    /// Listeners of A post to B and the other way round, on two threads: no deadlock, and nothing is lost.
+    @Test(arguments: [Reentrancy.nested(limit: 64), .queued])
+    func twoThreadsPostAcrossTwoChannelsInOppositeDirections(reentrancy: Reentrancy) async {
+        let channels = (0..<2).map { _ in Channel<Int>(reentrancy: reentrancy) }
+        let heard = [Tally(), Tally()]
+        let tokens = (0..<2).map { index in
+            channels[index].listen { message in
+                heard[index].add()
+                if message > 0 { channels[1 - index].post(message - 1) }
+            }
+        }
+        await onThreads(2) { index in
+            for _ in 0..<1_000 { channels[index].post(5) }
+        }
+        #expect(heard.map(\.value) == [6_000, 6_000])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func twoThreadsPostAcrossTwoChannelsWhoseListenersCancelAndRegisterOnTheOther() async {
+        let channels = (0..<2).map { _ in Channel<Int>() }
+        let tokens = (0..<2).map { index in
+            channels[index].listen { message in
+                let token = channels[1 - index].listen { _ in }
+                if message > 0 { channels[1 - index].post(message - 1) }
+                token.cancel()
+            }
+        }
+        await onThreads(2) { index in
+            for _ in 0..<500 { channels[index].post(3) }
+        }
+        #expect(channels.map(\.listenerCount) == [1, 1])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func onceIsCalledOnceHoweverManyThreadsPost() async {
+        for _ in 0..<200 {
+            let channel = Channel<Int>()
+            let calls = Tally()
+            let owner = Owner()
+            let token = channel.once { _ in calls.add() }
+            channel.once(owner) { _, _ in calls.add() }
+            let reached = Tally()
+            await onThreads(3) { _ in reached.add(channel.post(1)) }
+            #expect(calls.value == 2)
+            #expect(reached.value == 2)
+            withExtendedLifetime((token, owner)) {}
+        }
+    }
+
+    @Test func threadsThatEndLeaveNothingBehind() async {
+        let channel = Channel<Int>()
+        let calls = Tally()
+        let living = Tally()
+        let stays = channel.listen { _ in calls.add() }
+        for _ in 0..<50 {
+            await onThreads(4) { _ in
+                let token = channel.listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }
+                channel.post(1)
+                token.cancel()
+            }
+        }
+        #expect(calls.value == 200)
+        #expect(living.value == 0)
+        withExtendedLifetime(stays) {}
+    }
+}

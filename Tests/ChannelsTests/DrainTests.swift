@@ -1,0 +1,224 @@
+import Channels
+import Dispatch
+import Testing
+
+/// Rule 3: `cancelAndDrain` waits for the call that runs, and for nothing else.
+struct DrainTests {
+    @Test func cancelAndDrainWaitsForACallOnAnotherThread() async {
+        let channel = Channel<Int>()
+        let events = Heard<String>()
+        let entered = Tally()
+        let release = DispatchSemaphore(value: 0)
+        let token = channel.listen { _ in
+            entered.add()
+            release.wait()
+            events.add("the call ended")
+        }
+        async let posting: Void = onThreads(1) { _ in channel.post(1) }
+        await entered.wait(until: 1)
+        async let draining: Void = {
+            await token.cancelAndDrain()
+            events.add("drained")
+        }()
+        while token.isActive { await Task.yield() }
+        events.add("cancelled")
+        release.signal()
+        await draining
+        await posting
+        #expect(events.all == ["cancelled", "the call ended", "drained"])
+    }
+
+    @Test func cancelAndDrainWaitsForTheCallOfAMailbox() async {
+        let channel = Channel<Int>()
+        let events = Heard<String>()
+        let entered = Tally()
+        let gate = Gate()
+        let token = channel.listen { (_: Int) async in
+            entered.add()
+            await gate.wait()
+            events.add("the call ended")
+        }
+        channel.post(1)
+        channel.post(2)
+        await entered.wait(until: 1)
+        async let draining: Void = {
+            await token.cancelAndDrain()
+            events.add("drained")
+        }()
+        while token.isActive { await Task.yield() }
+        gate.open()
+        await draining
+        #expect(events.all == ["the call ended", "drained"])
+        #expect(token.deliveredCount == 1)
+        #expect(token.discardedCount == 1)
+    }
+
+    @Test func afterCancelAndDrainNoneRunsAndNoneWillBegin() async {
+        let channel = Channel<Int>()
+        let isOver = Tally()
+        async let posting: Void = onThreads(2) { _ in
+            while isOver.value == 0 { channel.post(1) }
+        }
+        for _ in 0..<100 {
+            let running = Tally()
+            let calls = Tally()
+            let token = channel.listen { _ in
+                running.add()
+                calls.add()
+                running.add(-1)
+            }
+            while calls.value == 0 { await Task.yield() }
+            await token.cancelAndDrain()
+            let count = calls.value
+            #expect(running.value == 0)
+            await Task.yield()
+            #expect(calls.value == count)
+        }
+        isOver.add()
+        await posting
+    }
+
+    @Test func endlessPostingDoesNotKeepCancelAndDrainWaiting() async {
+        let channel = Channel<Int>()
+        let isOver = Tally()
+        let tokens = (0..<50).map { _ in channel.listen { _ in } }
+        async let posting: Void = onThreads(3) { _ in
+            while isOver.value == 0 { channel.post(1) }
+        }
+        for token in tokens { await token.cancelAndDrain() }
+        #expect(channel.isEmpty)
+        isOver.add()
+        await posting
+    }
+
+    @Test func cancelAndDrainInsideItsOwnListenerReturnsAtOnce() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let channel = Channel<Int>()
+            let own = Slot<ListenerToken>()
+            let returned = Tally()
+            own.value = channel.listen { (_: Int) async in
+                await own.value?.cancelAndDrain()
+                returned.add()
+            }
+            await channel.postAndWait(1)
+            precondition(returned.value == 1)
+            precondition(own.value?.isActive == false)
+        }
+    }
+
+    @Test func cancelAndDrainInATaskThatAListenerStartsReturnsAtOnce() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let channel = Channel<Int>()
+            let own = Slot<ListenerToken>()
+            own.value = channel.listen { (_: Int) async in
+                // The listener waits for a task that inherits its place.
+                await Task { await own.value?.cancelAndDrain() }.value
+            }
+            let report = await channel.postAndWait(1)
+            precondition(report.completed == 1)
+        }
+    }
+
+    @Test func cancelAndDrainOfAListenerThatWaitsForTheCallerReturnsAtOnce() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let first = Channel<Int>()
+            let second = Channel<Int>()
+            let ended = Tally()
+            let waiting = Slot<ListenerToken>()
+            waiting.value = first.listen { (message: Int) async in
+                await second.postAndWait(message)
+                ended.add()
+            }
+            let draining = second.listen { (_: Int) async in
+                await waiting.value?.cancelAndDrain()
+                ended.add()
+            }
+            first.post(1)
+            await ended.wait(until: 2)
+            withExtendedLifetime(draining) {}
+        }
+    }
+
+    @Test func cancelAndDrainOfAnotherListenerInsideAListenerWaitsForIt() async {
+        let channel = Channel<Int>()
+        let events = Heard<String>()
+        let entered = Tally()
+        let gate = Gate()
+        let other = channel.listen { (_: Int) async in
+            entered.add()
+            await gate.wait()
+            events.add("other ended")
+        }
+        let draining = channel.listen { (_: Int) async in
+            await entered.wait(until: 1)
+            async let drained: Void = other.cancelAndDrain()
+            while other.isActive { await Task.yield() }
+            gate.open()
+            await drained
+            events.add("drained")
+        }
+        await channel.postAndWait(1)
+        #expect(events.all == ["other ended", "drained"])
+        withExtendedLifetime(draining) {}
+    }
+
+    @Test func cancelAndDrainOfAListenerThatIsIdleOrCancelledReturns() async {
+        let channel = Channel<Int>()
+        let plain = channel.listen { _ in }
+        let isolated = channel.listen { @MainActor _ in }
+        for token in [plain, isolated] {
+            await token.cancelAndDrain()
+            await token.cancelAndDrain()
+            #expect(!token.isActive)
+        }
+    }
+
+    @Test func severalTasksMayDrainOneListener() async {
+        let channel = Channel<Int>()
+        let entered = Tally()
+        let gate = Gate()
+        let ended = Tally()
+        let token = channel.listen { (_: Int) async in
+            entered.add()
+            await gate.wait()
+            ended.add()
+        }
+        channel.post(1)
+        await entered.wait(until: 1)
+        await withTaskGroup { group in
+            for _ in 0..<5 {
+                group.addTask {
+                    await token.cancelAndDrain()
+                    #expect(ended.value == 1)
+                }
+            }
+            while token.isActive { await Task.yield() }
+            gate.open()
+        }
+    }
+
+    @Test func cancelAndDrainIsNotCutShortByTheCancellationOfItsTask() async {
+        let channel = Channel<Int>()
+        let entered = Tally()
+        let gate = Gate()
+        let ended = Tally()
+        let token = channel.listen { (_: Int) async in
+            entered.add()
+            await gate.wait()
+            ended.add()
+        }
+        channel.post(1)
+        await entered.wait(until: 1)
+        let draining = Task {
+            await token.cancelAndDrain()
+            #expect(ended.value == 1)
+        }
+        draining.cancel()
+        while token.isActive { await Task.yield() }
+        gate.open()
+        await draining.value
+    }
+}

@@ -1,0 +1,348 @@
+import Channels
+import Dispatch
+import Testing
+
+/// Rules 5 and 15: owners and channels that go.
+struct LifetimeTests {
+    @Test func anOwnerThatHasGoneIsNotCalledAndItsEntryIsFreedAtTheNextPost() {
+        let channel = Channel<Int>()
+        let living = Tally()
+        let heard = Heard<Int>()
+        var owner: Owner? = Owner()
+        let token = channel.listen(owner!) { [witness = Witness(living)] _, message in
+            heard.add(message)
+            withExtendedLifetime(witness) {}
+        }
+        #expect(channel.post(1) == 1)
+        owner = nil
+        #expect(!token.isActive)
+        #expect(channel.post(2) == 0)
+        #expect(heard.all == [1])
+        #expect(living.value == 0, "freed although the token is held")
+        #expect(channel.isEmpty)
+        withExtendedLifetime((token, owner)) {}
+    }
+
+    @Test func memoryStaysBoundedWhenNobodyEverPosts() {
+        let channel = Channel<Int>()
+        let local = LocalChannel<Int>()
+        let living = Tally()
+        let localLiving = Tally()
+        let staying = Owner()
+        channel.listen(staying) { _, _ in }
+        for _ in 0..<5_000 {
+            let owner = Owner()
+            channel.listen(owner) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} }
+            local.listen(owner) { [witness = Witness(localLiving)] _, _ in withExtendedLifetime(witness) {} }
+        }
+        #expect(living.value < 100)
+        #expect(localLiving.value < 100)
+        #expect(channel.listenerCount == 1)
+        #expect(living.value == 0)
+        withExtendedLifetime(staying) {}
+    }
+
+    @Test func memoryStaysBoundedBesideManyListenersThatLive() {
+        let channel = Channel<Int>()
+        let living = Tally()
+        let staying = (0..<500).map { _ in Owner() }
+        for owner in staying { channel.listen(owner) { _, _ in } }
+        for _ in 0..<5_000 {
+            channel.listen(Owner()) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} }
+        }
+        #expect(living.value <= 600)
+        withExtendedLifetime(staying) {}
+    }
+
+    @Test func memoryStaysBoundedOnASwitchboardOfNamesNobodyPostsTo() throws {
+        let board = Switchboard()
+        let living = Tally()
+        for number in 0..<5_000 {
+            let name = try ChannelName<Int>(validating: "gone.\(number)")
+            board.listen(Owner(), to: name) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} }
+        }
+        #expect(living.value < 500)
+        #expect(board.snapshot().channels.count < 500)
+    }
+
+    @Test func memoryStaysBoundedForEveryKindOfListenerWhoseOwnerGoes() {
+        let channel = Channel<Int>()
+        let state = StateChannel(0)
+        let requests = RequestChannel<Int, Int>()
+        let board = Switchboard()
+        let living = (0..<6).map { _ in Tally() }
+        for _ in 0..<2_000 {
+            let owner = Owner()
+            let witnesses = living.map { Witness($0) }
+            channel.intercept(owner) { [witness = witnesses[0]] _, _ in withExtendedLifetime(witness) { .continue } }
+            channel.listen(owner, on: .global()) { [witness = witnesses[1]] _, _ in withExtendedLifetime(witness) {} }
+            state.listen(owner) { [witness = witnesses[2]] _, _ in withExtendedLifetime(witness) {} }
+            requests.respond(owner) { [witness = witnesses[3]] _, number in withExtendedLifetime(witness) { number } }
+            board.listen(owner, matching: "a.*") { [witness = witnesses[4]] _, _, _ in withExtendedLifetime(witness) {} }
+            board.listen(owner, to: "a.b") { [witness = witnesses[5]] (_, _: Int) in withExtendedLifetime(witness) {} }
+        }
+        for (kind, living) in zip(["interceptor", "queue", "state", "responder", "pattern", "named"], living) {
+            #expect(living.value < 100, "\(kind)")
+        }
+    }
+
+    @Test func duringACallTheOwnerIsHeld() {
+        let channel = Channel<Int>()
+        let events = Heard<String>()
+        let owner = Slot(Owner { events.add("gone") })
+        channel.listen(owner.value!) { me, _ in
+            owner.value = nil
+            events.add("called")
+            withExtendedLifetime(me) {}
+        }
+        channel.post(1)
+        #expect(events.all == ["called", "gone"])
+        #expect(channel.post(2) == 0)
+    }
+
+    @Test func anOwnerReleasedByAnEarlierListenerIsNotCalled() {
+        let channel = Channel<Int>()
+        let heard = Heard<String>()
+        let owner = Slot(Owner { heard.add("gone") })
+        let first = channel.listen { _ in owner.value = nil }
+        channel.listen(owner.value!) { _, _ in heard.add("called") }
+        let last = channel.listen { _ in heard.add("last") }
+        #expect(channel.post(1) == 2)
+        #expect(heard.all == ["gone", "last"])
+        withExtendedLifetime((first, last)) {}
+    }
+
+    @Test func ownersMayDieOnAnotherThreadInTheMiddleOfAPost() async {
+        let channel = Channel<Int>()
+        let calls = Tally()
+        let stays = channel.listen { _ in calls.add() }
+        for _ in 0..<10 {
+            let owners = Heard<Owner>()
+            for _ in 0..<200 {
+                let owner = Owner()
+                owners.add(owner)
+                channel.listen(owner) { _, _ in }
+            }
+            await onThreads(3) { index in
+                if index == 0 { _ = owners.takeAll() } else { for message in 0..<20 { channel.post(message) } }
+            }
+        }
+        #expect(calls.value == 400)
+        #expect(channel.listenerCount == 1)
+        withExtendedLifetime(stays) {}
+    }
+
+    /// The owner dies at the very time at which it is called: its deinit runs on either thread, and posts.
+    @Test func anOwnerWhoseDeinitCancelsAndPostsMayDieInTheMiddleOfAPost() async {
+        let channel = Channel<Int>()
+        let goodbyes = Tally()
+        let log = channel.listen { message in if message == -1 { goodbyes.add() } }
+        for _ in 0..<300 {
+            let own = Slot<ListenerToken>()
+            let owner = Slot(
+                Owner {
+                    own.value?.cancel()
+                    channel.post(-1)
+                }
+            )
+            own.value = channel.listen(owner.value!) { _, _ in }
+            await onThreads(2) { index in
+                if index == 0 { owner.value = nil } else { channel.post(1) }
+            }
+        }
+        #expect(goodbyes.value == 300)
+        #expect(channel.listenerCount == 1)
+        withExtendedLifetime(log) {}
+    }
+
+    @Test func listenersMayBeRegisteredAndCancelledFromADeinit() {
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let kept = Heard<ListenerToken>()
+        let other = Owner()
+        let victim = channel.listen { _ in heard.add(-1) }
+        let dying = Slot(
+            Owner {
+                victim.cancel()
+                kept.add(channel.listen { heard.add($0) })
+                kept.add(channel.listen(other) { _, message in heard.add(message * 10) })
+            }
+        )
+        channel.listen(dying.value!) { _, _ in dying.value = nil }
+        channel.post(1)
+        #expect(channel.post(2) == 2)
+        #expect(heard.all == [-1, 2, 20])
+        withExtendedLifetime((other, kept)) {}
+    }
+
+    @Test func registeringAnOwnerFromItsOwnDeinitGivesAnInactiveToken() {
+        final class Late: Sendable {
+            let channel: Channel<Int>
+            let kept: Heard<ListenerToken>
+            init(_ channel: Channel<Int>, _ kept: Heard<ListenerToken>) {
+                self.channel = channel
+                self.kept = kept
+            }
+            deinit {
+                kept.add(channel.listen(self) { _, _ in Issue.record("called") })
+                kept.add(channel.listen(self, on: .global()) { _, _ in Issue.record("called") })
+                kept.add(channel.intercept(self) { _, _ in .stop })
+            }
+        }
+        let channel = Channel<Int>()
+        let kept = Heard<ListenerToken>()
+        _ = Late(channel, kept)
+        #expect(kept.count == 3)
+        #expect(kept.all.allSatisfy { !$0.isActive })
+        #expect(channel.post(1) == 0)
+        #expect(channel.isEmpty)
+        for token in kept.all { token.cancel() }
+    }
+
+    @Test func aCancelledListenersClosureIsFreedThoughItsTokenIsHeld() {
+        let channel = Channel<Int>()
+        let living = Tally()
+        let token = channel.listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }
+        token.cancel()
+        #expect(living.value == 0)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aListenerCancelledDuringAPostIsFreedWhenThePostHasEnded() {
+        let channel = Channel<Int>()
+        let living = Tally()
+        let own = Slot<ListenerToken>()
+        own.value = channel.listen { [witness = Witness(living)] _ in
+            own.value?.cancel()
+            #expect(living.value == 1, "its closure runs")
+            withExtendedLifetime(witness) {}
+        }
+        channel.post(1)
+        #expect(living.value == 0)
+        #expect(own.value?.isActive == false)
+    }
+
+    @Test func aListenerCancelledDuringAPostOnAnotherThreadIsFreedWhenThatPostHasEnded() async {
+        let channel = Channel<Int>()
+        let living = Tally()
+        let entered = Tally()
+        let release = DispatchSemaphore(value: 0)
+        let blocking = channel.listen { _ in
+            entered.add()
+            release.wait()
+        }
+        let token = channel.listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }
+        async let posting: Void = onThreads(1) { _ in channel.post(1) }
+        await entered.wait(until: 1)
+        token.cancel()
+        release.signal()
+        await posting
+        #expect(living.value == 0)
+        withExtendedLifetime((blocking, token)) {}
+    }
+
+    @Test func endlessPostingDoesNotKeepACancelledListenersClosure() async {
+        let channel = Channel<Int>()
+        let isOver = Tally()
+        let living = Tally()
+        async let posting: Void = onThreads(3) { _ in while isOver.value == 0 { channel.post(1) } }
+        for _ in 0..<500 {
+            let token = channel.listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }
+            token.cancel()
+        }
+        while living.value > 0 { await Task.yield() }
+        isOver.add()
+        await posting
+    }
+
+    @Test func aMailboxsClosureIsFreedAfterCancelThoughTheTokenIsHeld() async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int>()
+        let living = Tally()
+        let idle = channel.listen(on: queue) { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }
+        let busy = channel.listen(on: queue) { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }
+        idle.cancel()
+        #expect(living.value == 1)
+        channel.post(1)
+        busy.cancel()
+        queue.resume()
+        await queue.settle()
+        #expect(living.value == 0)
+        withExtendedLifetime((idle, busy)) {}
+    }
+
+    @Test func anAsyncListenersClosureIsFreedAfterCancelThoughTheTokenIsHeld() async {
+        let channel = Channel<Int>()
+        let living = Tally()
+        let idle = channel.listen { [witness = Witness(living)] (_: Int) async in withExtendedLifetime(witness) {} }
+        let busy = channel.listen { [witness = Witness(living)] (_: Int) async in withExtendedLifetime(witness) {} }
+        idle.cancel()
+        await channel.postAndWait(1)
+        busy.cancel()
+        // The drain lets go of what it holds shortly after its last call.
+        for _ in 0..<10_000 where living.value > 0 { await Task.yield() }
+        #expect(living.value == 0)
+        withExtendedLifetime((idle, busy)) {}
+    }
+
+    @Test func aChannelDeallocatedDuringAPostFinishesThatPostThenEveryTokenIsInactive() {
+        let channel = Slot(Channel<Int>())
+        weak let watched = channel.value
+        let heard = Heard<Int>()
+        let tokens = Slot<[ListenerToken]>()
+        tokens.value = (0..<3).map { index in
+            channel.value!.listen { _ in
+                heard.add(index)
+                channel.value = nil
+            }
+        }
+        postOnce(channel)
+        #expect(heard.all == [0, 1, 2])
+        #expect(watched == nil)
+        #expect(tokens.value?.allSatisfy { !$0.isActive } == true)
+        for token in tokens.value ?? [] {
+            token.cancel()
+            token.pause()
+            token.resume()
+        }
+    }
+
+    /// A function of its own, so that no reference of the caller keeps the channel.
+    private func postOnce(_ channel: Slot<Channel<Int>>) {
+        channel.value?.post(1)
+    }
+
+    @Test func channelsMayDieWhileOtherThreadsCancelTheirTokens() async {
+        for _ in 0..<100 {
+            let channel = Slot(Channel<Int>())
+            let tokens = (0..<20).map { _ in channel.value!.listen { _ in } }
+            await onThreads(3) { index in
+                switch index {
+                case 0: channel.value = nil
+                case 1: for token in tokens { token.cancel() }
+                default: channel.value?.post(1)
+                }
+            }
+            #expect(tokens.allSatisfy { !$0.isActive })
+        }
+    }
+
+    @Test func aListenerThatCapturesItsChannelIsFreedByCancel() {
+        weak var watched: Channel<Int>?
+        do {
+            let channel = Channel<Int>()
+            watched = channel
+            let token = channel.listen { _ in channel.post(1) }
+            #expect(watched != nil)
+            token.cancel()
+        }
+        #expect(watched == nil)
+    }
+}
+
+extension Tally {
+    /// Gives way to other tasks until the counter has fallen to a value.
+    func wait(untilAtMost value: Int) async {
+        while self.value > value { await Task.yield() }
+    }
+}

@@ -1,0 +1,182 @@
+import Channels
+import Dispatch
+import Foundation
+import Testing
+
+/// Rule 7: who runs before `post` returns, and in which order the others do.
+struct MailboxTests {
+    @Test func synchronousListenersRunOnThePostersThreadBeforePostReturns() async {
+        let channel = Channel<Int>()
+        let threads = Heard<ObjectIdentifier>()
+        let token = channel.listen { _ in threads.add(ObjectIdentifier(Thread.current)) }
+        await onThreads(1) { _ in
+            channel.post(1)
+            #expect(threads.all == [ObjectIdentifier(Thread.current)])
+        }
+        withExtendedLifetime(token) {}
+    }
+
+    @MainActor @Test func aListenerOfThePostersActorRunsBeforePostReturns() {
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let token = channel.listen { @MainActor message in heard.add(message) }
+        #expect(channel.post(1) == 1)
+        #expect(heard.all == [1])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aListenerOnTheMainActorRunsThereWhoeverPosts() async {
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let token = channel.listen { @MainActor message in
+            MainActor.assertIsolated()
+            heard.add(message)
+        }
+        await onThreads(2) { _ in channel.post(1) }
+        await channel.postAndWait(2)
+        #expect(heard.all == [1, 1, 2])
+        withExtendedLifetime(token) {}
+    }
+
+    /// A post without isolation enqueues; one from the main actor that follows must not overtake it.
+    @MainActor @Test func aMailboxIsNeverOvertaken() async {
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let token = channel.listen { @MainActor message in heard.add(message) }
+        for round in 0..<20 {
+            postFromNoActor(round * 3, on: channel)
+            #expect(channel.post(round * 3 + 1) == 1)
+            #expect(heard.count == round * 3, "neither has run: the mailbox holds the first")
+            await channel.postAndWait(round * 3 + 2)
+        }
+        #expect(heard.all == Array(0..<60))
+        #expect(channel.post(60) == 1)
+        #expect(heard.count == 61, "the mailbox is empty again")
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aMailboxIsFirstInFirstOutPerPoster() async {
+        let channel = Channel<(poster: Int, number: Int)>()
+        let onActor = Heard<(poster: Int, number: Int)>()
+        let onQueue = Heard<(poster: Int, number: Int)>()
+        let asynchronous = Heard<(poster: Int, number: Int)>()
+        let clerk = Clerk()
+        channel.listen(clerk) { (_: isolated Clerk, message) in onActor.add(message) }
+        let tokens = [
+            channel.listen(on: .global()) { onQueue.add($0) },
+            channel.listen { (message: (poster: Int, number: Int)) async in asynchronous.add(message) },
+        ]
+        await onThreads(4) { poster in
+            for number in 0..<500 { #expect(channel.post((poster, number)) == 3) }
+        }
+        await channel.postAndWait((-1, 0))
+        for heard in [onActor, onQueue, asynchronous] {
+            #expect(heard.count == 2_001)
+            for poster in 0..<4 {
+                #expect(heard.all.filter { $0.poster == poster }.map(\.number) == Array(0..<500))
+            }
+        }
+        withExtendedLifetime((tokens, clerk)) {}
+    }
+
+    @Test func aMailboxRunsOneCallAtATimeAlsoOnAConcurrentQueue() async {
+        let channel = Channel<Int>()
+        let running = Tally()
+        let overlaps = Tally()
+        let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+        let check: @Sendable () -> Void = {
+            if running.add() != 0 { overlaps.add() }
+            running.add(-1)
+        }
+        let token = channel.listen(on: queue) { _ in check() }
+        await onThreads(4) { _ in
+            for message in 0..<300 { channel.post(message) }
+        }
+        await channel.postAndWait(0)
+        #expect(overlaps.value == 0)
+        #expect(token.deliveredCount == 1_201)
+    }
+
+    @Test func anAsyncListenerIsCalledForOneMessageAfterTheOther() async {
+        let channel = Channel<Int>()
+        let events = Heard<Int>()
+        let token = channel.listen { (message: Int) async in
+            events.add(message)
+            await Task.yield()
+            events.add(-message)
+        }
+        for message in 1...50 { channel.post(message) }
+        await channel.postAndWait(51)
+        #expect(events.all == (1...51).flatMap { [$0, -$0] })
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aListenerThatPostsWhileItsMailboxDrainsEnqueuesBehindItself() async {
+        let channel = Channel<Int>()
+        let events = Heard<String>()
+        let gate = Gate()
+        let token = channel.listen { @MainActor message in
+            events.add("\(message) begins")
+            if message == 1 { channel.post(3) }
+            events.add("\(message) ends")
+            if message == 3 { gate.open() }
+        }
+        await MainActor.run {
+            postFromNoActor(1, on: channel)
+            postFromNoActor(2, on: channel)
+        }
+        await gate.wait()
+        #expect(events.all == [1, 2, 3].flatMap { ["\($0) begins", "\($0) ends"] })
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aListenerOnAQueueNeverRunsBeforePostReturnsOnThatQueue() async {
+        let queue = DispatchQueue(label: "serial")
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let token = channel.listen(on: queue) { heard.add($0) }
+        queue.async {
+            #expect(channel.post(1) == 1)
+            #expect(heard.count == 0)
+        }
+        await queue.settle()
+        await channel.postAndWait(2)
+        #expect(heard.all == [1, 2])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aPausedListenerMissesMessagesIsNotCountedAndWhatWaitsWaitsOn() async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let token = channel.listen(on: queue) { heard.add($0) }
+        #expect(channel.post(1) == 1)
+        token.pause()
+        #expect(token.isPaused && token.isActive)
+        #expect(channel.post(2) == 0)
+        #expect(token.waitingCount == 1)
+        token.resume()
+        #expect(channel.post(3) == 1)
+        queue.resume()
+        await queue.settle()
+        #expect(heard.all == [1, 3])
+        #expect(channel.listenerCount == 1)
+    }
+
+    @Test func aDrainDeliversMoreThanOneTurnsWorthInOrder() async {
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let token = channel.listen { @MainActor message in heard.add(message) }
+        await MainActor.run {
+            for message in 0..<5_000 { postFromNoActor(message, on: channel) }
+        }
+        await channel.postAndWait(5_000)
+        #expect(heard.all == Array(0...5_000))
+        withExtendedLifetime(token) {}
+    }
+}
+
+/// Posts without the isolation of its caller.
+private func postFromNoActor(_ message: Int, on channel: Channel<Int>) {
+    channel.post(message)
+}

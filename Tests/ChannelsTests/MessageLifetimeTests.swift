@@ -1,0 +1,191 @@
+import Channels
+import Dispatch
+import Testing
+
+/// Messages are released on every path: delivered, dropped, discarded, queued, replaced, left in a sequence.
+struct MessageLifetimeTests {
+    private let living = Tally()
+
+    @Test func deliveredMessagesAreReleased() async {
+        let channel = Channel<Witness>()
+        let clerk = Clerk()
+        channel.listen(clerk) { (_: isolated Clerk, _: Witness) in }
+        let tokens = [
+            channel.listen { _ in },
+            channel.listen { (_: Witness) async in },
+            channel.listen(on: .global()) { _ in },
+            channel.once { _ in },
+        ]
+        for number in 0..<100 { channel.post(Witness(living, number)) }
+        await channel.postAndWait(Witness(living))
+        await living.wait(untilAtMost: 0)
+        withExtendedLifetime((tokens, clerk)) {}
+    }
+
+    @Test(arguments: [BufferingPolicy.oldest(2), .newest(2)])
+    func droppedMessagesAreReleased(policy: BufferingPolicy) {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Witness> { _ in }
+        let token = channel.listen(on: queue, buffering: policy) { _ in }
+        let messages = channel.messages(buffering: policy)
+        for number in 0..<50 { channel.post(Witness(living, number)) }
+        #expect(living.value == 2)
+        token.cancel()
+        #expect(living.value == 2, "the sequence still holds them")
+        withExtendedLifetime(messages) {}
+        queue.resume()
+    }
+
+    @Test func discardedMessagesAreReleasedAtCancel() {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Witness>()
+        let token = channel.listen(on: queue) { _ in }
+        for number in 0..<50 { channel.post(Witness(living, number)) }
+        #expect(living.value == 50)
+        token.cancel()
+        #expect(living.value == 0)
+        queue.resume()
+    }
+
+    @Test func messagesThatWaitForAnOwnerThatHasGoneAreReleased() async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Witness>()
+        var owner: Owner? = Owner()
+        channel.listen(owner!, on: queue) { _, _ in }
+        channel.post(Witness(living))
+        owner = nil
+        queue.resume()
+        await queue.settle()
+        #expect(living.value == 0)
+        #expect(owner == nil)
+    }
+
+    @Test func messagesThatWaitDoNotKeepTheirOwnerAlive() {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int>()
+        let gone = Tally()
+        var owner: Owner? = Owner { gone.add() }
+        channel.listen(owner!, on: queue) { _, _ in }
+        channel.post(1)
+        owner = nil
+        #expect(gone.value == 1)
+        #expect(owner == nil)
+        queue.resume()
+    }
+
+    @Test func anAbandonedSequenceReleasesItsBufferAndStopsListening() async {
+        let channel = Channel<Witness>()
+        do {
+            let messages = channel.messages()
+            for number in 0..<10 { channel.post(Witness(living, number)) }
+            var iterator = messages.makeAsyncIterator()
+            #expect(await iterator.next()?.number == 0)
+            #expect(channel.listenerCount == 1)
+        }
+        #expect(living.value == 0)
+        #expect(channel.isEmpty)
+    }
+
+    @Test func aSequenceOfAChannelThatHasGoneReleasesWhatIsNotRead() async {
+        do {
+            var channel: Channel<Witness>? = Channel()
+            let messages = channel!.messages()
+            for number in 0..<10 { channel?.post(Witness(living, number)) }
+            channel = nil
+            var iterator = messages.makeAsyncIterator()
+            #expect(await iterator.next()?.number == 0)
+            #expect(living.value >= 9)
+        }
+        #expect(living.value == 0)
+    }
+
+    @Test func messagesOfAChannelThatHasGoneAreDeliveredAndReleased() async {
+        let queue = DispatchQueue.suspended()
+        let calls = Tally()
+        var channel: Channel<Witness>? = Channel()
+        let token = channel!.listen(on: queue) { _ in calls.add() }
+        for number in 0..<10 { channel?.post(Witness(living, number)) }
+        channel = nil
+        queue.resume()
+        await queue.settle()
+        #expect(calls.value == 10)
+        #expect(living.value == 0)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func queuedMessagesAreReleased() {
+        let channel = Channel<Witness>(reentrancy: .queued(limit: 3)) { _ in }
+        let calls = Tally()
+        let living = living
+        let token = channel.listen { message in
+            calls.add()
+            for _ in 0..<2 { channel.post(Witness(living, message.number + 1)) }
+        }
+        channel.post(Witness(living))
+        #expect(calls.value == 1 + 2 + 4)
+        #expect(living.value == 0)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func replacedAndStoppedMessagesAreReleased() {
+        let channel = Channel<Witness>()
+        let living = living
+        let heard = Heard<Int>()
+        let tokens = [
+            channel.intercept(priority: .high) { .replace(Witness(living, $0.number + 1)) },
+            channel.intercept { $0.number % 2 == 0 ? .stop : .continue },
+            channel.listen { heard.add($0.number) },
+        ]
+        for number in 0..<10 { channel.post(Witness(living, number)) }
+        #expect(heard.all == [1, 3, 5, 7, 9])
+        #expect(living.value == 0)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func valuesOfAStateAreReleased() async {
+        let queue = DispatchQueue.suspended()
+        let state = Slot(StateChannel(Witness(living)))
+        let living = living
+        let token = state.value!.listen(on: queue, buffering: .newest(2)) { _ in }
+        let values = state.value!.values()
+        for number in 0..<20 {
+            state.value!.set(Witness(living, number))
+            state.value!.update { $0 = Witness(living, number) }
+        }
+        #expect(living.value == 2)
+        token.cancel()
+        var iterator = values.makeAsyncIterator()
+        #expect(await iterator.next()?.number == 19)
+        #expect(living.value == 1)
+        state.value = nil
+        #expect(living.value == 0)
+        queue.resume()
+    }
+
+    /// A message whose deinit posts, released by every kind of loss: no lock may be held.
+    @Test func aMessageMayPostInItsDeinitWhereverItIsLost() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let queue = DispatchQueue.suspended()
+            let echo = Tally()
+            let channel = Channel<Owner> { _ in }
+            let small = [BufferingPolicy.oldest(1), .newest(1)].map { channel.listen(on: queue, buffering: $0) { _ in } }
+            let large = channel.listen(on: queue) { _ in }
+            let sequence = Slot(channel.messages(buffering: .newest(1)))
+            let plain = Owner()
+            for _ in 0..<5 {
+                channel.post(
+                    Owner {
+                        echo.add()
+                        channel.post(plain)
+                    }
+                )
+            }
+            large.cancel()
+            for token in small { token.cancel() }
+            sequence.value = nil
+            precondition(echo.value == 5, "\(echo.value)")
+            queue.resume()
+        }
+    }
+}

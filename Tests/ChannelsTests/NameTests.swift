@@ -1,0 +1,97 @@
+import Channels
+import Testing
+
+/// Rule 13: which texts are names, and when two are the same.
+struct NameTests {
+    static let hostile = [
+        "", ".", "..", "a.", ".a", "a..b", " ", "a b", "a\tb", "a\nb", "a\r\nb", "\r\n", "a\u{0}b", "\u{0}", "a\u{7}", "a\u{1B}[31m", "\u{7F}",
+        "a\u{80}", "a\u{85}b", "a\u{9F}", "a\u{A0}b", "a\u{1680}", "a\u{2003}b", "a\u{2028}b", "a\u{2029}", "a\u{202F}b", "a\u{205F}", "\u{3000}",
+        "*", ">", "a.*", "a.>", "a*", "*.b", "a>b", "é*", "é. .b", "x 0\r\n\r\nPUB admin", "é..b", "é.", String(repeating: "a", count: 1_025),
+        String(repeating: "é", count: 513), String(repeating: "a.", count: 513),
+    ]
+
+    @Test(arguments: hostile)
+    func aHostileNameThrowsInvalidName(text: String) throws {
+        let error = #expect(throws: ChannelError.self) { try ChannelName<Int>(validating: text) }
+        #expect(error?.code == .invalidName)
+        #expect(error?.name == text)
+        let shown = try #require(error?.description)
+        #expect(!shown.isEmpty && shown.utf8.count < 1_200)
+        #expect(!shown.unicodeScalars.contains { $0.properties.generalCategory == .control }, "control characters end up in logs")
+        let board = Switchboard()
+        #expect(throws: ChannelError.self) { try board.channel(text, of: Int.self) }
+        #expect(throws: ChannelError.self) { try board.state(text, of: Int.self, initial: 0) }
+        #expect(throws: ChannelError.self) { try board.requests(text, of: Int.self, returning: Int.self) }
+        #expect(!board.removeChannel(text))
+        #expect(board.snapshot().channels.isEmpty)
+    }
+
+    @Test(arguments: [
+        "a", "a.b", "shop.checkout", "é", "名前.値", "a-b_c:d/e", "👩‍👩‍👧", "a\u{200B}b", "\u{FEFF}", "0", "%00", "';DROP-TABLE", "a\u{301}", "$SYS", "-",
+        String(repeating: "a", count: 1_024), String(repeating: "é", count: 512),
+    ])
+    func anyOtherTextIsAName(text: String) throws {
+        let board = Switchboard()
+        let channel = try board.channel(text, of: Int.self)
+        #expect(channel.name == text)
+        #expect(try board.channel(text, of: Int.self) === channel)
+        #expect(board.snapshot().channels.map(\.name) == [text])
+    }
+
+    @Test func canonicalEquivalentsAreDifferentNames() throws {
+        let composed = "caf\u{E9}"
+        let decomposed = "cafe\u{301}"
+        #expect(composed == decomposed, "as strings they are equal")
+        #expect(try ChannelName<Int>(validating: composed) != ChannelName<Int>(validating: decomposed))
+        #expect(try Set([ChannelName<Int>(validating: composed), .init(validating: decomposed)]).count == 2)
+        let board = Switchboard()
+        let first = try board.channel(composed, of: Int.self)
+        let second = try board.channel(decomposed, of: String.self)
+        #expect(first.name?.unicodeScalars.count == 4)
+        #expect(second.name?.unicodeScalars.count == 5)
+        #expect(try ChannelPattern(validating: "caf\u{E9}").matches(decomposed) == false)
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test func aLiteralThatIsNotAValidNameOrPatternTraps() async {
+        await #expect(processExitsWith: .failure) { let _: ChannelName<Int> = "a b" }
+        await #expect(processExitsWith: .failure) { let _: ChannelName<Int> = "shop.*" }
+        await #expect(processExitsWith: .failure) { let _: RequestName<Int, Int> = "" }
+        await #expect(processExitsWith: .failure) { let _: ChannelPattern = "a.>.b" }
+    }
+
+    @Test(arguments: ["", "a*", "*a", "a.>b", ">.a", "a.>.b", "**", ">>", "a..*", "*.", "a *", "é.>.b", "é*", "a.\u{2028}"])
+    func aPatternWhoseWildcardsAreNotWholeTokensThrows(text: String) {
+        let error = #expect(throws: ChannelError.self) { try ChannelPattern(validating: text) }
+        #expect(error?.code == .invalidName)
+    }
+
+    @Test(arguments: [
+        ("a.*", "a.b", true), ("a.*", "a", false), ("a.*", "a.b.c", false), ("a.>", "a.b", true), ("a.>", "a.b.c", true), ("a.>", "a", false),
+        (">", "a", true), (">", "a.b", true), ("*", "a", true), ("*", "a.b", false), ("*.*", "a.b", true), ("*.b.>", "a.b.c.d", true),
+        ("*.b.>", "a.c.c", false), ("a.b", "a.b", true), ("a.b", "a.c", false), ("a.*.c", "a.b.c", true), ("a.*.c", "a.b.d", false),
+        ("é.*", "é.ü", true),
+    ])
+    func aStarIsOneTokenAndALastGreaterThanIsOneOrMore(pattern: String, name: String, matches: Bool) throws {
+        #expect(try ChannelPattern(validating: pattern).matches(name) == matches)
+    }
+
+    /// Compares with a recursive definition.
+    @Test(arguments: 0..<10)
+    func patternsMatchAsARecursiveModelSays(seed: Int) throws {
+        func matches(_ pattern: [String], _ name: [String]) -> Bool {
+            guard let first = pattern.first else { return name.isEmpty }
+            guard let token = name.first else { return false }
+            if first == ">" { return true }
+            return (first == "*" || first == token) && matches(Array(pattern.dropFirst()), Array(name.dropFirst()))
+        }
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<200 {
+            var pattern = (0..<Int.random(in: 1...4, using: &random)).map { _ in ["a", "b", "*"].randomElement(using: &random)! }
+            if Bool.random(using: &random) { pattern.append(">") }
+            let name = (0..<Int.random(in: 1...5, using: &random)).map { _ in ["a", "b"].randomElement(using: &random)! }
+            let parsed = try ChannelPattern(validating: pattern.joined(separator: "."))
+            #expect(parsed.matches(name.joined(separator: ".")) == matches(pattern, name), "\(pattern) \(name)")
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import Channels
+import Testing
+
+/// Rules 1 and 6: whom a post reaches, and in which order.
+struct OrderTests {
+    @Test func aPostReachesTheListenersRegisteredWhenItBegins() {
+        let channel = Channel<Int>()
+        let heard = Heard<String>()
+        let late = Slot<ListenerToken>()
+        let early = channel.listen { message in
+            heard.add("early \(message)")
+            if late.value == nil { late.value = channel.listen { heard.add("late \($0)") } }
+        }
+        #expect(channel.post(1) == 1)
+        #expect(channel.post(2) == 2)
+        #expect(heard.all == ["early 1", "early 2", "late 2"])
+        withExtendedLifetime(early) {}
+    }
+
+    @Test(arguments: [Priority.low, .normal, .high])
+    func aListenerAddedDuringAPostIsNotCalledByItWhateverItsPriority(priority: Priority) {
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let tokens = Heard<ListenerToken>()
+        let adding = channel.listen { message in
+            if message == 1 { tokens.add(channel.listen(priority: priority) { heard.add($0) }) }
+        }
+        let last = channel.listen(priority: -1_000) { _ in }
+        #expect(channel.post(1) == 2)
+        #expect(heard.all == [])
+        #expect(channel.post(2) == 3)
+        #expect(heard.all == [2])
+        withExtendedLifetime((adding, last)) {}
+    }
+
+    @Test func aListenerAddedByAnInterceptorDuringAPostIsNotCalledByIt() {
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let tokens = Heard<ListenerToken>()
+        let interceptor = channel.intercept { _ in
+            tokens.add(channel.listen { heard.add($0) })
+            return .continue
+        }
+        #expect(channel.post(1) == 0)
+        interceptor.cancel()
+        #expect(channel.post(2) == 1)
+        #expect(heard.all == [2])
+    }
+
+    @Test func aListenerAddedDuringAPostIsReachedByAPostNestedInIt() {
+        let channel = Channel<Int>()
+        let heard = Heard<String>()
+        let tokens = Heard<ListenerToken>()
+        let first = channel.listen { message in
+            heard.add("first \(message)")
+            guard message == 1 else { return }
+            tokens.add(channel.listen { heard.add("added \($0)") })
+            #expect(channel.post(2) == 2)
+        }
+        #expect(channel.post(1) == 1)
+        #expect(heard.all == ["first 1", "first 2", "added 2"])
+        withExtendedLifetime(first) {}
+    }
+
+    @Test func aListenerAddedByAnotherThreadDuringAPostIsNotCalledByIt() {
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let tokens = Heard<ListenerToken>()
+        let first = channel.listen { message in
+            guard message == 1 else { return }
+            onAnotherThread { tokens.add(channel.listen { heard.add($0) }) }
+        }
+        channel.post(1)
+        #expect(heard.all == [])
+        channel.post(2)
+        #expect(heard.all == [2])
+        withExtendedLifetime(first) {}
+    }
+
+    @Test func higherPriorityIsCalledFirst() {
+        let channel = Channel<Void>()
+        let heard = Heard<Int>()
+        let tokens = [0, 7, -100, 100, Int.max, Int.min, 8].map { rank in
+            channel.listen(priority: Priority(rank)) { heard.add(rank) }
+        }
+        channel.post()
+        #expect(heard.all == [Int.max, 100, 8, 7, 0, -100, Int.min])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func withinAPriorityListenersAreCalledInTheOrderOfRegistration() {
+        let channel = Channel<Void>()
+        let heard = Heard<Int>()
+        let tokens = (0..<200).map { index in channel.listen { heard.add(index) } }
+        channel.post()
+        #expect(heard.all == Array(0..<200))
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func aPausedListenerKeepsItsPlaceInTheOrder() {
+        let channel = Channel<Void>()
+        let heard = Heard<Int>()
+        let tokens = (0..<4).map { index in channel.listen { heard.add(index) } }
+        tokens[1].pause()
+        tokens[1].resume()
+        channel.post()
+        #expect(heard.all == [0, 1, 2, 3])
+        withExtendedLifetime(tokens) {}
+    }
+
+    /// Registers and cancels at random and compares with a sorted array.
+    @Test(arguments: 0..<20)
+    func theOrderIsByPriorityThenRegistrationWhateverCameAndWent(seed: Int) {
+        var random = SeededGenerator(seed: seed)
+        let channel = Channel<Void>()
+        let heard = Heard<Int>()
+        let owner = Owner()
+        var model: [(rank: Int, number: Int, token: ListenerToken)] = []
+        let spread = [1, 3, 40, 1_000][seed % 4]
+        for number in 0..<300 {
+            if Int.random(in: 0..<3, using: &random) == 0, !model.isEmpty {
+                model.remove(at: Int.random(in: 0..<model.count, using: &random)).token.cancel()
+            } else {
+                let rank = Int.random(in: -spread...spread, using: &random)
+                let token =
+                    Bool.random(using: &random)
+                    ? channel.listen(priority: Priority(rank)) { heard.add(number) }
+                    : channel.listen(owner, priority: Priority(rank)) { _ in heard.add(number) }
+                model.append((rank, number, token))
+            }
+            guard number % 10 == 0 else { continue }
+            let expected = model.sorted { ($1.rank, $0.number) < ($0.rank, $1.number) }.map(\.number)
+            #expect(channel.post() == expected.count)
+            #expect(heard.takeAll() == expected)
+            #expect(channel.listenerCount == expected.count)
+        }
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test func interceptorsAreAskedByPriorityThenRegistrationBeforeAnyListener() {
+        let channel = Channel<[String]>()
+        let heard = Heard<[String]>()
+        let listener = channel.listen(priority: Priority(Int.max)) { heard.add($0) }
+        let tokens = [("b", 0), ("c", 0), ("a", 5), ("d", -5)].map { name, rank in
+            channel.intercept(priority: Priority(rank)) { .replace($0 + [name]) }
+        }
+        #expect(channel.post([]) == 1)
+        #expect(heard.all == [["a", "b", "c", "d"]])
+        withExtendedLifetime((listener, tokens)) {}
+    }
+
+    @Test func aLocalChannelHasTheSameOrder() {
+        let channel = LocalChannel<Void>()
+        var heard: [Int] = []
+        let tokens = [0, 1, 0, 5, -3, 1].enumerated().map { index, rank in
+            channel.listen(priority: Priority(rank)) { heard.append(index) }
+        }
+        channel.post()
+        #expect(heard == [3, 1, 5, 0, 2, 4])
+        withExtendedLifetime(tokens) {}
+    }
+}

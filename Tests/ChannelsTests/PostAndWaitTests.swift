@@ -1,0 +1,161 @@
+import Channels
+import Dispatch
+import Testing
+
+/// `postAndWait`: whom it waits for, and whom not.
+struct PostAndWaitTests {
+    @Test func itReturnsAfterEveryListenerHasFinished() async {
+        let channel = Channel<Int>()
+        let finished = Tally()
+        let tokens = [
+            channel.listen { _ in finished.add() },
+            channel.listen { (_: Int) async in
+                for _ in 0..<10 { await Task.yield() }
+                finished.add()
+            },
+            channel.listen(on: .global()) { _ in finished.add() },
+            channel.listen { @MainActor _ in finished.add() },
+        ]
+        let report = await channel.postAndWait(1)
+        #expect(finished.value == 4)
+        #expect(report.reached == 4 && report.completed == 4 && report.isComplete)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func insideAListenerItDoesNotWaitForTheListenerItRunsIn() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let channel = Channel<Int>()
+            let heard = Heard<Int>()
+            let gate = Gate()
+            let token = channel.listen { (message: Int) async in
+                heard.add(message)
+                if message == 1 {
+                    let report = await channel.postAndWait(2)
+                    precondition(report.reached == 1)
+                } else {
+                    gate.open()
+                }
+            }
+            await channel.postAndWait(1)
+            await gate.wait()
+            precondition(heard.all == [1, 2])
+            withExtendedLifetime(token) {}
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aCircleOfListenersThatWaitForOneAnotherDoesNotHang(beginsWithWait: Bool) async {
+        await #expect(processExitsWith: .success) { [beginsWithWait] in
+            endIfItHangs()
+            let ring = (0..<4).map { _ in Channel<Int>() }
+            let gate = Gate()
+            let tokens = ring.indices.map { index in
+                ring[index].listen { (message: Int) async in
+                    guard message < 9 else { return gate.open() }
+                    await ring[(index + 1) % ring.count].postAndWait(message + 1)
+                }
+            }
+            if beginsWithWait { await ring[0].postAndWait(0) } else { ring[0].post(0) }
+            await gate.wait()
+            withExtendedLifetime(tokens) {}
+        }
+    }
+
+    @Test func aCircleThroughATaskOrSynchronousListenerDoesNotHang() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let first = Channel<Int>()
+            let second = Channel<Int>()
+            let gate = Gate()
+            let tokens = [
+                first.listen { (message: Int) async in
+                    guard message == 0 else { return }
+                    await Task { _ = await second.postAndWait(1) }.value
+                },
+                second.listen { (message: Int) async in
+                    await first.postAndWait(message)
+                    gate.open()
+                },
+            ]
+            await first.postAndWait(0)
+            await gate.wait()
+            withExtendedLifetime(tokens) {}
+        }
+    }
+
+    @Test func cancelledItReturnsWhatHasFinished() async {
+        let channel = Channel<Int>()
+        let gate = Gate()
+        let entered = Tally()
+        let tokens = [
+            channel.listen { _ in },
+            channel.listen { (_: Int) async in
+                entered.add()
+                await gate.wait()
+            },
+        ]
+        let waiting = Task { await channel.postAndWait(1) }
+        await entered.wait(until: 1)
+        waiting.cancel()
+        let report = await waiting.value
+        #expect(report.reached == 2)
+        #expect(report.completed == 1)
+        gate.open()
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func aSequenceHasFinishedWhenTheMessageIsInItsBuffer() async {
+        let channel = Channel<Int>()
+        let messages = channel.messages()
+        let report = await channel.postAndWait(1)
+        #expect(report.reached == 1 && report.completed == 1)
+        #expect(messages.waitingCount == 1)
+    }
+
+    @Test func onAQueuedChannelItWaitsForThePostsTurn() async {
+        let channel = Channel<Int>(reentrancy: .queued)
+        let finished = Tally()
+        let token = channel.listen { (message: Int) async in
+            await Task.yield()
+            finished.add()
+        }
+        await channel.postAndWait(1)
+        #expect(finished.value == 1)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func whenTheChannelOrOwnerGoesTheWaitEnds() async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int>()
+        let owner = Slot(Owner())
+        let token = channel.listen(owner.value!, on: queue) { _, _ in }
+        async let waiting = channel.postAndWait(1)
+        await Task.yield()
+        while token.waitingCount == 0 { await Task.yield() }
+        owner.value = nil
+        queue.resume()
+        let report = await waiting
+        #expect(report.reached == 1 && report.discarded == 1)
+    }
+
+    @Test func itIsExactUnderChurn() async {
+        let channel = Channel<Int>()
+        let calls = Tally()
+        let stays = channel.listen { (_: Int) async in calls.add() }
+        await withTaskGroup { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    for message in 0..<200 {
+                        let passing = channel.listen { (_: Int) async in }
+                        let report = await channel.postAndWait(message)
+                        #expect(report.reached == report.completed + report.discarded + report.dropped + report.failures.count)
+                        passing.cancel()
+                    }
+                }
+            }
+        }
+        #expect(calls.value == 600)
+        withExtendedLifetime(stays) {}
+    }
+}

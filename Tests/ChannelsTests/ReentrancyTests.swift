@@ -1,0 +1,317 @@
+import Channels
+import Dispatch
+import Testing
+
+/// Rule 9: posts made inside listeners.
+struct ReentrancyTests {
+    @Test func aNestedPostRunsAtOnceDepthFirst() {
+        let channel = Channel<String>()
+        let heard = Heard<String>()
+        let tokens = (1...2).map { index in
+            channel.listen { message in
+                heard.add("\(message)\(index)")
+                if message == "i" { #expect(channel.post("s") == 2) }
+            }
+        }
+        channel.post("i")
+        #expect(heard.all == ["i1", "s1", "s2", "i2", "s1", "s2"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    /// Every form of listener must be named by the fault.
+    @Test(arguments: [false, true])
+    func pastTheNestedLimitPostReturnsZeroAndAFaultNamesChannelListenerAndLimit(hasOwner: Bool) {
+        let faults = Heard<Fault>()
+        let channel = Channel<Int>(reentrancy: .nested(limit: 5)) { faults.add($0) }
+        let results = Heard<Int>()
+        let owner = Owner()
+        let site = RegistrationSite(fileID: #fileID, line: #line + 2)
+        let body: @Sendable (Int) -> Void = { results.add(channel.post($0 + 1)) }
+        let token = hasOwner ? channel.listen(owner) { body($1) } : channel.listen { body($0) }
+        #expect(channel.post(1) == 1)
+        #expect(results.all == [0, 1, 1, 1, 1])
+        #expect(faults.count == 1)
+        let fault = faults.all.first
+        #expect(fault?.code == .recursionLimit)
+        #expect(fault?.channelName.contains("Int") == true)
+        #expect(fault?.detail?.contains("5") == true)
+        #expect(fault?.registrationSite == site)
+        // The closure holds the channel.
+        token.cancel()
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test func theDefaultLimitIs64PostsOfOneChannelOnOneStack() {
+        let faults = Heard<Fault>()
+        let channel = Channel<Int> { faults.add($0) }
+        let deepest = Tally()
+        let token = channel.listen { depth in
+            deepest.add()
+            channel.post(depth + 1)
+        }
+        channel.post(1)
+        #expect(deepest.value == 64)
+        #expect(faults.all.map(\.code) == [.recursionLimit])
+        #expect(channel.post(1) == 1)
+        #expect(deepest.value == 128)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func queuedPostsWaitUntilTheRunningPostHasFinishedWithEveryListener() {
+        let channel = Channel<String>(reentrancy: .queued)
+        let heard = Heard<String>()
+        let third = Slot<ListenerToken>()
+        let tokens = (1...3).map { index in
+            channel.listen { message in
+                heard.add("\(message)\(index)")
+                guard message == "i" else { return }
+                channel.post("s")
+                if index == 3 { third.value?.cancel() }
+            }
+        }
+        third.value = tokens[2]
+        channel.post("i")
+        #expect(heard.all == ["i1", "i2", "i3", "s1", "s2", "s1", "s2", "s1", "s2"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func allListenersOfAQueuedChannelSeeOneOrderOfOneThreadsPosts() {
+        let channel = Channel<Int>(reentrancy: .queued)
+        let heard = (0..<3).map { _ in Heard<Int>() }
+        let tokens = heard.map { heard in
+            channel.listen { message in
+                heard.add(message)
+                if message < 40 {
+                    channel.post(message * 2)
+                    channel.post(message * 2 + 1)
+                }
+            }
+        }
+        channel.post(10)
+        #expect(heard[0].count > 20)
+        #expect(heard[0].all == heard[1].all)
+        #expect(heard[0].all == heard[2].all)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func aQueuedPostReachesTheListenersOfItsTurnAndReturnsTheNumberOfThoseRegisteredWhenCalled() {
+        let channel = Channel<String>(reentrancy: .queued)
+        let heard = Heard<String>()
+        let added = Slot<ListenerToken>()
+        let first = channel.listen { message in
+            heard.add("first \(message)")
+            guard message == "i" else { return }
+            #expect(channel.post("s") == 1)
+            added.value = channel.listen { heard.add("added \($0)") }
+        }
+        #expect(channel.post("i") == 1)
+        #expect(heard.all == ["first i", "first s", "added s"])
+        withExtendedLifetime(first) {}
+    }
+
+    @Test(arguments: [Reentrancy.queued(limit: 3), .queued])
+    func theQueuedLimitBoundsTheDepthOfTheChain(reentrancy: Reentrancy) {
+        let limit = reentrancy == .queued ? 1_024 : 3
+        let faults = Heard<Fault>()
+        let channel = Channel<Int>(reentrancy: reentrancy) { faults.add($0) }
+        let heard = Heard<Int>()
+        let results = Heard<Int>()
+        let token = channel.listen { message in
+            heard.add(message)
+            results.add(channel.post(message + 1))
+        }
+        channel.post(1)
+        #expect(heard.all == Array(1...limit))
+        #expect(results.all == Array(repeating: 1, count: limit - 1) + [0])
+        #expect(faults.all.map(\.code) == [.recursionLimit])
+        #expect(faults.all.first?.detail?.contains("\(limit)") == true)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aQueuedLimitDoesNotBoundHowManyPostsOneListenerMakes() {
+        let faults = Heard<Fault>()
+        let channel = Channel<Int>(reentrancy: .queued(limit: 2)) { faults.add($0) }
+        let calls = Tally()
+        let token = channel.listen { message in
+            calls.add()
+            if message == 0 { for index in 1...500 { channel.post(index) } }
+        }
+        channel.post(0)
+        #expect(calls.value == 501)
+        #expect(faults.count == 0)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aPostFromAnotherThreadDuringAQueuedPostIsThatThreadsOwn() {
+        let channel = Channel<String>(reentrancy: .queued)
+        let heard = Heard<String>()
+        let token = channel.listen { message in
+            heard.add("\(message) begins")
+            if message == "i" { onAnotherThread { channel.post("other") } }
+            heard.add("\(message) ends")
+        }
+        channel.post("i")
+        #expect(heard.all == ["i begins", "other begins", "other ends", "i ends"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aQueuedPostThroughAnotherChannelWaitsToo() {
+        let queued = Channel<String>(reentrancy: .queued)
+        let other = Channel<String>()
+        let heard = Heard<String>()
+        let tokens = [
+            queued.listen { if $0 == "i" { other.post("s") } },
+            queued.listen { heard.add($0) },
+            other.listen { queued.post($0) },
+        ]
+        queued.post("i")
+        #expect(heard.all == ["i", "s"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func aQueuedPostKeepsItsSenderAndEcho() {
+        let channel = Channel<String>(reentrancy: .queued)
+        let heard = Heard<String>()
+        let owner = Owner()
+        channel.listen(owner) { me, message in
+            heard.add("own \(message)")
+            if message == "i" { channel.post("s", from: me, echo: false) }
+        }
+        let other = channel.listen { (message: String, info: PostInfo) in
+            heard.add("other \(message) \(info.sender === owner)")
+        }
+        channel.post("i")
+        #expect(heard.all == ["own i", "other i false", "other s true"])
+        channel.removeListeners(of: owner)
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func localChannelsAreNestedOrQueuedWithTheSameLimits() {
+        let nested = LocalChannel<Int>(reentrancy: .nested(limit: 7)) { _ in }
+        var depth = 0
+        let first = nested.listen { [unowned nested] message in
+            depth += 1
+            nested.post(message)
+        }
+        nested.post(1)
+        #expect(depth == 7)
+        let queued = LocalChannel<String>(reentrancy: .queued)
+        var heard: [String] = []
+        let tokens = (1...2).map { index in
+            queued.listen { [unowned queued] message in
+                heard.append("\(message)\(index)")
+                if message == "i" { queued.post("s") }
+            }
+        }
+        queued.post("i")
+        #expect(heard == ["i1", "i2", "s1", "s2", "s1", "s2"])
+        withExtendedLifetime((first, tokens)) {}
+    }
+
+    @Test func notifyIsNestedAtMost64DeepWhateverTheSwitchboardsReentrancy() {
+        let faults = Heard<Fault>()
+        let board = Switchboard(reentrancy: .queued) { faults.add($0) }
+        let observer = Echo(board)
+        board.add(observer, for: (any Shouts).self)
+        #expect(board.notify((any Shouts).self) { $0.shout() } == 1)
+        #expect(observer.calls.value == 64)
+        #expect(observer.last.value == 0)
+        #expect(faults.all.map(\.code) == [.recursionLimit])
+    }
+
+    @Test func postingFromAMailboxIsNoRecursion() async {
+        let faults = Heard<Fault>()
+        let channel = Channel<Int> { faults.add($0) }
+        let gate = Gate()
+        let heard = Tally()
+        let body: @Sendable (Int) -> Void = { message in
+            if heard.add() == 2_999 { gate.open() } else { channel.post(message + 1) }
+        }
+        let token = channel.listen { (message: Int) async in body(message) }
+        channel.post(0)
+        await gate.wait()
+        token.cancel()
+        #expect(heard.value == 3_000)
+        #expect(faults.count == 0)
+    }
+
+    @Test func postingFromAQueueIsNoRecursion() async {
+        let faults = Heard<Fault>()
+        let channel = Channel<Int> { faults.add($0) }
+        let gate = Gate()
+        let token = channel.listen(on: DispatchQueue(label: "echo")) { message in
+            if message == 3_000 { gate.open() } else { channel.post(message + 1) }
+        }
+        channel.post(0)
+        await gate.wait()
+        #expect(faults.count == 0)
+        withExtendedLifetime(token) {}
+    }
+
+    /// In a process of its own: a stack overflow would end the whole run.
+    @Test func aRingOfChannelsIsBoundedBy1024PostsPerThread() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            for reentrancy in [Reentrancy.nested(limit: 10_000), .queued] {
+                let faults = Heard<Fault>()
+                let ring = (0..<3_000).map { _ in Channel<Int>(reentrancy: reentrancy) { faults.add($0) } }
+                let calls = Tally()
+                let refused = Tally()
+                let tokens = ring.indices.map { index in
+                    ring[index].listen { message in
+                        calls.add()
+                        if ring[(index + 1) % ring.count].post(message + 1) == 0 { refused.add() }
+                    }
+                }
+                await onThreads(1) { _ in ring[0].post(1) }
+                precondition(calls.value == 1_024, "\(calls.value)")
+                precondition(refused.value == 1)
+                precondition(faults.all.map(\.code) == [.recursionLimit])
+                precondition(faults.all[0].detail?.contains("1024") == true, "\(faults.all)")
+                withExtendedLifetime(tokens) {}
+            }
+        }
+    }
+
+    @Test func aRingOfNestedChannelsOfOwnersStatesAndProtocolsIsBoundedToo() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let faults = Heard<Fault>()
+            let states = (0..<2_000).map { StateChannel($0) { faults.add($0) } }
+            let owner = Owner()
+            let calls = Tally()
+            for index in states.indices {
+                states[index].listen(owner) { _, value in
+                    guard value < 0 else { return }
+                    calls.add()
+                    states[(index + 1) % states.count].set(value - 1)
+                }
+            }
+            await onThreads(1) { _ in states[0].set(-1) }
+            precondition(calls.value > 500 && calls.value <= 1_024, "\(calls.value)")
+            precondition(faults.all.map(\.code) == [.recursionLimit])
+            withExtendedLifetime(owner) {}
+        }
+    }
+
+    @Test func aLimitThatIsNotPositiveTraps() async {
+        await #expect(processExitsWith: .failure) { _ = Reentrancy.nested(limit: 0) }
+        await #expect(processExitsWith: .failure) { _ = Reentrancy.queued(limit: -1) }
+    }
+}
+
+private protocol Shouts: AnyObject, Sendable { func shout() }
+
+private final class Echo: Shouts {
+    let board: Switchboard
+    let calls = Tally()
+    let last = Tally(-1)
+
+    init(_ board: Switchboard) { self.board = board }
+
+    func shout() {
+        calls.add()
+        let reached = board.notify((any Shouts).self) { $0.shout() }
+        if last.value < 0 { last.set(reached) }
+    }
+}

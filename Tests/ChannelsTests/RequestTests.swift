@@ -1,0 +1,70 @@
+import Channels
+import Testing
+
+/// The settled details of requests.
+struct RequestTests {
+    @Test func theResponderOfTheHighestPriorityAnswersAndItsErrorIsTheAskers() async throws {
+        let channel = RequestChannel<Int, String>()
+        let low = channel.respond { "low \($0)" }
+        let high = channel.respond(priority: .high) { _ in throw Trouble() }
+        await #expect(throws: Trouble.self) { try await channel.ask(1) }
+        high.cancel()
+        #expect(try await channel.ask(2) == "low 2")
+        low.cancel()
+        let error = await #expect(throws: ChannelError.self) { try await channel.ask(3) }
+        #expect(error?.code == .noResponder)
+    }
+
+    @Test func askAllRunsConcurrentlyAndAnswersInPriorityOrder() async {
+        let channel = RequestChannel<Int, Int>()
+        let gate = Gate()
+        let first = channel.respond(priority: .high) { number in
+            await gate.wait()
+            return number
+        }
+        let second = channel.respond { _ in throw Trouble() }
+        let third = channel.respond(priority: .low) { number in
+            gate.open()
+            return -number
+        }
+        let answers = await channel.askAll(7)
+        #expect(answers.map { try? $0.get() } == [7, nil, -7])
+        withExtendedLifetime((first, second, third)) {}
+    }
+
+    @Test func callsAreNotSerialisedAndNestedAsksAreFine() async throws {
+        let channel = RequestChannel<Int, Int>()
+        let responder = channel.respond { number in number == 0 ? 0 : try await channel.ask(number - 1) + 1 }
+        #expect(try await channel.ask(50) == 50)
+        withExtendedLifetime(responder) {}
+    }
+
+    @Test func askThrowsAtOnceWhenItsTaskIsCancelledWhetherOrNotTheResponderListens() async {
+        let channel = RequestChannel<Int, Int>()
+        let gate = Gate()
+        let entered = Tally()
+        let responder = channel.respond { number in
+            entered.add()
+            await gate.wait()
+            return number
+        }
+        let asking = Task { try await channel.ask(1) }
+        await entered.wait(until: 1)
+        asking.cancel()
+        await #expect(throws: CancellationError.self) { try await asking.value }
+        gate.open()
+        withExtendedLifetime(responder) {}
+    }
+
+    @Test func aResponderWhoseOwnerHasGoneDoesNotAnswer() async throws {
+        let channel = RequestChannel<Int, Int>()
+        var owner: Owner? = Owner()
+        channel.respond(owner!, priority: .high) { _, number in number }
+        let other = channel.respond { -$0 }
+        #expect(try await channel.ask(1) == 1)
+        owner = nil
+        #expect(try await channel.ask(1) == -1)
+        #expect(channel.responderCount == 1)
+        withExtendedLifetime((owner, other)) {}
+    }
+}

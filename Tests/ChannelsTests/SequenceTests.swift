@@ -1,0 +1,106 @@
+import Channels
+import Testing
+
+/// `messages()` and `next`.
+struct SequenceTests {
+    @Test func aSequenceListensFromTheCallOnAndCountsAsAListener() async {
+        let channel = Channel<Int>()
+        let messages = channel.messages()
+        #expect(channel.listenerCount == 1)
+        #expect(channel.post(1) == 1)
+        var iterator = messages.makeAsyncIterator()
+        #expect(await iterator.next() == 1)
+    }
+
+    @Test func twoIteratorsShareOneBufferAndTwoSequencesDoNot() async {
+        let channel = Channel<Int>()
+        let shared = channel.messages()
+        let own = channel.messages()
+        for message in 1...4 { #expect(channel.post(message) == 2) }
+        var first = shared.makeAsyncIterator()
+        var second = shared.makeAsyncIterator()
+        #expect(await [first.next(), second.next(), first.next(), second.next()] == [1, 2, 3, 4])
+        var other = own.makeAsyncIterator()
+        #expect(await other.next() == 1)
+    }
+
+    @Test func severalReadersGetEachMessageExactlyOnce() async {
+        let total = 2_000
+        let seen = Heard<Int>()
+        let channel = Slot(Channel<Int>())
+        let messages = channel.value!.messages()
+        await withTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask { for await message in messages { seen.add(message) } }
+            }
+            group.addTask {
+                await onThreads(2) { index in
+                    for number in 0..<(total / 2) { channel.value?.post(index * total / 2 + number) }
+                }
+                channel.value = nil
+            }
+        }
+        #expect(seen.all.sorted() == Array(0..<total))
+    }
+
+    @Test func neitherASequenceNorNextKeepsTheChannelAlive() async {
+        weak var watched: Channel<Int>?
+        var channel: Channel<Int>? = Channel()
+        watched = channel
+        let messages = channel!.messages()
+        async let ended = {
+            for await _ in messages {}
+            return true
+        }()
+        channel = nil
+        #expect(watched == nil)
+        #expect(await ended)
+    }
+
+    @Test func aReaderWhoseTaskIsCancelledEndsAndNextReturnsNil() async {
+        let channel = Channel<Int>()
+        let reading = Task {
+            for await _ in channel.messages() {}
+            return true
+        }
+        let waiting = Task { await channel.next() }
+        while channel.listenerCount < 2 { await Task.yield() }
+        reading.cancel()
+        waiting.cancel()
+        #expect(await reading.value)
+        #expect(await waiting.value == nil)
+        while !channel.isEmpty { await Task.yield() }
+    }
+
+    @Test func nextReturnsTheFirstMessageThatSatisfiesTheCondition() async {
+        let channel = Channel<Int>()
+        async let found = channel.next { $0 > 2 }
+        while channel.isEmpty { await Task.yield() }
+        for message in 0..<6 { channel.post(message) }
+        #expect(await found == 3)
+        while !channel.isEmpty { await Task.yield() }
+    }
+
+    /// Cancelling one of two readers must not lose the message that woke it.
+    @Test func aCancelledReaderDoesNotTakeAMessageFromTheOther() async {
+        for _ in 0..<200 {
+            let channel = Channel<Int>()
+            let messages = channel.messages()
+            let seen = Heard<Int>()
+            let cancelled = Task { for await message in messages { seen.add(message) } }
+            let stays = Task {
+                for await message in messages {
+                    seen.add(message)
+                    if message < 0 { return }
+                }
+            }
+            channel.post(1)
+            cancelled.cancel()
+            channel.post(2)
+            await cancelled.value
+            channel.post(-1)
+            await stays.value
+            #expect(seen.all.sorted() == [-1, 1, 2])
+        }
+    }
+}

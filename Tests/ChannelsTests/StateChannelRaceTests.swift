@@ -1,0 +1,147 @@
+import Channels
+import Dispatch
+import Testing
+
+/// Rule 14, under races: no gap, no repeat, in order, and the last value seen is the one stored.
+struct StateChannelRaceTests {
+    /// What a listener may see: every value from its first to the last one stored.
+    private func check(_ seen: [Int], last: Int, _ what: Comment) {
+        #expect(!seen.isEmpty, what)
+        guard let first = seen.first else { return }
+        #expect(seen == Array(first...max(first, last)), what)
+    }
+
+    @Test func aNewListenerSeesNoGapAndNoRepeatWhateverRacesWithItsRegistration() async {
+        for _ in 0..<300 {
+            let state = StateChannel(0)
+            let plain = Heard<Int>()
+            let owned = Heard<Int>()
+            let onQueue = Heard<Int>()
+            let owner = Owner()
+            let queue = DispatchQueue(label: "listener")
+            let tokens = Heard<ListenerToken>()
+            await onThreads(3) { index in
+                switch index {
+                case 0: for _ in 0..<20 { state.update { $0 += 1 } }
+                case 1: tokens.add(state.listen { plain.add($0) })
+                default:
+                    state.listen(owner) { _, value in owned.add(value) }
+                    tokens.add(state.listen(on: queue) { onQueue.add($0) })
+                }
+            }
+            await queue.settle()
+            await onQueue.wait(untilLast: state.value)
+            check(plain.all, last: 20, "plain")
+            check(owned.all, last: 20, "owned")
+            check(onQueue.all, last: 20, "on a queue")
+            withExtendedLifetime((owner, tokens)) {}
+        }
+    }
+
+    @Test func eachListenerSeesEveryVersionOnceInIncreasingOrderWhenThreadsUpdate() async {
+        let state = StateChannel(0)
+        let clerk = Clerk()
+        let heard = (0..<4).map { _ in Heard<Int>() }
+        let tokens = [
+            state.listen { heard[0].add($0) },
+            state.listen { (value: Int) async in heard[1].add(value) },
+            state.listen { @MainActor value in heard[2].add(value) },
+        ]
+        state.listen(clerk) { (_: isolated Clerk, value) in heard[3].add(value) }
+        await onThreads(3) { _ in
+            for _ in 0..<500 { state.update { $0 += 1 } }
+        }
+        for heard in heard {
+            await heard.wait(untilLast: 1_500)
+            #expect(heard.all == Array(0...1_500))
+        }
+        withExtendedLifetime((tokens, clerk)) {}
+    }
+
+    @Test func theLastValueAListenerSeesIsTheOneStoredWhenTwoThreadsSet() async {
+        for _ in 0..<200 {
+            let state = StateChannel(0)
+            let heard = Heard<Int>()
+            let token = state.listen { heard.add($0) }
+            await onThreads(2) { index in
+                for number in 1...10 { state.set(index * 100 + number) }
+            }
+            #expect(heard.count == 21)
+            #expect(heard.all.last == state.value)
+            withExtendedLifetime(token) {}
+        }
+    }
+
+    @Test func valuesEndWithTheValueStoredAndNeverGoBack() async {
+        for _ in 0..<50 {
+            let state = StateChannel(0)
+            async let reading = {
+                var seen: [Int] = []
+                for await value in state.values() {
+                    seen.append(value)
+                    if value == 400 { break }
+                }
+                return seen
+            }()
+            await onThreads(2) { _ in for _ in 0..<200 { state.update { $0 += 1 } } }
+            let seen = await reading
+            #expect(seen == seen.sorted() && Set(seen).count == seen.count)
+        }
+    }
+
+    /// A value that was being delivered when the listener was resumed must not come after the one it got then.
+    @Test func versionsIncreaseForAListenerThatIsPausedAndResumedDuringSets() async {
+        for _ in 0..<100 {
+            let state = StateChannel(0)
+            let heard = Heard<Int>()
+            let token = state.listen { heard.add($0) }
+            let isOver = Tally()
+            await onThreads(3) { index in
+                guard index == 0 else {
+                    for _ in 0..<150 { state.update { $0 += 1 } }
+                    isOver.add()
+                    return
+                }
+                while isOver.value < 2 {
+                    token.pause()
+                    token.resume()
+                }
+            }
+            let seen = heard.all
+            #expect(zip(seen, seen.dropFirst()).allSatisfy { $0 <= $1 })
+            #expect(seen.last == 300)
+        }
+    }
+
+    @Test func listenersThatComeAndGoDoNotDisturbOneThatStays() async {
+        let state = StateChannel(0)
+        let heard = Heard<Int>()
+        let token = state.listen { heard.add($0) }
+        let isOver = Tally()
+        let firsts = Tally()
+        await onThreads(3) { index in
+            if index == 0 {
+                for _ in 0..<1_000 { state.update { $0 += 1 } }
+                isOver.add()
+            } else {
+                while isOver.value == 0 {
+                    let calls = Tally()
+                    let passing = state.listen { _ in calls.add() }
+                    firsts.add(calls.value > 0 ? 0 : 1)
+                    passing.cancel()
+                }
+            }
+        }
+        #expect(heard.all == Array(0...1_000))
+        #expect(firsts.value == 0, "a plain listener has its first value when listen returns")
+        #expect(state.listenerCount == 1)
+        withExtendedLifetime(token) {}
+    }
+}
+
+extension Heard where Element == Int {
+    /// Gives way to other tasks until the last element is a certain one.
+    func wait(untilLast value: Int) async {
+        while all.last != value { await Task.yield() }
+    }
+}

@@ -1,0 +1,197 @@
+import Channels
+import Dispatch
+import Testing
+
+/// Rule 14 and the settled details of states, on one thread.
+struct StateChannelTests {
+    @Test func aNewListenerGetsTheCurrentValueOnceThenEveryLaterOneExactlyOnce() {
+        let state = StateChannel(0)
+        let heard = Heard<Int>()
+        state.set(1)
+        let token = state.listen { heard.add($0) }
+        #expect(heard.all == [1])
+        state.set(2)
+        state.update { $0 += 1 }
+        #expect(heard.all == [1, 2, 3])
+        #expect(state.value == 3)
+        withExtendedLifetime(token) {}
+    }
+
+    @MainActor @Test func aMainActorListenerGetsItsFirstValueBeforeListenReturnsOnTheMainActor() {
+        let state = StateChannel(7)
+        let heard = Heard<Int>()
+        let token = state.listen { @MainActor value in heard.add(value) }
+        #expect(heard.all == [7])
+        state.set(8)
+        #expect(heard.all == [7, 8])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aSetByAListenerWaitsUntilEveryListenerHasSeenTheValueBefore() {
+        let state = StateChannel(0)
+        let heard = Heard<String>()
+        let tokens = (1...2).map { index in
+            state.listen { value in
+                heard.add("\(value) at \(index)")
+                if value == 1, index == 1 {
+                    state.set(2)
+                    #expect(state.value == 2)
+                }
+            }
+        }
+        _ = heard.takeAll()
+        state.set(1)
+        #expect(heard.all == ["1 at 1", "1 at 2", "2 at 1", "2 at 2"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func aListenerAddedWhileAValueIsDeliveredGetsTheStoredValueOnce() {
+        let state = StateChannel(0)
+        let heard = Heard<Int>()
+        let added = Slot<ListenerToken>()
+        let token = state.listen { value in
+            guard value == 1 else { return }
+            state.set(2)
+            added.value = state.listen { heard.add($0) }
+        }
+        state.set(1)
+        #expect(heard.all == [2])
+        state.set(3)
+        #expect(heard.all == [2, 3])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aResumedListenerGetsTheCurrentValueFirst() {
+        let state = StateChannel(0)
+        let heard = Heard<Int>()
+        let token = state.listen { heard.add($0) }
+        token.pause()
+        state.set(1)
+        state.set(2)
+        #expect(heard.all == [0])
+        token.resume()
+        #expect(heard.all == [0, 2])
+        state.set(3)
+        #expect(heard.all == [0, 2, 3])
+    }
+
+    @Test func aListenerThatResumesItselfGetsTheStoredValueOnceAndInOrder() {
+        let state = StateChannel(0)
+        let heard = Heard<Int>()
+        let own = Slot<ListenerToken>()
+        own.value = state.listen { value in
+            heard.add(value)
+            guard value == 1 else { return }
+            own.value?.pause()
+            state.set(2)
+            own.value?.resume()
+        }
+        state.set(1)
+        #expect(heard.all == [0, 1, 2])
+        own.value?.cancel()
+    }
+
+    @Test func aValueDroppedForTheOneOfAResumeIsCountedAndReported() async {
+        let queue = DispatchQueue.suspended()
+        let faults = Heard<Fault>()
+        let state = StateChannel(0) { faults.add($0) }
+        let heard = Heard<Int>()
+        let token = state.listen(on: queue, buffering: .newest(1)) { heard.add($0) }
+        token.pause()
+        state.set(1)
+        token.resume()
+        #expect(token.droppedCount == 1)
+        #expect(faults.all.map(\.code) == [.bufferOverflow])
+        queue.resume()
+        await queue.settle()
+        #expect(heard.all == [1])
+    }
+
+    @Test func aSetFromItsOwnListenerDeeperThan1024IsRefused() {
+        let faults = Heard<Fault>()
+        let state = StateChannel(0) { faults.add($0) }
+        let calls = Tally()
+        let token = state.listen { value in
+            calls.add()
+            if value > 0 { state.set(value + 1) }
+        }
+        state.set(1)
+        #expect(state.value == 1_024)
+        #expect(calls.value == 1_025)
+        #expect(faults.all.map(\.code) == [.recursionLimit])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test(arguments: ["value", "set", "update", "listen", "values", "resume"])
+    func usingTheSameStateInsideUpdateTraps(use: String) async {
+        await #expect(processExitsWith: .failure) { [use] in
+            endIfItHangs()
+            let state = StateChannel(0)
+            let token = state.listen { _ in }
+            token.pause()
+            state.update { value in
+                switch use {
+                case "value": value = state.value
+                case "set": state.set(1)
+                case "update": state.update { $0 += 1 }
+                case "listen": withExtendedLifetime(state.listen { _ in }) {}
+                case "values": _ = state.values()
+                default: token.resume()
+                }
+            }
+        }
+    }
+
+    @Test func anotherStateMayBeUsedInsideUpdateAndAnotherThreadWaits() async {
+        let state = StateChannel(0)
+        let other = StateChannel(10)
+        state.update { value in value = other.value }
+        #expect(state.value == 10)
+        await onThreads(2) { _ in for _ in 0..<200 { state.update { $0 += 1 } } }
+        #expect(state.value == 410)
+    }
+
+    @Test func anUpdateThatThrowsChangesAndDeliversNothing() {
+        let state = StateChannel([1])
+        let heard = Heard<[Int]>()
+        let token = state.listen { heard.add($0) }
+        #expect(throws: Trouble.self) {
+            try state.update { value in
+                value.append(2)
+                throw Trouble()
+            }
+        }
+        #expect(state.value == [1])
+        #expect(heard.all == [[1]])
+        state.update { $0.append(3) }
+        #expect(heard.all == [[1], [1, 3]])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func valuesStartWithTheCurrentValue() async {
+        let state = StateChannel(1)
+        let values = state.values(buffering: .unbounded)
+        state.set(2)
+        state.set(3)
+        var iterator = values.makeAsyncIterator()
+        for expected in 1...3 { #expect(await iterator.next() == expected) }
+    }
+
+    @Test func theReplacedValueIsReleasedWithoutTheLock() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let state = Slot<StateChannel<Owner>>()
+            let reads = Tally()
+            let read: @Sendable () -> Void = {
+                withExtendedLifetime(state.value?.value) {}
+                reads.add()
+            }
+            state.value = StateChannel(Owner(atEnd: read))
+            let token = state.value!.listen { _ in }
+            state.value!.set(Owner(atEnd: read))
+            state.value!.set(Owner())
+            precondition(reads.value == 2)
+            withExtendedLifetime(token) {}
+        }
+    }
+}

@@ -1,0 +1,211 @@
+import Channels
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+/// A value behind a lock. `NSLock` rather than `Mutex`: the thread sanitizer reports races inside a contended `Mutex` that are none.
+///
+/// Unchecked because the compiler does not see that `value` is used under `lock` only.
+final class Locked<Value>: @unchecked Sendable {
+    private let lock = NSLock()
+    private var value: Value
+
+    init(_ value: sending Value) { self.value = value }
+
+    func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return body(&value)
+    }
+}
+
+/// What listeners on any threads have heard, in the order in which they said so.
+final class Heard<Element: Sendable>: Sendable {
+    private let elements = Locked<[Element]>([])
+
+    func add(_ element: Element) { elements.withLock { $0.append(element) } }
+
+    var all: [Element] { elements.withLock { $0 } }
+
+    var count: Int { elements.withLock { $0.count } }
+
+    func takeAll() -> [Element] {
+        elements.withLock { elements in
+            defer { elements = [] }
+            return elements
+        }
+    }
+}
+
+/// A counter that any thread may change.
+final class Tally: Sendable {
+    private let storage: Atomic<Int>
+
+    init(_ value: Int = 0) { storage = Atomic(value) }
+
+    var value: Int { storage.load(ordering: .sequentiallyConsistent) }
+
+    /// Adds one; returns the value before.
+    @discardableResult
+    func add(_ amount: Int = 1) -> Int { storage.wrappingAdd(amount, ordering: .sequentiallyConsistent).oldValue }
+
+    func set(_ value: Int) { storage.store(value, ordering: .sequentiallyConsistent) }
+
+    /// Keeps the thread busy until the counter has reached a value.
+    func spin(until value: Int) {
+        while self.value < value { sched_yield() }
+    }
+
+    /// Gives way to other tasks until the counter has reached a value.
+    func wait(until value: Int) async {
+        while self.value < value { await Task.yield() }
+    }
+}
+
+/// A variable for closures that run on any thread.
+final class Slot<Value: Sendable>: Sendable {
+    private let storage: Locked<Value?>
+
+    init(_ value: Value? = nil) { storage = Locked(value) }
+
+    var value: Value? {
+        get { storage.withLock { $0 } }
+        set {
+            // What is replaced is released without the mutex: its deinit may come back here.
+            let replaced = storage.withLock { current in
+                let replaced = current
+                current = newValue
+                return replaced
+            }
+            withExtendedLifetime(replaced) {}
+        }
+    }
+}
+
+/// An object that owns listeners and may do something when it goes.
+final class Owner: Sendable {
+    private let atEnd: @Sendable () -> Void
+
+    init(atEnd: @escaping @Sendable () -> Void = {}) { self.atEnd = atEnd }
+
+    deinit { atEnd() }
+}
+
+/// An object that counts how many of its kind live: a message, or what a closure captures.
+final class Witness: Sendable {
+    private let living: Tally
+    let number: Int
+
+    init(_ living: Tally, _ number: Int = 0) {
+        self.living = living
+        self.number = number
+        living.add()
+    }
+
+    deinit { living.add(-1) }
+}
+
+/// A door that opens once. Tasks wait before it; nobody holds a thread.
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Locked(State())
+
+    func open() {
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            state.isOpen = true
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let isOpen = state.withLock { state in
+                if !state.isOpen { state.waiting.append(continuation) }
+                return state.isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
+    }
+}
+
+/// Runs a body on several threads of their own, which begin together, and suspends until all have ended.
+func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
+    let ready = Tally()
+    let ended = Tally()
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+        for index in 0..<count {
+            let thread = Thread {
+                ready.add()
+                ready.spin(until: count)
+                body(index)
+                if ended.add() == count - 1 { continuation.resume() }
+            }
+            thread.stackSize = 8 << 20
+            thread.start()
+        }
+    }
+}
+
+/// Runs a body on a thread of its own while the caller waits for it.
+func onAnotherThread(_ body: @escaping @Sendable () -> Void) {
+    let ended = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+        body()
+        ended.signal()
+    }
+    ended.wait()
+}
+
+extension DispatchQueue {
+    /// Suspends until what the queue holds now has run.
+    func settle() async {
+        await withCheckedContinuation { continuation in
+            async(flags: .barrier) { continuation.resume() }
+        }
+    }
+
+    /// A serial queue that runs nothing until it is resumed.
+    static func suspended(_ label: String = "suspended") -> DispatchQueue {
+        let queue = DispatchQueue(label: label)
+        queue.suspend()
+        return queue
+    }
+}
+
+/// A generator whose numbers are the same for the same seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: Int) { state = UInt64(bitPattern: Int64(seed)) &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// Ends a process that hangs, for tests that run in a process of their own.
+func endIfItHangs() {
+    alarm(20)
+}
+
+struct Trouble: Error, Equatable {
+    var text = "trouble"
+}
+
+/// An actor that notes what it is told.
+actor Clerk {
+    private(set) var notes: [Int] = []
+
+    func note(_ number: Int) { notes.append(number) }
+}

@@ -1,0 +1,237 @@
+import Channels
+import Testing
+
+extension ChannelName<Int> {
+    fileprivate static var number: Self { "rules.number" }
+}
+
+/// Rule 13: one channel per name, as long as anyone holds it or listens.
+struct SwitchboardTests {
+    @Test func aSwitchboardHandsOutOneChannelPerNameWhileItIsHeld() async {
+        let board = Switchboard()
+        let first = board.channel(.number)
+        #expect(board.channel(.number) === first)
+        for _ in 0..<100 {
+            let seen = Heard<Channel<Int>>()
+            let name = "racing"
+            await onThreads(3) { _ in
+                if let channel = try? board.channel(name, of: Int.self) { seen.add(channel) }
+            }
+            #expect(Set(seen.all.map { ObjectIdentifier($0) }).count == 1)
+        }
+    }
+
+    @Test func aChannelLivesWhileSomebodyListensAndItsNameIsFreeAfterwards() throws {
+        let board = Switchboard()
+        let heard = Heard<Int>()
+        let token = board.listen(to: .number) { heard.add($0) }
+        #expect(board.post(1, to: .number) == 1)
+        #expect(heard.all == [1])
+        token.cancel()
+        #expect(board.snapshot().channels.isEmpty)
+        #expect(try board.channel("rules.number", of: String.self).name == "rules.number")
+    }
+
+    @Test func unusedNamesCostNothing() throws {
+        let board = Switchboard()
+        for number in 0..<10_000 {
+            let name = try ChannelName<Int>(validating: "unused.\(number)")
+            #expect(board.post(number, to: name) == 0)
+            switch number % 3 {
+            case 0: _ = board.channel(name)
+            case 1: board.listen(to: name) { _ in }.cancel()
+            default: _ = board.channel(name).messages()
+            }
+        }
+        #expect(board.snapshot().channels.isEmpty)
+    }
+
+    @Test func postingToANameNobodyListensToKeepsNothing() {
+        let board = Switchboard()
+        let living = Tally()
+        let pattern = board.listen(matching: "other.>") { _, _ in }
+        #expect(board.post(Witness(living), to: "nobody") == 0)
+        #expect(living.value == 0)
+        #expect(board.snapshot().channels.isEmpty)
+        withExtendedLifetime(pattern) {}
+    }
+
+    @Test func aLiveSequenceListens() async throws {
+        let board = Switchboard()
+        let messages = board.channel(.number).messages()
+        #expect(board.snapshot().channels.count == 1)
+        #expect(board.post(5, to: .number) == 1)
+        var iterator = messages.makeAsyncIterator()
+        #expect(await iterator.next() == 5)
+    }
+
+    @Test func aTypeConflictThrowsNamingBothTypesAtRunTime() throws {
+        let board = Switchboard()
+        let held = board.channel(.number)
+        let error = #expect(throws: ChannelError.self) { try board.channel("rules.number", of: String.self) }
+        #expect(error?.code == .typeMismatch)
+        #expect(error?.description.contains("Int") == true)
+        #expect(error?.description.contains("String") == true)
+        #expect(error?.description.contains("rules.number") == true)
+        #expect(throws: ChannelError.self) { try board.state("rules.number", of: Int.self, initial: 0) }
+        #expect(throws: ChannelError.self) { try board.requests("rules.number", of: Int.self, returning: Int.self) }
+        withExtendedLifetime(held) {}
+    }
+
+    @Test func aTypedNameConflictTraps() async {
+        await #expect(processExitsWith: .failure) {
+            let board = Switchboard()
+            let held = board.channel(ChannelName<Int>("name"))
+            _ = board.channel(ChannelName<String>("name"))
+            withExtendedLifetime(held) {}
+        }
+    }
+
+    @Test func aNamedStateIsHeldUntilRemovedAndALaterInitialIsIgnored() {
+        let board = Switchboard()
+        board.state(.number, initial: 1).set(2)
+        #expect(board.state(.number, initial: 3).value == 2)
+        #expect(board.removeChannel(.number))
+        #expect(!board.removeChannel(.number))
+        #expect(board.state(.number, initial: 3).value == 3)
+    }
+
+    @Test func aSwitchboardThatGoesReleasesItsChannelsAndListeners() {
+        let living = Tally()
+        let owner = Owner()
+        var tokens: [ListenerToken] = []
+        do {
+            let board = Switchboard()
+            let dying = Owner()
+            for owner in [owner, dying] {
+                tokens.append(board.listen(owner, to: .number) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} })
+                tokens.append(
+                    board.listen(owner, matching: "rules.*") { [witness = Witness(living)] _, _, _ in withExtendedLifetime(witness) {} }
+                )
+                let state = board.state("rules.state", initial: 0)
+                tokens.append(state.listen(owner) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} })
+            }
+            #expect(board.post(1, to: .number) == 4)
+        }
+        #expect(living.value == 0)
+        #expect(tokens.allSatisfy { !$0.isActive })
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test func aRemovedChannelThatSomebodyHoldsGoesOnWithoutItsName() {
+        let board = Switchboard()
+        let heard = Heard<String>()
+        let old = board.channel(.number)
+        let oldToken = old.listen { heard.add("old \($0)") }
+        #expect(board.removeChannel(.number))
+        #expect(board.post(1, to: .number) == 0)
+        let newToken = board.listen(to: .number) { heard.add("new \($0)") }
+        old.post(2)
+        board.post(3, to: .number)
+        oldToken.cancel()
+        #expect(board.post(4, to: .number) == 1, "the old channel's end does not free the new one's name")
+        #expect(heard.all == ["old 2", "new 3", "new 4"])
+        withExtendedLifetime(newToken) {}
+    }
+
+    @Test func removeAllEndsEverythingAnObjectTakesPartIn() async throws {
+        let board = Switchboard()
+        let requests: RequestName<Int, Int> = "rules.request"
+        let calls = Tally()
+        let leaving = Leaver()
+        let staying = Leaver()
+        for owner in [leaving, staying] {
+            board.listen(owner, to: .number) { _, _ in calls.add() }
+            board.listen(owner, matching: "rules.*") { _, _, _ in calls.add() }
+            board.state("rules.state", initial: 0).listen(owner) { _, _ in calls.add() }
+            board.requests(requests).respond(owner) { owner, _ in owner === leaving ? 1 : 2 }
+            board.add(owner, for: (any Leaves).self)
+        }
+        calls.set(0)
+        board.removeAll(leaving)
+        #expect(board.post(1, to: .number) == 2)
+        board.state("rules.state", initial: 0).set(1)
+        #expect(calls.value == 4)
+        #expect(board.notify((any Leaves).self) { _ in } == 1)
+        #expect(try await board.requests(requests).ask(0) == 2)
+    }
+
+    @Test func patternListenersTakeTheirPlaceAndCountAndHearPostsOnTheChannelItself() {
+        let board = Switchboard()
+        let heard = Heard<String>()
+        let tokens = [
+            board.listen(to: .number) { heard.add("1 \($0)") },
+            board.listen(matching: "rules.*") { name, message in heard.add("2 \(name) \(message)") },
+            board.listen(to: .number) { heard.add("3 \($0)") },
+            board.listen(matching: ">", priority: .high) { name, message in heard.add("0 \(name) \(message)") },
+        ]
+        #expect(board.channel(.number).post(7) == 4)
+        #expect(heard.takeAll() == ["0 rules.number 7", "1 7", "2 rules.number 7", "3 7"])
+        #expect(board.post("text", to: "rules.text") == 2)
+        #expect(heard.takeAll() == ["0 rules.text text", "2 rules.text text"])
+        tokens[1].cancel()
+        #expect(board.post(8, to: .number) == 3)
+        #expect(heard.takeAll() == ["0 rules.number 8", "1 8", "3 8"])
+    }
+
+    @Test func patternsHearStatesButNotRequests() async throws {
+        let board = Switchboard()
+        let heard = Heard<String>()
+        let token = board.listen(matching: ">") { name, message in heard.add("\(name) \(message)") }
+        let state = board.state("rules.state", initial: 0)
+        state.set(1)
+        let requests = board.requests(RequestName<Int, Int>("rules.request"))
+        let responder = requests.respond { $0 }
+        _ = try await requests.ask(1)
+        #expect(heard.all == ["rules.state 1"])
+        withExtendedLifetime((token, responder)) {}
+    }
+
+    @Test func patternsMissNothingOnNamesThatComeAndGoOnOtherThreads() async throws {
+        let board = Switchboard()
+        let calls = Tally()
+        let token = board.listen(matching: "churn.*") { _, _ in calls.add() }
+        await onThreads(3) { index in
+            for number in 0..<500 {
+                guard let name = try? ChannelName<Int>(validating: "churn.\(number % 3)") else { continue }
+                let passing = board.listen(to: name) { _ in }
+                board.post(number, to: name)
+                passing.cancel()
+            }
+        }
+        #expect(calls.value == 1_500)
+        #expect(board.snapshot().channels.isEmpty)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func namedListenersMissNothingWhileOthersComeAndGoOnTheSameName() async {
+        let board = Switchboard()
+        let calls = Tally()
+        await onThreads(3) { index in
+            for number in 0..<500 {
+                let own = Tally()
+                let token = board.listen(to: .number) { message in if message == index { own.add() } }
+                board.post(index, to: .number)
+                if own.value == 1 { calls.add() }
+                if number % 2 == 0 { token.cancel() }
+                withExtendedLifetime(token) {}
+            }
+        }
+        #expect(calls.value == 1_500)
+        #expect(board.snapshot().channels.isEmpty)
+    }
+
+    @Test func aDifferingLaterReentrancyIsAFaultAndTheFirstCreatorDecides() {
+        let faults = Heard<Fault>()
+        let board = Switchboard { faults.add($0) }
+        let first = board.channel(.number, reentrancy: .queued)
+        #expect(board.channel(.number) === first)
+        #expect(faults.count == 0)
+        #expect(board.channel(.number, reentrancy: .nested(limit: 64)) === first)
+        #expect(faults.all.map(\.code) == [.reentrancyMismatch])
+        #expect(faults.all.first?.channelName == "rules.number")
+    }
+}
+
+private protocol Leaves: AnyObject, Sendable {}
+private final class Leaver: Leaves {}

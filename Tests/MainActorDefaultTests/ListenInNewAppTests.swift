@@ -1,0 +1,198 @@
+import Channels
+import Dispatch
+import Testing
+
+// Everything here is on the main actor where nothing else is said, as in a new app.
+
+/// A view model.
+final class ScreenModel {
+    var heard: [String] = []
+    var tokens: Set<ListenerToken> = []
+
+    func hear(_ text: String) {
+        MainActor.assertIsolated()
+        heard.append(text)
+    }
+
+    func save(_ text: String) async {
+        await Task.yield()
+        hear(text)
+    }
+
+    func fail(_ text: String) throws {
+        hear(text)
+        throw AppError()
+    }
+}
+
+struct AppError: Error {}
+
+/// What leaves the main actor says so.
+nonisolated final class Worker: Sendable {
+    let done = Channel<Int>()
+
+    func work() {
+        done.post(1)
+    }
+
+    /// Hands its caller's isolation on.
+    func workHere(isolation: isolated (any Actor)? = #isolation) {
+        done.post(3)
+    }
+
+    @concurrent
+    func workElsewhere() async {
+        await done.postAndWait(2)
+    }
+}
+
+actor Store {
+    var heard: [String] = []
+
+    func wire(_ channel: Channel<Int>) {
+        channel.listen(self) { me, number in me.hear("inside \(number)") }
+    }
+
+    func hear(_ text: String) {
+        assertIsolated()
+        heard.append(text)
+    }
+
+    /// Suspends on purpose.
+    func save(_ text: String) async {
+        await Task.yield()
+        hear(text)
+    }
+}
+
+struct ListenInNewAppTests {
+    let channel = Channel<Int>(onFault: { _ in })
+    let model = ScreenModel()
+
+    @Test func synchronousForms() {
+        channel.listen(model) { me, number in me.hear("a\(number)") }
+        channel.listen(model, priority: .high) { me, number, info in me.hear("b\(number) \(info.sender === me)") }
+        channel.listen(model, context: "c", priority: .low) { me, number, text in me.hear("\(text)\(number)") }
+        channel.listen(model) { me, number in try me.fail("d\(number)") }
+        channel.listen(model, buffering: .newest(3)) { $0.hear("e\($1)") }
+        channel.listen { [model] number in model.hear("f\(number)") }.store(in: &model.tokens)
+        channel.listen { [weak model] number, info in model?.hear("g\(number) \(info.origin)") }.store(in: &model.tokens)
+        #expect(channel.post(1, from: model) == 7)
+        #expect(model.heard == ["b1 true", "a1", "d1", "e1", "f1", "g1 local", "c1"])
+        #expect(channel.post(2, from: model, echo: false) == 2)
+        #expect(channel.listenerCount == 7)
+        channel.removeListeners(of: model)
+        model.tokens = []
+        #expect(channel.isEmpty)
+    }
+
+    @Test func asynchronousForms() async {
+        channel.listen(model) { me, number in await me.save("a\(number)") }
+        channel.listen(model) { me, number, info in await me.save("b\(number) \(info.origin)") }
+        channel.listen(model, context: "c") { me, number, text in
+            await me.save("\(text)\(number)")
+            throw AppError()
+        }
+        let token = channel.listen { [model] number in await model.save("d\(number)") }
+        let report = await channel.postAndWait(1)
+        #expect(report.reached == 4)
+        #expect(report.failures.count == 1)
+        #expect(model.heard.sorted() == ["a1", "b1 local", "c1", "d1"])
+        await token.cancelAndDrain()
+    }
+
+    @Test func onceAndInterceptForms() {
+        channel.once(model) { me, number in me.hear("once \(number)") }
+        channel.once(model, context: 2) { me, number, two in me.hear("once \(number * two)") }
+        channel.intercept(model) { _, number in number < 0 ? .stop : .replace(number + 1) }
+        let token = channel.intercept { _, info in info.sender == nil ? .continue : .stop }
+        #expect(channel.post(-1) == 0)
+        #expect(channel.post(1, from: model) == 0)
+        #expect(channel.post(1) == 2)
+        #expect(channel.post(1) == 0)
+        #expect(model.heard == ["once 2", "once 4"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func queueForms() async {
+        let queue = DispatchQueue(label: "app")
+        let numbers = AsyncStream.makeStream(of: Int.self)
+        channel.listen(model, on: queue) { _, number in
+            dispatchPrecondition(condition: .onQueue(queue))
+            numbers.continuation.yield(number)
+        }
+        channel.listen(model, context: 10, on: queue) { _, number, ten in numbers.continuation.yield(number * ten) }
+        let token = channel.listen(on: queue) { number in numbers.continuation.yield(number * 100) }
+        #expect(await channel.postAndWait(1).completed == 3)
+        numbers.continuation.finish()
+        var heard: [Int] = []
+        for await number in numbers.stream { heard.append(number) }
+        #expect(heard.sorted() == [1, 10, 100])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func functionsByName() {
+        channel.listen(model, Self.record)
+        let strings = Channel<String>()
+        let token = strings.listen(model.hear)
+        channel.post(1)
+        strings.post("bound")
+        #expect(model.heard == ["static 1", "bound"])
+        withExtendedLifetime(token) {}
+    }
+
+    static func record(_ me: ScreenModel, _ number: Int) {
+        me.hear("static \(number)")
+    }
+
+    @Test func actorOwners() async {
+        let store = Store()
+        await store.wire(channel)
+        channel.listen(store) { (me: isolated Store, number) in me.hear("isolated \(number)") }
+        channel.listen(store) { me, number in await me.save("async \(number)") }
+        #expect(await channel.postAndWait(1).completed == 3)
+        #expect(await store.heard.sorted() == ["async 1", "inside 1", "isolated 1"])
+    }
+
+    @Test func messagesFromElsewhereArriveOnTheMainActor() async {
+        let worker = Worker()
+        worker.done.listen(model) { me, number in me.hear("\(number)") }
+        let token = worker.done.listen { [model] number in model.hear("ownerless \(number)") }
+        // The isolation that counts is the one known at compile time: a method without one enqueues, on the main thread too.
+        worker.work()
+        #expect(model.heard.isEmpty)
+        await worker.workElsewhere()
+        #expect(model.heard.sorted() == ["1", "2", "ownerless 1", "ownerless 2"])
+        worker.workHere()
+        #expect(model.heard.suffix(2) == ["3", "ownerless 3"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func sequencesAndNext() async {
+        let messages = channel.messages(buffering: .newest(2))
+        for number in 1...3 { channel.post(number) }
+        var heard: [Int] = []
+        for await number in messages {
+            heard.append(number)
+            if number == 3 { break }
+        }
+        #expect(heard == [2, 3])
+        let other = Channel<Int>()
+        let task = Task { await other.next(where: { $0 > 1 }) }
+        while other.isEmpty { await Task.yield() }
+        other.post(1)
+        other.post(2)
+        #expect(await task.value == 2)
+    }
+
+    @Test func voidMessages() {
+        let ping = Channel<Void>()
+        ping.listen(model) { me in me.hear("ping") }
+        ping.once(model) { me in me.hear("once") }
+        let token = ping.listen { [model] in model.hear("ownerless") }
+        #expect(ping.post() == 3)
+        #expect(ping.post() == 2)
+        #expect(model.heard == ["ping", "once", "ownerless", "ping", "ownerless"])
+        withExtendedLifetime(token) {}
+    }
+}
