@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <time.h>
 
 _Thread_local void *channels_thread_record = NULL;
@@ -34,6 +35,30 @@ void channels_yield(bool sleep) {
     } else {
         sched_yield();
     }
+}
+
+struct channels_lock {
+    pthread_mutex_t mutex;
+};
+
+struct channels_lock *channels_lock_make(void) {
+    struct channels_lock *lock = malloc(sizeof *lock);
+    if (lock == NULL || pthread_mutex_init(&lock->mutex, NULL) != 0) abort();
+    return lock;
+}
+
+void channels_lock_free(struct channels_lock *lock) {
+    pthread_mutex_destroy(&lock->mutex);
+    free(lock);
+}
+
+// Both fail only for a mutex that is not one, or is not held.
+void channels_lock(struct channels_lock *lock) {
+    if (pthread_mutex_lock(&lock->mutex) != 0) abort();
+}
+
+void channels_unlock(struct channels_lock *lock) {
+    if (pthread_mutex_unlock(&lock->mutex) != 0) abort();
 }
 
 #if defined(__linux__)

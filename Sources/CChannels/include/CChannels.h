@@ -1,5 +1,6 @@
 // What the dispatch core needs and Swift cannot say: a thread-local pointer, a call when a thread ends, the processor's hint that a
-// loop is spinning, a yield, and a memory barrier run on every thread of the process (Linux's membarrier).
+// loop is spinning, a yield, a memory barrier run on every thread of the
+// process (Linux's membarrier), and a mutex at a fixed address.
 #ifndef CCHANNELS_H
 #define CCHANNELS_H
 
@@ -19,6 +20,13 @@ bool channels_barrier_on_all_threads(void);
 
 /// Lets another thread run; sleeps for 50 microseconds where yielding has not helped.
 void channels_yield(bool sleep);
+
+/// A mutex of the C library. Not recursive.
+struct channels_lock;
+struct channels_lock *channels_lock_make(void);
+void channels_lock_free(struct channels_lock *lock);
+void channels_lock(struct channels_lock *lock);
+void channels_unlock(struct channels_lock *lock);
 
 static inline void channels_spin_hint(void) {
 #if defined(__x86_64__) || defined(__i386__)

@@ -62,7 +62,7 @@ final class PostTracker: Sendable {
 
     /// The listeners that wait, directly or not, for this post: it waits for none of them.
     let chain: [ListenerEntry]
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     init(chain: [ListenerEntry]) {
         self.chain = chain

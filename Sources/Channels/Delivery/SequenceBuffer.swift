@@ -56,7 +56,7 @@ final class SequenceReaders: Sendable {
         var readers: [(id: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let waiting = Mutex(Waiting())
+    private let waiting = Locked(Waiting())
     /// How many wait: a post looks here first.
     private let count = Atomic<Int>(0)
 

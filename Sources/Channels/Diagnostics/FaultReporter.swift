@@ -22,7 +22,7 @@ final class FaultReporter: Sendable {
     private static let mostPlaces = 4_096
 
     private let handler: FaultHandler?
-    private let totals = Mutex<[Place: Int]>([:])
+    private let totals = Locked<[Place: Int]>([:])
 
     init(_ handler: FaultHandler?) {
         self.handler = handler

@@ -22,7 +22,7 @@ internal import Synchronization
 public final class ProtocolChannel<Observer> {
     let list: ListenerList
     /// The entries by the address of their observer. An address may be that of an observer that has gone: see `add`.
-    private let entries = Mutex<[ObjectIdentifier: ListenerEntry]>([:])
+    private let entries = Locked<[ObjectIdentifier: ListenerEntry]>([:])
 
     /// Creates a channel without observers.
     public convenience init(onFault: FaultHandler? = nil, diagnostics: Diagnostics = .off) {

@@ -210,7 +210,7 @@ private final class Exchange<Response: Sendable>: Sendable {
         var continuation: CheckedContinuation<Response, any Error>?
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     func finish(_ result: Result<Response, any Error>) {
         let continuation = state.withLock { state -> CheckedContinuation<Response, any Error>? in

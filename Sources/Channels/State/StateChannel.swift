@@ -46,7 +46,7 @@ public final class StateChannel<State: Sendable>: Sendable {
     private static var deepest: Int { 1_024 }
 
     let list: ListenerList
-    private let state: Mutex<Guarded>
+    private let state: Locked<Guarded>
     /// The record of the thread inside the body of `update`, or 0.
     private let updater = Atomic<UInt>(0)
 
@@ -63,7 +63,7 @@ public final class StateChannel<State: Sendable>: Sendable {
             faults: faults,
             counts: diagnostics == .counts
         )
-        state = Mutex(Guarded(value: initial))
+        state = Locked(Guarded(value: initial))
         list.onResume = { [weak self] entry in self?.resume(entry) }
     }
 

@@ -17,7 +17,7 @@ final class PatternListener: Sendable {
     let site: PackedSite
     let hub: ListenerList
     /// By the address of the channel's list.
-    private let forwarders = Mutex<[UInt: ListenerEntry]>([:])
+    private let forwarders = Locked<[UInt: ListenerEntry]>([:])
 
     init(_ pattern: ChannelPattern, _ priority: Priority, _ site: PackedSite, _ faults: FaultReporter, counts: Bool) {
         self.pattern = pattern
@@ -77,7 +77,7 @@ final class PatternListener: Sendable {
 ///
 /// Guarded by the mutex, in which no user code runs; shards and lists are locked inside it.
 final class PatternListeners: Sendable {
-    private let listeners = Mutex<[PatternListener]>([])
+    private let listeners = Locked<[PatternListener]>([])
     private let count = Atomic<Int>(0)
 
     var all: [PatternListener] { listeners.withLock { $0 } }
