@@ -7,6 +7,12 @@ struct Queue<Element> {
         elements.append(element)
     }
 
+    /// The element that waits last, to be read and replaced; nil where none waits.
+    var last: Element? {
+        get { first < elements.count ? elements[elements.count - 1] : nil }
+        set { elements[elements.count - 1] = newValue }
+    }
+
     mutating func popFirst() -> Element? {
         guard first < elements.count else { return nil }
         let element = elements[first]

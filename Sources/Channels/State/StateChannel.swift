@@ -236,6 +236,12 @@ extension StateChannel {
     private func enqueue(_ guarded: inout Guarded, onlyFor entry: ListenerEntry? = nil) -> Bool {
         let thread = ThreadRecord.currentAddress
         let depth = guarded.deliverer == thread ? guarded.depth + 1 : 1
+        if let entry, guarded.waiting.last?.entry === entry {
+            // It was resumed a moment ago and has been paused and resumed since, without a change in between: one turn is enough.
+            let turn = guarded.waiting.last
+            guarded.waiting.last = turn.map { Turn(value: $0.value, before: list.nextNumberNow, depth: $0.depth, entry: entry) }
+            return false
+        }
         guarded.waiting.append(Turn(value: guarded.value, before: list.nextNumberNow, depth: depth, entry: entry))
         guard guarded.deliverer == 0 else { return false }
         guarded.deliverer = thread
