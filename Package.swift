@@ -22,10 +22,11 @@ let package = Package(
         .executableTarget(
             name: "tour",
             dependencies: ["Channels"],
-            resources: [.copy("Resources/tips.csv")],
+            resources: [.embedInCode("Resources/tips.csv")],
             swiftSettings: settings
         ),
         .testTarget(name: "ChannelsTests", dependencies: ["Channels"], swiftSettings: settings),
+        .testTarget(name: "TourTests", dependencies: ["tour"], swiftSettings: settings),
         .testTarget(
             name: "MainActorDefaultTests",
             dependencies: ["Channels"],

@@ -1,0 +1,46 @@
+/// What the tour was asked to do.
+enum Arguments: Equatable {
+    case help
+    /// To talk about its own sales.
+    case ownSales
+    case standardInput
+    case file(String)
+
+    /// Something the tour does not understand.
+    struct Misuse: Error, Equatable, CustomStringConvertible {
+        let description: String
+    }
+
+    static let helpText = """
+        Usage: tour [FILE | -]
+
+        Shows objects that talk to each other through channels, about real sales: the bills of a restaurant. Each of the five ways of
+        talking has a source file of its own in Sources/tour, and so have requests.
+
+        FILE   comma-separated sales with the columns total_bill, tip, day, time and size; without it, the 244 bills that come along
+        -      the same from standard input
+
+        A line that is no sale is reported on standard error with its number, and skipped. At the end the totals that the objects arrived at
+        are compared with those of a plain loop.
+
+        Exit status: 0; 1 where the sales cannot be read or the totals differ; 64 for arguments that are not understood.
+        """
+
+    static func parse(_ arguments: [String]) throws(Misuse) -> Arguments {
+        var operands: [String] = []
+        var takesOptions = true
+        for argument in arguments {
+            if takesOptions, argument == "--help" || argument == "-h" { return .help }
+            if takesOptions, argument == "--" {
+                takesOptions = false
+            } else if takesOptions, argument.hasPrefix("-"), argument != "-" {
+                throw Misuse(description: "unknown option '\(argument)'")
+            } else {
+                operands.append(argument)
+            }
+        }
+        guard let first = operands.first else { return .ownSales }
+        guard operands.count == 1 else { throw Misuse(description: "one file at most, but \(operands.count) were given") }
+        return first == "-" && takesOptions ? .standardInput : .file(first)
+    }
+}

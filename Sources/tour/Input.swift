@@ -1,0 +1,55 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Bytes from files, and lines for standard error, without Foundation.
+enum Input {
+    /// Why a file could not be read.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    static func file(_ path: String) throws(Failure) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY)
+        guard descriptor >= 0 else { throw failure() }
+        defer { close(descriptor) }
+        return try everything(descriptor)
+    }
+
+    static func standardInput() throws(Failure) -> [UInt8] {
+        try everything(0)
+    }
+
+    private static func everything(_ descriptor: Int32) throws(Failure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(descriptor, &chunk, chunk.count)
+            if count == 0 { return bytes }
+            if count > 0 {
+                bytes += chunk[..<count]
+            } else if errno != EINTR {
+                throw failure()
+            }
+        }
+    }
+
+    private static func failure() -> Failure {
+        Failure(description: String(cString: strerror(errno)))
+    }
+
+    /// Writes a line to standard error, behind what was printed so far.
+    static func report(_ line: String) {
+        fflush(nil)
+        var text = Array("\(line)\n".utf8)[...]
+        while !text.isEmpty {
+            let count = text.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
+            guard count > 0 else { return }
+            text = text.dropFirst(count)
+        }
+    }
+}

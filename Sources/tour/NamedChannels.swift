@@ -1,0 +1,96 @@
+import Channels
+
+// A. Named channels. Whoever knows the name can post and listen; the name carries the type of its messages.
+extension ChannelName<Sale> {
+    static var sale: Self { "till.sale" }
+}
+
+/// Rings sales up, and would hear of them itself.
+final class Till: Sendable {
+    func ring(_ sale: Sale, on board: Switchboard) async {
+        // `echo: false` keeps the till from hearing its own voice. Waits until the kitchen has noted the order, too.
+        await board.postAndWait(sale, to: .sale, from: self, echo: false)
+    }
+}
+
+/// Cooks, on an actor of its own.
+actor Kitchen {
+    private(set) var heard = Totals()
+
+    func open(_ board: Switchboard) {
+        board.listen(self, to: .sale) { me, sale in me.heard.add(sale) }
+    }
+}
+
+/// Shows what is worth showing, on the main actor.
+@MainActor
+final class Display {
+    private var highest = 0
+
+    func open(_ board: Switchboard) {
+        board.listen(self, to: .sale, priority: .high) { me, sale in me.show(sale) }
+    }
+
+    private func show(_ sale: Sale) {
+        guard sale.bill > highest else { return }
+        highest = sale.bill
+        say("display", "the highest bill so far, \(sale.bill.dollars), a table of \(sale.guests) on \(sale.day)")
+    }
+}
+
+/// Speaks and hears dictionaries, on the switchboard that every participant shares.
+final class Waiter: ChannelParticipant {
+    private let name: String
+
+    init(_ name: String) {
+        self.name = name
+    }
+
+    func begin() {
+        listen(on: "house.news") { me, news, info in
+            let sender = (info.sender as? Waiter)?.name ?? "nobody"
+            say(me.name, "\(sender) says that table \(news["table"] ?? "?") is free")
+        }
+    }
+
+    func free(table: Int) {
+        post(["table": table], to: "house.news", echo: false)
+    }
+
+    func end() {
+        leave("house.news")
+    }
+}
+
+@MainActor
+func namedChannels(_ sales: [Sale], _ stage: Stage) async -> Totals {
+    heading("A. Named channels")
+    let board = stage.board
+    let (till, kitchen, display) = (Till(), Kitchen(), Display())
+    display.open(board)
+    await kitchen.open(board)
+    board.listen(till, to: .sale) { _, _ in say("till", "I should not hear myself") }
+    var patternHeard = 0
+    let all = board.listen(matching: "till.*") { @MainActor _, _ in patternHeard += 1 }
+
+    for sale in sales { await till.ring(sale, on: board) }
+
+    let heard = await kitchen.heard
+    say("kitchen", "\(heard.sales) orders for \(heard.guests) guests")
+    say("till.*", "\(patternHeard) messages matched the pattern")
+
+    let (anna, ben) = (Waiter("Anna"), Waiter("Ben"))
+    anna.begin()
+    ben.begin()
+    anna.free(table: 4)
+    ben.end()
+    say("Anna", "\(anna.reached(5)) waiters heard me after Ben had left")
+    stage.keep(till, kitchen, display, all, anna, ben)
+    return heard
+}
+
+extension Waiter {
+    fileprivate func reached(_ table: Int) -> Int {
+        post(["table": table], to: "house.news", echo: false)
+    }
+}

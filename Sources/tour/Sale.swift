@@ -1,0 +1,37 @@
+/// One bill of the feed. Amounts are in cents.
+struct Sale: Sendable, Equatable {
+    let bill: Int
+    let tip: Int
+    let day: String
+    let time: String
+    let guests: Int
+}
+
+/// Where the money went, added up.
+struct Totals: Sendable, Equatable {
+    var sales = 0
+    var bills = 0
+    var tips = 0
+    var guests = 0
+
+    mutating func add(_ sale: Sale) {
+        sales += 1
+        bills += sale.bill
+        tips += sale.tip
+        guests += sale.guests
+    }
+}
+
+extension Int {
+    /// The amount of so many cents, for people: `$4,827.77`.
+    var dollars: String {
+        let (whole, cents) = quotientAndRemainder(dividingBy: 100)
+        var digits = String(whole)
+        var index = digits.count - 3
+        while index > 0 {
+            digits.insert(",", at: digits.index(digits.startIndex, offsetBy: index))
+            index -= 3
+        }
+        return "$\(digits).\(cents < 10 ? "0" : "")\(cents)"
+    }
+}

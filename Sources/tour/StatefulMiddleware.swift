@@ -1,0 +1,45 @@
+import Channels
+
+// D. A state: who comes late gets the current value first, then every later one, without a gap.
+extension ChannelName<Totals> {
+    static var ledger: Self { "ledger" }
+}
+
+/// Joins when half the day is over, and misses nothing.
+@MainActor
+final class Latecomer {
+    private var values = 0
+    private var first: Totals?
+    private var last: Totals?
+
+    func join(_ ledger: StateChannel<Totals>) {
+        ledger.listen(self) { me, totals in me.note(totals) }
+    }
+
+    private func note(_ totals: Totals) {
+        values += 1
+        if first == nil { first = totals }
+        last = totals
+    }
+
+    func report() {
+        guard let first, let last else { return }
+        say("latecomer", "I came at \(first.bills.dollars) after \(first.sales) sales")
+        say("latecomer", "I heard of \(values - 1) more, one by one, up to \(last.bills.dollars)")
+    }
+}
+
+@MainActor
+func statefulMiddleware(_ sales: [Sale], _ stage: Stage) -> Totals {
+    heading("D. A state and its changes")
+    let ledger = stage.board.state(.ledger, initial: Totals())
+    let latecomer = Latecomer()
+    for (index, sale) in sales.enumerated() {
+        if index == sales.count / 2 { latecomer.join(ledger) }
+        ledger.update { $0.add(sale) }
+    }
+    latecomer.report()
+    say("ledger", "\(ledger.value.bills.dollars) in all")
+    stage.keep(latecomer)
+    return ledger.value
+}
