@@ -16,7 +16,8 @@ final class Auditor: ShiftEvents {
     }
 
     func shiftEnded(days: Int) {
-        say("auditor", "\(days) days, from \(takings.min()?.dollars ?? "-") to \(takings.max()?.dollars ?? "-"), together \(takings.reduce(0, +).dollars)")
+        guard let least = takings.min(), let most = takings.max() else { return }
+        say("auditor", "\(days) days, from \(least.dollars) to \(most.dollars), together \(takings.reduce(0, +).dollars)")
     }
 }
 

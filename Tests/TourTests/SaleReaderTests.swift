@@ -49,7 +49,7 @@ struct SaleReaderTests {
         ("1,0,F,No,Sun,Dinner,0", "size '0' is not a number from 1 to 1000"),
         ("1,0,F,No,Sun,Dinner,99999999999999999999", "size '99999999999999999999' is not a number from 1 to 1000"),
         ("1,0,F,No,,Dinner,2", "day is empty"),
-        ("\u{1B}[31m,0,F,No,Sun,Dinner,2", "total_bill '\\u{001B}[31m' is not an amount such as 16.99"),
+        ("\u{1B}[31m,0,F,No,Sun,Dinner,2", "total_bill '\\u{1B}[31m' is not an amount such as 16.99"),
         ("1,0,\"F,No,Sun,Dinner,2", "a quotation mark is not closed, or text follows one"),
         ("1,0,\"F\"x,No,Sun,Dinner,2", "a quotation mark is not closed, or text follows one"),
     ])

@@ -148,11 +148,16 @@ extension SwitchboardSnapshot: CustomStringConvertible {
     public var description: String {
         var lines: [String] = []
         let total = (channels + protocols).reduce(0) { $0 + $1.listeners.count }
-        lines.append("\(channels.count) channels, \(protocols.count) protocols, \(patterns.count) patterns, \(total) listeners")
+        let counts = [(channels.count, "channel"), (protocols.count, "protocol"), (patterns.count, "pattern"), (total, "listener")]
+        lines.append(counts.map { "\($0) \($1)\($0 == 1 ? "" : "s")" }.joined(separator: ", "))
         for channel in channels + protocols + patterns {
             var line = "\(channel.name): "
-            line += channel.kind == .messages ? channel.messageType : "\(channel.kind.rawValue) \(channel.messageType)"
-            if let posts = channel.posts { line += ", \(posts) posts" }
+            switch channel.kind {
+            case .messages: line += channel.messageType
+            case .pattern: line += "pattern"
+            case .state, .requests, .protocol: line += "\(channel.kind.rawValue) \(channel.messageType)"
+            }
+            if let posts = channel.posts { line += ", \(posts) \(posts == 1 ? "post" : "posts")" }
             lines.append(line)
             lines += channel.listeners.map { "  \($0)" }
         }

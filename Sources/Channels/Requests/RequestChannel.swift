@@ -100,6 +100,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     ///   is cancelled.
     public func ask(_ request: Request) async throws -> Response {
         try Task.checkCancellation()
+        countAsk()
         guard let responder = responders(most: 1).first else {
             throw ChannelError(
                 .noResponder,
@@ -114,6 +115,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     ///
     /// - Returns: The answers in the order of priority; none where nobody responds.
     public func askAll(_ request: Request) async -> [Result<Response, any Error>] {
+        countAsk()
         let responders = responders(most: .max)
         guard !responders.isEmpty else { return [] }
         return await withTaskGroup(of: (Int, Result<Response, any Error>).self) { group in
@@ -133,6 +135,10 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     }
 
     // MARK: Carrying out
+
+    private func countAsk() {
+        list.counter?.posts.wrappingAdd(1, ordering: .relaxed)
+    }
 
     /// A responder and the owner held for the call.
     struct Responder: Sendable {
