@@ -118,7 +118,7 @@ extension LocalChannel {
     @discardableResult
     @inlinable
     public func once<Owner: Actor>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -137,7 +137,7 @@ extension LocalChannel {
     @discardableResult
     @inlinable
     public func once<Owner: Actor>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -156,7 +156,7 @@ extension LocalChannel {
     @discardableResult
     @inlinable
     public func once<Owner: Actor, Context>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         context: Context,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,

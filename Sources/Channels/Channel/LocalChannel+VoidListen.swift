@@ -43,7 +43,7 @@ extension LocalChannel where Message == Void {
     @discardableResult
     @inlinable
     public func listen<Owner: Actor>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,

@@ -1,8 +1,11 @@
 /// A channel for one isolation domain: the fastest, and the one that asks nothing of messages, owners and closures.
 ///
 /// It has the synchronous forms of ``Channel``, with the same order, ownership, re-entrancy and faults, and takes no lock. It is not
-/// Sendable: keep it where it was made, as a property of a class, an actor or a main-actor object. In an actor, a listener's closure has
-/// the actor's isolation through `self`: `clicks.listen(self) { [unowned self] _, click in self.count += click.count }`.
+/// Sendable: keep it where it was made, as a property of a class, an actor or a main-actor object.
+///
+/// In an actor, name it as the owner: `clicks.listen(actor: self) { me, click in me.count += click.count }`. A closure written in the actor
+/// has its isolation through `self`, too, which it must capture weakly or unowned: `{ [unowned self] _, click in self.count += click.count }`.
+/// (Swift 6.3 compiles that capture where the channel is a local constant, not where it is a stored property.)
 public final class LocalChannel<Message> {
     @usableFromInline let list: ListenerList
 
