@@ -96,6 +96,9 @@ extension ListenerList {
                     needsBarrier = retire(entry, freed: &freed) || needsBarrier
                 }
             }
+            // The lane holds the list.
+            emptyLane.map(discard)
+            emptyLane = nil
             return needsBarrier
         }
         for entry in closing { entry.mailbox?.channelHasGone() }
@@ -173,8 +176,14 @@ extension ListenerList {
         if let tail = lane.tail {
             before = tail
         } else {
-            before = above(lane)?.tail
-            if lane.isForInterceptors { interceptorLanes.insert(lane) } else { lanes.insert(lane) }
+            before = tail(above: lane)
+            if let emptyLane, emptyLane === lane {
+                self.emptyLane = nil
+            } else if lane.isForInterceptors {
+                interceptorLanes.insert(lane)
+            } else {
+                lanes.insert(lane)
+            }
         }
         let after = link(after: before, in: lane)
         entry.previous = before
@@ -201,8 +210,26 @@ extension ListenerList {
         return (lane.isForInterceptors ? interceptorHead.load(ordering: .relaxed) : head.load(ordering: .relaxed))
     }
 
-    private func above(_ lane: Lane) -> Lane? {
-        lane.isForInterceptors ? interceptorLanes.lane(above: lane.priority) : lanes.lane(above: lane.priority)
+    /// The last entry of the next higher priority.
+    private func tail(above lane: Lane) -> ListenerEntry? {
+        func next(above priority: Int) -> Lane? {
+            lane.isForInterceptors ? interceptorLanes.lane(above: priority) : lanes.lane(above: priority)
+        }
+        guard let above = next(above: lane.priority) else { return nil }
+        // One lane at most is empty.
+        return above.tail ?? next(above: above.priority)?.tail
+    }
+
+    /// Keeps a lane that has become empty for the next listener of its priority, in place of the one kept so far: one that comes and goes on
+    /// a channel of its own allocates nothing but itself.
+    private func keepEmpty(_ lane: Lane) {
+        if let emptyLane { discard(emptyLane) }
+        emptyLane = lane
+    }
+
+    private func discard(_ lane: Lane) {
+        if recentLane === lane { recentLane = nil }
+        if lane.isForInterceptors { interceptorLanes.remove(lane) } else { lanes.remove(lane) }
     }
 
     private func unlink(_ entry: ListenerEntry) {
@@ -223,8 +250,7 @@ extension ListenerList {
                 lane.tail = before
             } else {
                 lane.tail = nil
-                if recentLane === lane { recentLane = nil }
-                if lane.isForInterceptors { interceptorLanes.remove(lane) } else { lanes.remove(lane) }
+                keepEmpty(lane)
             }
         }
         entry.previous = nil

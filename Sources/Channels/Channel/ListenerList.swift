@@ -37,6 +37,8 @@ final class ListenerList: @unchecked Sendable {
     @exclusivity(unchecked) var interceptorLanes = PriorityIndex()
     /// The lane used last: most listeners of a channel have one priority.
     @exclusivity(unchecked) unowned(unsafe) var recentLane: Lane?
+    /// The one lane that may be in its index although nobody is in it.
+    @exclusivity(unchecked) unowned(unsafe) var emptyLane: Lane?
     @exclusivity(unchecked) var isClosed = false
     /// How many entries have an owner, and so can be orphaned.
     @exclusivity(unchecked) var ownedCount = 0
