@@ -41,12 +41,30 @@ final class Greeter: UserEvents {
     }
 }
 
-@MainActor
 final class Basket: ChannelParticipant {
     var totals: [Int] = []
 
     func enter() {
         listen(on: "app.basket") { me, message in me.totals.append(message["total"] as? Int ?? 0) }
+    }
+}
+
+/// A participant that says where its channels are.
+final class Aisle: ChannelParticipant {
+    nonisolated let switchboard: Switchboard
+    var totals: [Int] = []
+
+    init(_ switchboard: Switchboard) {
+        self.switchboard = switchboard
+    }
+
+    func enter() {
+        listen(on: "app.aisle") { me, message in me.totals.append(message["total"] as? Int ?? 0) }
+        once(on: "app.aisle", context: 2) { me, message, two in me.totals.append(two) }
+        listen(on: "app.aisle") { me, message in
+            await Task.yield()
+            me.totals.append(3)
+        }
     }
 }
 
@@ -94,6 +112,15 @@ struct WholeAPIInNewAppTests {
         basket.leave("app.basket")
         #expect(model.heard == ["3"])
         #expect(basket.totals == [5])
+    }
+
+    @Test func participantsAreOnTheMainActorUnlessTheySayOtherwise() async {
+        let aisle = Aisle(board)
+        aisle.enter()
+        #expect(aisle.post(["total": 1], to: "app.aisle") == 3)
+        #expect(aisle.totals.prefix(2) == [1, 2])
+        #expect(await aisle.postAndWait(["total": 5], to: "app.aisle").completed == 2)
+        #expect(aisle.totals.sorted() == [1, 2, 3, 3, 5])
     }
 
     @Test func messagesOnTheMainActor() {
