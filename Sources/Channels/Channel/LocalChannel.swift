@@ -1,8 +1,18 @@
 /// A channel for one isolation domain: the fastest, and the one that asks nothing of messages, owners and closures.
 ///
 /// It has the synchronous forms of ``Channel``, with the same order, ownership, re-entrancy and faults, and takes no lock. It is not
-/// Sendable: keep it where it was made, as a property of a class, an actor or a main-actor object. In an actor, a listener's closure has
-/// the actor's isolation through `self`: `clicks.listen(self) { [unowned self] _, click in self.count += click.count }`.
+/// Sendable: keep it where it was made, as a property of a class, an actor or a main-actor object.
+///
+/// ```swift
+/// actor Counter {
+///     let clicks = LocalChannel<Click>()
+///     var total = 0
+///     func start() { clicks.listen(self) { me, click in me.total += click.count } }
+/// }
+/// ```
+///
+/// In an actor, use the owner handed over, as here: a closure that captures `self` keeps the actor, and with it the channel, for ever, and one
+/// that captures `[unowned self]` is more than Swift 6.3 can check.
 public final class LocalChannel<Message> {
     @usableFromInline let list: ListenerList
 
@@ -109,6 +119,11 @@ public final class LocalListenerToken {
     /// Keeps the token in a set, as a property that ends its listeners together.
     public func store(in tokens: inout Set<LocalListenerToken>) {
         tokens.insert(self)
+    }
+
+    /// Keeps the token in an array or another collection, as a property that ends its listeners together.
+    public func store(in tokens: inout some RangeReplaceableCollection<LocalListenerToken>) {
+        tokens.append(self)
     }
 }
 
