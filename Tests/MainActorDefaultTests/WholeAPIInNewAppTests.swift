@@ -123,6 +123,29 @@ struct WholeAPIInNewAppTests {
         #expect(aisle.totals.sorted() == [1, 2, 3, 3, 5])
     }
 
+    @Test func waitingForANameAndForAState() async {
+        let level = StateChannel(1)
+        let (readings, high) = (board.messages(of: .checkout), Task { await level.next { $0 > model.heard.count } })
+        board.post(Checkout(total: 1), to: .checkout)
+        var iterator = readings.makeAsyncIterator()
+        #expect(await iterator.next()?.total == 1)
+        #expect(await high.value == 1)
+        let next = Task { await board.next(.checkout, where: { $0.total > model.heard.count + 1 }) }
+        while board.channel(.checkout).listenerCount < 2 { await Task.yield() }
+        board.post(Checkout(total: 1), to: .checkout)
+        board.post(Checkout(total: 2), to: .checkout)
+        #expect(await next.value?.total == 2)
+    }
+
+    @Test func messagesThatSayNothing() {
+        let ping = Channel<Void>()
+        ping.listen(model) { me, info in me.hear("info \(info.sender === me)") }
+        ping.listen(model, context: 2) { me, row in me.hear("row \(row)") }
+        ping.listen(model) { me, _ in me.hear("message") }
+        #expect(ping.post(from: model) == 3)
+        #expect(model.heard == ["info true", "row 2", "message"])
+    }
+
     @Test func messagesOnTheMainActor() {
         let selected = Channel<Selection>()
         selected.listen(model) { me, selection in me.hear("\(selection.row)") }
