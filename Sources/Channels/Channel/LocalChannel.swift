@@ -7,12 +7,13 @@
 /// actor Counter {
 ///     let clicks = LocalChannel<Click>()
 ///     var total = 0
-///     func start() { clicks.listen(self) { me, click in me.total += click.count } }
+///     func start() { clicks.listen(actor: self) { me, click in me.total += click.count } }
 /// }
 /// ```
 ///
-/// In an actor, use the owner handed over, as here: a closure that captures `self` keeps the actor, and with it the channel, for ever, and one
-/// that captures `[unowned self]` is more than Swift 6.3 can check.
+/// In an actor, name it as the owner, as here. A closure written in the actor has its isolation through `self`, too, which it must capture weakly
+/// or unowned: `{ [unowned self] _, click in self.total += click.count }`. (Swift 6.3 compiles that capture where the channel is a local
+/// constant, not where it is a stored property.)
 public final class LocalChannel<Message> {
     @usableFromInline let list: ListenerList
 

@@ -29,6 +29,7 @@ public final class Switchboard: Sendable {
     let registry = Registry()
     let patterns = PatternListeners()
     let protocols = ProtocolRegistry()
+    private let reference: SwitchboardReference
 
     /// Creates a switchboard.
     ///
@@ -45,6 +46,8 @@ public final class Switchboard: Sendable {
         self.reentrancy = reentrancy
         faults = .with(onFault)
         self.diagnostics = diagnostics
+        reference = SwitchboardReference(registry)
+        reference.switchboard = self
     }
 
     // MARK: Channels
@@ -157,9 +160,8 @@ public final class Switchboard: Sendable {
                     faults: faults,
                     diagnostics: diagnostics
                 )
-                made.list.onListeningChange = { [weak made, weak registry] in
-                    // The registry may hold the channel, and with it this closure.
-                    if let made, let registry { registry.listeningChanged(key, made, made.list) }
+                made.list.onListeningChange = { [weak made, reference] in
+                    if let made, let registry = reference.registry { registry.listeningChanged(key, made, made.list) }
                 }
                 return (made, made.list)
             }
@@ -203,7 +205,7 @@ public final class Switchboard: Sendable {
         _ make: () -> (Made, ListenerList)
     ) throws -> Made {
         let (made, list) = make()
-        list.onClose = { [weak self] list in self?.hasClosed(list, key) }
+        list.onClose = { [reference] list in reference.switchboard?.hasClosed(list, key) }
         // No pattern is registered between the attaching and the entering.
         let entered = try patterns.attaching(to: list, named: key.text, if: kind.isHeardByPatterns) {
             try registry.enter(key, kind: kind, made, list)
@@ -230,5 +232,18 @@ public final class Switchboard: Sendable {
         if let found { return found }
         // Kept for the one post only: nothing but forwarders listens on it.
         return patterns.match(name.text) ? channel(name) : nil
+    }
+}
+
+/// How a channel finds its switchboard, which may hold the channel: weakly.
+///
+/// One for all channels, and held by the switchboard itself: forming a weak reference costs an allocation, and one that no reference
+/// points to while its object lives looks like a leak to the leak sanitizer, as with ``Switchboard/shared``.
+private final class SwitchboardReference: @unchecked Sendable {  // written once, before the switchboard is shared
+    weak let registry: Registry?
+    weak var switchboard: Switchboard?
+
+    init(_ registry: Registry) {
+        self.registry = registry
     }
 }

@@ -148,6 +148,49 @@ struct LocalChannelFormTests {
         numbers.listen(cell) { me, number in me.heard.append("b\(number)") }
         numbers.post(1)
         #expect(cell.heard == ["a1", "b1", "a2", "b2"])
+        // The first listener holds the channel.
+        numbers.removeListeners(of: cell)
+    }
+}
+
+private actor ClickCounter {
+    private let clicks = LocalChannel<Int>()
+    private let pings = LocalChannel<Void>()
+    private(set) var heard: [String] = []
+
+    func listen() {
+        clicks.listen(actor: self) { me, number in me.heard.append("a\(number)") }
+        clicks.listen(actor: self) { me, number, info in me.heard.append("b\(number)\(info.sender == nil)") }
+        clicks.listen(actor: self, context: "c", priority: .low) { me, number, row in me.heard.append("\(row)\(number)") }
+        clicks.once(actor: self, priority: .high) { me, number in me.heard.append("once\(number)") }
+        pings.listen(actor: self) { me in me.heard.append("ping") }
+    }
+
+    /// As closures have it without help: through `self`.
+    func listenThroughSelf() {
+        let clicks = clicks
+        clicks.listen(self) { [unowned self] _, number in self.heard.append("self\(number)") }
+    }
+
+    func post(_ number: Int) -> Int {
+        clicks.post(number) + pings.post()
+    }
+}
+
+struct LocalChannelInAnActorFormTests {
+    @Test func onAnActorThatOwnsTheListener() async {
+        let counter = ClickCounter()
+        await counter.listen()
+        #expect(await counter.post(1) == 5)
+        #expect(await counter.post(2) == 4)
+        #expect(await counter.heard == ["once1", "a1", "b1true", "c1", "ping", "a2", "b2true", "c2", "ping"])
+    }
+
+    @Test func inAnActorThroughSelf() async {
+        let counter = ClickCounter()
+        await counter.listenThroughSelf()
+        #expect(await counter.post(1) == 1)
+        #expect(await counter.heard == ["self1"])
     }
 }
 

@@ -11,9 +11,9 @@ private actor Bell {
     var heard: [String] = []
 
     func ring() -> Int {
-        clicks.listen(self) { me in me.heard.append("plain") }
-        clicks.listen(self) { me, info in me.heard.append("info \(info.sender == nil)") }
-        clicks.listen(self, context: 7) { me, row in me.heard.append("row \(row)") }
+        clicks.listen(actor: self) { me in me.heard.append("plain") }
+        clicks.listen(actor: self) { me, info in me.heard.append("info \(info.sender == nil)") }
+        clicks.listen(actor: self, context: 7) { me, row in me.heard.append("row \(row)") }
         return clicks.post()
     }
 

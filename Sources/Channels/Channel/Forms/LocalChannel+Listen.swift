@@ -190,7 +190,7 @@ extension LocalChannel {
     @discardableResult
     @inlinable
     public func listen<Owner: Actor>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -219,7 +219,7 @@ extension LocalChannel {
     @discardableResult
     @inlinable
     public func listen<Owner: Actor>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -249,7 +249,7 @@ extension LocalChannel {
     @discardableResult
     @inlinable
     public func listen<Owner: Actor, Context>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         context: Context,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,

@@ -191,7 +191,7 @@ extension LocalChannel {
     @discardableResult
     @inlinable
     public func once<Owner: Actor>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -221,7 +221,7 @@ extension LocalChannel {
     @discardableResult
     @inlinable
     public func once<Owner: Actor>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -252,7 +252,7 @@ extension LocalChannel {
     @discardableResult
     @inlinable
     public func once<Owner: Actor, Context>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         context: Context,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,

@@ -197,7 +197,7 @@ extension LocalChannel where Message == Void {
     @discardableResult
     @inlinable
     public func listen<Owner: Actor>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -227,7 +227,7 @@ extension LocalChannel where Message == Void {
     @_disfavoredOverload
     @inlinable
     public func listen<Owner: Actor>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -257,7 +257,7 @@ extension LocalChannel where Message == Void {
     @discardableResult
     @inlinable
     public func listen<Owner: Actor, Context>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         context: Context,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,

@@ -198,7 +198,7 @@ extension LocalChannel where Message == Void {
     @discardableResult
     @inlinable
     public func once<Owner: Actor>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -229,7 +229,7 @@ extension LocalChannel where Message == Void {
     @_disfavoredOverload
     @inlinable
     public func once<Owner: Actor>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -260,7 +260,7 @@ extension LocalChannel where Message == Void {
     @discardableResult
     @inlinable
     public func once<Owner: Actor, Context>(
-        _ owner: isolated Owner,
+        actor owner: isolated Owner,
         context: Context,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
