@@ -60,6 +60,7 @@ extension Mailbox {
         let isMine = lock.withLock {
             guard phase == .scheduled else { return false }
             phase = .draining
+            hasTaken = false
             return true
         }
         guard isMine else { return false }
@@ -207,14 +208,21 @@ extension Mailbox {
 
     // MARK: Taking, or going idle
 
-    /// Swaps in what has come since. False, with `phase` idle, where nothing has.
-    private func refill(_ listener: ListenerEntry) -> Bool {
-        batch.giveBackIfLarge()
+    /// Waits a moment for messages, so that many can be taken at once.
+    func gather() {
         // Looked at seldom: each look takes the counter's cache line away from the posters.
         for _ in 0..<Self.looks {
             for _ in 0..<Self.spinsBetweenLooks { channels_spin_hint() }
-            if posted.load(ordering: .relaxed) &- delivered.load(ordering: .relaxed) >= Self.gathered { break }
+            if posted.load(ordering: .relaxed) &- delivered.load(ordering: .relaxed) >= Self.gathered { return }
         }
+    }
+
+    /// Swaps in what has come since. False, with `phase` idle, where nothing has.
+    private func refill(_ listener: ListenerEntry) -> Bool {
+        batch.giveBackIfLarge()
+        // What a job was started for is not kept waiting; what follows may be many.
+        if hasTaken { gather() }
+        hasTaken = true
         var leaving = Leaving()
         let hasMore = lock.withLock {
             guard !incoming.isEmpty else {

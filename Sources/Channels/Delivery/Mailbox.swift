@@ -19,7 +19,7 @@ enum AsyncIsolation {
 /// set, and a post that could call the listener at once enqueues behind them instead.
 ///
 /// Guards: `lock` guards `incoming`, `phase`, `waiters`, `hasLeft` and the writing of `posted` and `dropped`. `batch` belongs to
-/// the drain, of which there is one at a time (`phase`). `delivered` is written by the drain, `direct` by direct calls.
+/// the drain, of which there is one at a time (`phase`), or to the readers of a sequence, under their `readLock`. `delivered` is written by the drain, `direct` by direct calls.
 @usableFromInline
 final class Mailbox: @unchecked Sendable {
     /// Where the messages are delivered.
@@ -47,6 +47,8 @@ final class Mailbox: @unchecked Sendable {
     let layout: MessageLayout
     let policy: BufferingPolicy
     let lock = SpinLock()
+    /// Taken before `lock` where both are.
+    let readLock = SpinLock()
     let isBusy = Atomic<Bool>(false)
     let posted = Atomic<Int>(0)
     let dropped = Atomic<Int>(0)
@@ -56,6 +58,8 @@ final class Mailbox: @unchecked Sendable {
     private let padding = Padding()
     let delivered = Atomic<Int>(0)
     @exclusivity(unchecked) var batch: MessageRing
+    /// Whether the drain under way, or a reader, has taken messages before.
+    @exclusivity(unchecked) var hasTaken = false
 
     let direct = Atomic<Int>(0)
     /// Those who wait for the drain under way to end.
@@ -224,7 +228,10 @@ final class Mailbox: @unchecked Sendable {
         }
         discarded?.discardAll()
         if isIdle { listener.freeBody() }
-        if case .consumer(let readers) = target { readers.wakeAll() }
+        if case .consumer(let readers) = target {
+            discardTaken()
+            readers.wakeAll()
+        }
     }
 
     /// The channel has gone: what waits is still delivered.

@@ -30,6 +30,8 @@ final class SequenceBuffer: Sendable {
     /// - Returns: False where nothing more will come, or the task is cancelled.
     func waitForMore() async -> Bool {
         guard entry.isActive, !Task.isCancelled else { return false }
+        // Resuming a task costs more than a moment's patience, where messages have been coming.
+        if mailbox.comesInQuickly { return true }
         let reader = readers.newReader()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -107,18 +109,59 @@ extension Mailbox {
         // Released without the lock: the sender may go with it.
         var envelope: Envelope?
         defer { withExtendedLifetime(envelope) {} }
-        return lock.withLock {
-            guard !incoming.isEmpty else { return false }
-            envelope = incoming.moveFirst(to: place)
+        guard policy.kind == .unbounded else {
+            // What waits stays where a full buffer can drop it.
+            return lock.withLock {
+                guard !incoming.isEmpty else { return false }
+                envelope = incoming.moveFirst(to: place)
+                delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+                if incoming.isEmpty { isBusy.store(false, ordering: .releasing) }
+                return true
+            }
+        }
+        return readLock.withLock {
+            if batch.isEmpty, !refillForReaders() { return false }
+            envelope = batch.moveFirst(to: place)
             delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
-            if incoming.isEmpty { isBusy.store(false, ordering: .releasing) }
             return true
         }
+    }
+
+    /// Takes everything that has come at once: readers and posters seldom meet at the lock. Under the readers' lock.
+    private func refillForReaders() -> Bool {
+        batch.giveBackIfLarge()
+        return lock.withLock {
+            guard !incoming.isEmpty else {
+                isBusy.store(false, ordering: .releasing)
+                return false
+            }
+            swap(&incoming, &batch)
+            hasTaken = true
+            return true
+        }
+    }
+
+    /// Discards what readers have taken out and not read. The listener was cancelled: nothing follows.
+    func discardTaken() {
+        var discarded: MessageRing?
+        readLock.withLock { discarded = batch.takeAll() }
+        discarded?.discardAll()
+    }
+
+    /// Waits a moment, after messages were taken. Whether others have come.
+    var comesInQuickly: Bool {
+        let hadMessages = readLock.withLock {
+            defer { hasTaken = false }
+            return hasTaken
+        }
+        guard hadMessages else { return false }
+        gather()
+        return mayHoldMessages
     }
 
     /// Whether it is worth taking the lock to look.
     var mayHoldMessages: Bool { isBusy.load(ordering: .acquiring) }
 
     /// Whether anything waits.
-    var hasWaiting: Bool { lock.withLock { !incoming.isEmpty } }
+    var hasWaiting: Bool { readLock.withLock { !batch.isEmpty } || lock.withLock { !incoming.isEmpty } }
 }
