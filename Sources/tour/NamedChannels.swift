@@ -39,7 +39,7 @@ final class Display {
 }
 
 /// Speaks and hears dictionaries, on the switchboard that every participant shares.
-final class Waiter: ChannelParticipant {
+final class Waiter: ChannelParticipant, Sendable {
     private let name: String
 
     init(_ name: String) {

@@ -41,12 +41,30 @@ final class Greeter: UserEvents {
     }
 }
 
-@MainActor
 final class Basket: ChannelParticipant {
     var totals: [Int] = []
 
     func enter() {
         listen(on: "app.basket") { me, message in me.totals.append(message["total"] as? Int ?? 0) }
+    }
+}
+
+/// A participant that says where its channels are.
+final class Aisle: ChannelParticipant {
+    nonisolated let switchboard: Switchboard
+    var totals: [Int] = []
+
+    init(_ switchboard: Switchboard) {
+        self.switchboard = switchboard
+    }
+
+    func enter() {
+        listen(on: "app.aisle") { me, message in me.totals.append(message["total"] as? Int ?? 0) }
+        once(on: "app.aisle", context: 2) { me, message, two in me.totals.append(two) }
+        listen(on: "app.aisle") { me, message in
+            await Task.yield()
+            me.totals.append(3)
+        }
     }
 }
 
@@ -94,6 +112,38 @@ struct WholeAPIInNewAppTests {
         basket.leave("app.basket")
         #expect(model.heard == ["3"])
         #expect(basket.totals == [5])
+    }
+
+    @Test func participantsAreOnTheMainActorUnlessTheySayOtherwise() async {
+        let aisle = Aisle(board)
+        aisle.enter()
+        #expect(aisle.post(["total": 1], to: "app.aisle") == 3)
+        #expect(aisle.totals.prefix(2) == [1, 2])
+        #expect(await aisle.postAndWait(["total": 5], to: "app.aisle").completed == 2)
+        #expect(aisle.totals.sorted() == [1, 2, 3, 3, 5])
+    }
+
+    @Test func waitingForANameAndForAState() async {
+        let level = StateChannel(1)
+        let (readings, high) = (board.messages(of: .checkout), Task { await level.next { $0 > model.heard.count } })
+        board.post(Checkout(total: 1), to: .checkout)
+        var iterator = readings.makeAsyncIterator()
+        #expect(await iterator.next()?.total == 1)
+        #expect(await high.value == 1)
+        let next = Task { await board.next(.checkout, where: { $0.total > model.heard.count + 1 }) }
+        while board.channel(.checkout).listenerCount < 2 { await Task.yield() }
+        board.post(Checkout(total: 1), to: .checkout)
+        board.post(Checkout(total: 2), to: .checkout)
+        #expect(await next.value?.total == 2)
+    }
+
+    @Test func messagesThatSayNothing() {
+        let ping = Channel<Void>()
+        ping.listen(model) { me, info in me.hear("info \(info.sender === me)") }
+        ping.listen(model, context: 2) { me, row in me.hear("row \(row)") }
+        ping.listen(model) { me, _ in me.hear("message") }
+        #expect(ping.post(from: model) == 3)
+        #expect(model.heard == ["info true", "row 2", "message"])
     }
 
     @Test func messagesOnTheMainActor() {

@@ -13,7 +13,10 @@ extension Channel {
     ///   - message: The message to deliver.
     ///   - sender: The object that posts, as ``PostInfo/sender``.
     ///   - echo: Whether the sender's own listeners hear it too. Without a sender this changes nothing.
-    ///   - isolation: The caller's isolation. Leave it out.
+    ///   - isolation: The caller's isolation, known at compile time. Leave it out where the code that posts has the isolation itself. A
+    ///     method that is nonisolated has none, whoever calls it: listeners on the main actor then hear its posts through their mailboxes, also
+    ///     when it was called on the main actor. Such a method hands its caller's on by taking it:
+    ///     `func sell(_ sale: Sale, isolation: isolated (any Actor)? = #isolation) { sold.post(sale) }`.
     /// - Returns: How many listeners were called or enqueued. On a queued channel, for a post that has to wait: how many are registered.
     /// - Complexity: O(*n*) in the number of listeners. Does not allocate.
     @inlinable

@@ -9,6 +9,7 @@ public enum Interception<Message> {
 }
 
 extension Interception: Sendable where Message: Sendable {}
+extension Interception: Equatable where Message: Equatable {}
 
 extension PostFrame {
     /// Carries out what an interceptor said.

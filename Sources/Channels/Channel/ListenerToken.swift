@@ -78,6 +78,11 @@ public final class ListenerToken: Sendable {
     public func store(in tokens: inout Set<ListenerToken>) {
         tokens.insert(self)
     }
+
+    /// Keeps the token in an array or another collection, as a property that ends its listeners together.
+    public func store(in tokens: inout some RangeReplaceableCollection<ListenerToken>) {
+        tokens.append(self)
+    }
 }
 
 extension ListenerToken: Hashable {

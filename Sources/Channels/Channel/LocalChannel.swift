@@ -3,9 +3,17 @@
 /// It has the synchronous forms of ``Channel``, with the same order, ownership, re-entrancy and faults, and takes no lock. It is not
 /// Sendable: keep it where it was made, as a property of a class, an actor or a main-actor object.
 ///
-/// In an actor, name it as the owner: `clicks.listen(actor: self) { me, click in me.count += click.count }`. A closure written in the actor
-/// has its isolation through `self`, too, which it must capture weakly or unowned: `{ [unowned self] _, click in self.count += click.count }`.
-/// (Swift 6.3 compiles that capture where the channel is a local constant, not where it is a stored property.)
+/// ```swift
+/// actor Counter {
+///     let clicks = LocalChannel<Click>()
+///     var total = 0
+///     func start() { clicks.listen(actor: self) { me, click in me.total += click.count } }
+/// }
+/// ```
+///
+/// In an actor, name it as the owner, as here. A closure written in the actor has its isolation through `self`, too, which it must capture weakly
+/// or unowned: `{ [unowned self] _, click in self.total += click.count }`. (Swift 6.3 compiles that capture where the channel is a local
+/// constant, not where it is a stored property.)
 public final class LocalChannel<Message> {
     @usableFromInline let list: ListenerList
 
@@ -112,6 +120,11 @@ public final class LocalListenerToken {
     /// Keeps the token in a set, as a property that ends its listeners together.
     public func store(in tokens: inout Set<LocalListenerToken>) {
         tokens.insert(self)
+    }
+
+    /// Keeps the token in an array or another collection, as a property that ends its listeners together.
+    public func store(in tokens: inout some RangeReplaceableCollection<LocalListenerToken>) {
+        tokens.append(self)
     }
 }
 

@@ -1,6 +1,8 @@
 /// What a listener can know of a post beyond the message.
 public struct PostInfo: Sendable {
     /// The object that the poster gave as `from:`.
+    ///
+    /// To listen with it as the owner, cast it to a class or a protocol first: Swift 6.3 does not compile an owner of this type.
     public let sender: (any AnyObject & Sendable)?
     /// The name of the channel, where it has one.
     public let channelName: String?

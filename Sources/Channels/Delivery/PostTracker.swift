@@ -16,8 +16,31 @@ public struct DeliveryReport: Sendable {
     /// How many did not get it because they were cancelled, or their owner went, while it waited.
     public internal(set) var discarded = 0
 
-    /// Whether every listener reached finished without an error.
+    /// Creates a report, for tests of what reads it.
+    public init(reached: Int = 0, completed: Int = 0, failures: [DeliveryFailure] = [], dropped: Int = 0, discarded: Int = 0) {
+        self.reached = reached
+        self.completed = completed
+        self.failures = failures
+        self.dropped = dropped
+        self.discarded = discarded
+    }
+
+    /// Whether every listener reached finished without an error: false where one failed, missed the message, or had not finished when the
+    /// waiting task was cancelled.
     public var isComplete: Bool { completed == reached }
+}
+
+extension DeliveryReport: CustomStringConvertible {
+    /// One line: `3 reached: 1 completed, 1 failed, 1 dropped`.
+    public var description: String {
+        var parts = ["\(completed) completed"]
+        for (count, what) in [(failures.count, "failed"), (dropped, "dropped"), (discarded, "discarded")] where count > 0 {
+            parts.append("\(count) \(what)")
+        }
+        let unfinished = reached - completed - failures.count - dropped - discarded
+        if unfinished > 0 { parts.append("\(unfinished) unfinished") }
+        return "\(reached) reached: \(parts.joined(separator: ", "))"
+    }
 }
 
 /// A listener that threw, and what.
@@ -28,6 +51,13 @@ public struct DeliveryFailure: Sendable, CustomStringConvertible {
     public let ownerType: String?
     /// Where it was registered.
     public let registrationSite: RegistrationSite
+
+    /// Creates a failure, for tests of what reads it.
+    public init(error: any Error, ownerType: String? = nil, registrationSite: RegistrationSite) {
+        self.error = error
+        self.ownerType = ownerType
+        self.registrationSite = registrationSite
+    }
 
     init(_ error: any Error, _ listener: ListenerEntry, _ owner: AnyObject?) {
         self.error = error

@@ -22,7 +22,7 @@ public struct Fault: Sendable, CustomStringConvertible {
 
     /// What went wrong.
     public let code: Code
-    /// The name of the channel, or the type of its messages where it has none.
+    /// The name of the channel, or the type of its messages where it has none; ``PostInfo/channelName`` is nil there.
     public let channelName: String
     /// Where the listener involved was registered, if one was.
     public let registrationSite: RegistrationSite?
@@ -32,6 +32,23 @@ public struct Fault: Sendable, CustomStringConvertible {
     public let underlyingError: (any Error)?
     /// The limit or other value that was hit.
     public let detail: String?
+
+    /// Creates a fault, for tests of fault handlers.
+    public init(
+        code: Code,
+        channelName: String,
+        registrationSite: RegistrationSite? = nil,
+        count: Int = 1,
+        underlyingError: (any Error)? = nil,
+        detail: String? = nil
+    ) {
+        self.code = code
+        self.channelName = channelName
+        self.registrationSite = registrationSite
+        self.count = count
+        self.underlyingError = underlyingError
+        self.detail = detail
+    }
 
     /// One line that names everything involved.
     public var description: String {

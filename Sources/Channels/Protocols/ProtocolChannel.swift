@@ -103,6 +103,9 @@ public final class ProtocolChannel<Observer> {
 
     /// Calls a method on every observer there when the call begins.
     ///
+    /// The body does not throw. A method that does is called as `{ try? $0.save() }`, or with what to do about the error inside: what one observer
+    /// throws is no reason not to call the next.
+    ///
     /// - Parameters:
     ///   - sender: The object that notifies.
     ///   - echo: Whether the sender, if it is an observer, is notified too.

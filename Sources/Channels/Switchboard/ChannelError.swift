@@ -23,6 +23,11 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
     /// One sentence that names every value involved: both types of a mismatch, the text of an invalid name and what is wrong with it.
     public let description: String
 
+    /// Creates an error, for tests of what handles it and for stand-ins that throw it.
+    public init(code: Code, name: String? = nil, description: String) {
+        self.init(code, name: name, description)
+    }
+
     init(_ code: Code, name: String?, _ description: String) {
         self.code = code
         self.name = name

@@ -8,6 +8,8 @@
 /// A name is made of tokens between full stops. A token is not empty and has no white space (Unicode's `White_Space`), no control characters
 /// and neither `*` nor `>`, which are for patterns. A name has at most 1,024 bytes of UTF-8. Two names are equal if they have the same Unicode
 /// scalars: canonical equivalents (`é` in one scalar or two) are different names.
+///
+/// A literal with interpolation is not a name, because it is not known before run time whether it is valid: `try ChannelName(validating:)`.
 public struct ChannelName<Message: Sendable>: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     let key: NameKey
 

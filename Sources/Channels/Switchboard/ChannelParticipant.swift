@@ -7,56 +7,23 @@
 /// basket.leave("shop.checkout")
 /// ```
 ///
-/// It is the sender of what it posts, and the owner of its listeners. New code is better served by a ``ChannelName`` of a type of its own.
-public protocol ChannelParticipant: AnyObject, Sendable {
+/// It is the sender of what it posts, and the owner of its listeners. The methods are those of ``Switchboard`` for a name of dictionaries, and
+/// exist where the participant is Sendable: an object on a global actor and an actor are that, another class says so. New code is better served by a
+/// ``ChannelName`` of a type of its own.
+public protocol ChannelParticipant: AnyObject {
     /// Where its channels are. ``Switchboard/shared`` where nothing else is said.
+    ///
+    /// It is read from any thread: an object on the main actor that keeps its own writes `nonisolated let switchboard: Switchboard`.
     var switchboard: Switchboard { get }
 }
 
 extension ChannelParticipant {
     /// The switchboard of the process.
     public var switchboard: Switchboard { .shared }
+}
 
-    /// Listens on a channel for as long as this object lives. See ``Channel``.
-    @discardableResult
-    public func listen(
-        on name: ChannelName<[String: any Sendable]>,
-        priority: Priority = .normal,
-        buffering: BufferingPolicy = .unbounded,
-        fileID: StaticString = #fileID,
-        line: UInt = #line,
-        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Self, [String: any Sendable]) -> Void
-    ) -> ListenerToken {
-        switchboard.listen(self, to: name, priority: priority, buffering: buffering, fileID: fileID, line: line, body)
-    }
-
-    /// Listens on a channel for as long as this object lives, and is also told who posted.
-    @discardableResult
-    public func listen(
-        on name: ChannelName<[String: any Sendable]>,
-        priority: Priority = .normal,
-        buffering: BufferingPolicy = .unbounded,
-        fileID: StaticString = #fileID,
-        line: UInt = #line,
-        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Self, [String: any Sendable], PostInfo) -> Void
-    ) -> ListenerToken {
-        switchboard.listen(self, to: name, priority: priority, buffering: buffering, fileID: fileID, line: line, body)
-    }
-
-    /// Listens on a channel, asynchronously, for as long as this object lives.
-    @discardableResult
-    public func listen(
-        on name: ChannelName<[String: any Sendable]>,
-        priority: Priority = .normal,
-        buffering: BufferingPolicy = .unbounded,
-        fileID: StaticString = #fileID,
-        line: UInt = #line,
-        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Self, [String: any Sendable]) async throws -> Void
-    ) -> ListenerToken {
-        switchboard.listen(self, to: name, priority: priority, buffering: buffering, fileID: fileID, line: line, body)
-    }
-
-    /// Posts to a channel, with this object as the sender.
+extension ChannelParticipant where Self: Sendable {
+    /// Posts to a channel, with this object as the sender. See ``Channel/post(_:from:echo:isolation:)``.
     ///
     /// - Returns: How many listeners were called or enqueued.
     @discardableResult
@@ -69,7 +36,23 @@ extension ChannelParticipant {
         switchboard.post(message, to: name, from: self, echo: echo, isolation: isolation)
     }
 
+    /// Posts to a channel, with this object as the sender, and suspends until every listener has finished. See
+    /// ``Channel/postAndWait(_:from:echo:isolation:)``.
+    ///
+    /// - Returns: What became of the message.
+    @discardableResult
+    public func postAndWait(
+        _ message: [String: any Sendable],
+        to name: ChannelName<[String: any Sendable]>,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> DeliveryReport {
+        await switchboard.postAndWait(message, to: name, from: self, echo: echo, isolation: isolation)
+    }
+
     /// Ends this object's listeners on a channel.
+    ///
+    /// - Complexity: O(*n*) in the number of listeners of the name.
     public func leave(_ name: ChannelName<[String: any Sendable]>) {
         switchboard.removeListeners(of: self, from: name)
     }

@@ -1,7 +1,7 @@
 /// A pattern of channel names: `*` stands for one token, a last `>` for one or more.
 ///
 /// `shop.*` matches `shop.checkout` but not `shop.checkout.done`; `shop.>` matches both, and not `shop`. Wildcards are whole tokens, as in NATS
-/// subjects; the rest is as in ``ChannelName``.
+/// subjects; the rest is as in ``ChannelName``, for literals too: one with interpolation needs `try ChannelPattern(validating:)`.
 public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The text of the pattern.
     public let text: String
@@ -24,7 +24,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
         self.text = text
     }
 
-    /// Whether a name matches.
+    /// Whether a name matches. The text is not checked: one that is not a valid name may match.
     ///
     /// - Complexity: O(*n*) in the length of the name.
     public func matches(_ name: String) -> Bool {

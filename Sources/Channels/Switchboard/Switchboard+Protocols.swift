@@ -27,7 +27,15 @@ extension Switchboard {
         protocols.existing(type)?.remove(observer) ?? false
     }
 
-    /// Calls a method on every observer of a protocol. See ``ProtocolChannel/notify(from:echo:_:)``.
+    /// Whether an observer is in for a protocol.
+    ///
+    /// - Precondition: The observer is an object.
+    /// - Complexity: O(1).
+    public func contains<Observer: Sendable>(_ observer: Observer, for type: Observer.Type) -> Bool {
+        protocols.existing(type)?.contains(observer) ?? false
+    }
+
+    /// Calls a method on every observer of a protocol; a body that throws has to catch. See ``ProtocolChannel/notify(from:echo:_:)``.
     ///
     /// - Returns: How many observers were called.
     @discardableResult

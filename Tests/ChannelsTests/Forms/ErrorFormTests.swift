@@ -108,4 +108,36 @@ struct ErrorFormTests {
         await #expect(processExitsWith: .failure) { _ = Reentrancy.nested(limit: 0) }
         await #expect(processExitsWith: .failure) { _ = StateChannel(1).values(buffering: .oldest(1)) }
     }
+
+    // MARK: What tests of a user's own code make
+
+    @Test func faultsCanBeMadeForTestsOfHandlers() {
+        let site = RegistrationSite(fileID: "App/Till.swift", line: 7)
+        let fault = Fault(code: .listenerThrew, channelName: "shop.sold", registrationSite: site, count: 2, underlyingError: FormError(text: "no"))
+        #expect(fault.code == .listenerThrew)
+        #expect("\(fault)".contains("listenerThrew on channel shop.sold, listener registered at App/Till.swift:7: "))
+        #expect("\(fault)".hasSuffix("(2 times so far)"))
+        #expect("\(Fault(code: .recursionLimit, channelName: "a", detail: "limit 64"))" == "recursionLimit on channel a, limit 64")
+    }
+
+    @Test func errorsCanBeMadeForStandIns() {
+        let error = ChannelError(code: .noResponder, name: "shop.price", description: "nobody responds")
+        #expect(error.code == .noResponder)
+        #expect(error.name == "shop.price")
+        #expect("\(error)" == "nobody responds")
+    }
+
+    @Test func reportsCanBeMadeAndReadAsALine() {
+        let failure = DeliveryFailure(
+            error: FormError(text: "no"),
+            ownerType: "Till",
+            registrationSite: RegistrationSite(fileID: "App/Till.swift", line: 7)
+        )
+        #expect("\(failure)".hasPrefix("Till registered at App/Till.swift:7: "))
+        let report = DeliveryReport(reached: 6, completed: 2, failures: [failure], dropped: 1, discarded: 1)
+        #expect("\(report)" == "6 reached: 2 completed, 1 failed, 1 dropped, 1 discarded, 1 unfinished")
+        #expect(!report.isComplete)
+        #expect("\(DeliveryReport(reached: 2, completed: 2))" == "2 reached: 2 completed")
+        #expect(DeliveryReport().isComplete)
+    }
 }

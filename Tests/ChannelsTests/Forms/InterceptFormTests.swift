@@ -85,4 +85,11 @@ struct InterceptFormTests {
     private func interceptOnTheMainActor(_ view: FormView) {
         channel.intercept(view) { _, number in .replace(number + 100) }
     }
+
+    @Test func interceptionsOfEquatableMessagesAreEquatable() {
+        #expect(Interception<Int>.continue == .continue)
+        #expect(Interception.replace(1) == .replace(1))
+        #expect(Interception.replace(1) != .replace(2))
+        #expect(Interception<Int>.stop != .continue)
+    }
 }

@@ -1,7 +1,8 @@
 import Channels
+import Dispatch
 import Testing
 
-private final class Basket: ChannelParticipant {
+private final class Basket: ChannelParticipant, Sendable {
     let switchboard: Switchboard
     let heard = FormLog<String>()
 
@@ -15,7 +16,7 @@ private final class Basket: ChannelParticipant {
     }
 }
 
-private final class Plain: ChannelParticipant {}
+private final class Plain: ChannelParticipant, Sendable {}
 
 private actor Warehouse: ChannelParticipant {
     let switchboard: Switchboard
@@ -31,6 +32,13 @@ private actor Warehouse: ChannelParticipant {
 
     func add(_ total: Int) {
         heard.append(total)
+    }
+
+    /// Written here or from outside, the body is on the actor.
+    func enterOnItself() {
+        listen(on: "basket.changed") { me, message in me.heard.append(1) }
+        listen(on: "basket.changed", context: 2) { me, _, two in me.heard.append(two) }
+        once(on: "basket.changed") { me, _ in me.heard.append(3) }
     }
 }
 
@@ -86,5 +94,62 @@ struct ParticipantFormTests {
         screen.enter()
         #expect(screen.post(["total": 9], to: "basket.changed") == 1)
         #expect(screen.title == "9")
+    }
+
+    @Test func throwingListenerOfAParticipantRunsBeforePostReturns() {
+        let log = FormLog<String>()
+        let board = Switchboard(onFault: { fault in log.add("\(fault.code)") })
+        let basket = Basket(board)
+        basket.listen(on: "basket.changed") { me, message in
+            me.heard.add("throws")
+            throw FormError()
+        }
+        basket.listen(on: "basket.changed") { me, _, info in
+            me.heard.add("throws info \(info.sender === me)")
+            throw FormError()
+        }
+        #expect(basket.post([:], to: "basket.changed") == 2)
+        #expect(basket.heard.all == ["throws", "throws info true"])
+        #expect(log.all == ["listenerThrew", "listenerThrew"])
+    }
+
+    @Test func participantHandsItsListenersAContext() {
+        let basket = Basket(board)
+        basket.listen(on: "basket.changed", context: 4) { me, message, row in me.heard.add("row \(row)") }
+        basket.once(on: "basket.changed", context: 5) { me, message, row in me.heard.add("once \(row)") }
+        basket.post([:], to: "basket.changed")
+        basket.post([:], to: "basket.changed")
+        #expect(basket.heard.all == ["row 4", "once 5", "row 4"])
+    }
+
+    @Test func participantListensOnce() {
+        let basket = Basket(board)
+        basket.once(on: "basket.changed") { me, message in me.heard.add("once") }
+        basket.once(on: "basket.changed", priority: .high) { me, message, info in me.heard.add("once \(info.sender === me)") }
+        #expect(basket.post(["total": 1], to: "basket.changed") == 2)
+        #expect(basket.post(["total": 1], to: "basket.changed") == 0)
+        #expect(basket.heard.all == ["once true", "once"])
+    }
+
+    @Test func participantPostsAndWaitsForMailboxesAndQueues() async {
+        let basket = Basket(board)
+        basket.listen(on: "basket.changed", queue: .global()) { me, message in me.heard.add("queue") }
+        basket.listen(on: "basket.changed") { me, message in
+            await Task.yield()
+            me.heard.add("async")
+        }
+        #expect(await basket.postAndWait(["total": 1], to: "basket.changed").completed == 2)
+        #expect(basket.heard.all.sorted() == ["async", "queue"])
+        #expect(await basket.postAndWait(["total": 1], to: "basket.changed", echo: false).reached == 0)
+    }
+
+    @Test func listenerOfAnActorParticipantRunsOnTheActor() async {
+        let warehouse = Warehouse(board)
+        await warehouse.enterOnItself()
+        warehouse.listen(on: "basket.changed") { (me: isolated Warehouse, _: [String: any Sendable]) in me.heard.append(4) }
+        #expect(await warehouse.postAndWait([:], to: "basket.changed").completed == 4)
+        #expect(await warehouse.heard.sorted() == [1, 2, 3, 4])
+        warehouse.leave("basket.changed")
+        #expect(warehouse.post([:], to: "basket.changed") == 0)
     }
 }

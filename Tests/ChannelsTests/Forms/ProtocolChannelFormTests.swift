@@ -132,4 +132,15 @@ struct ProtocolChannelFormTests {
         do { board.add(Speaker(), for: (any Sounds).self) }
         #expect(board.notify((any Sounds).self) { try? $0.play("nobody") } == 0)
     }
+
+    @Test @MainActor func boardKnowsWhoObservesAProtocol() {
+        let board = Switchboard(onFault: { _ in })
+        let (greeter, other) = (Greeter(), Greeter("other"))
+        #expect(!board.contains(greeter, for: (any UserEvents).self))
+        #expect(greeter.enter(board))
+        #expect(board.contains(greeter, for: (any UserEvents).self))
+        #expect(!board.contains(other, for: (any UserEvents).self))
+        #expect(greeter.leave(board))
+        #expect(!board.contains(greeter, for: (any UserEvents).self))
+    }
 }

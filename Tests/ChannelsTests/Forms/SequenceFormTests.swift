@@ -1,6 +1,10 @@
 import Channels
 import Testing
 
+extension ChannelName<Int> {
+    fileprivate static var reading: Self { "forms.reading" }
+}
+
 struct SequenceFormTests {
     let channel = Channel<Int>(onFault: { _ in })
 
@@ -134,5 +138,36 @@ struct SequenceFormTests {
         channel.post(2)
         #expect(await task.value == 2)
         #expect(view.heard == ["1", "2"])
+    }
+
+    // MARK: names
+
+    @Test func messagesOfANameKeepTheNameAndReadItsPosts() async {
+        let board = Switchboard(onFault: { _ in })
+        let messages = board.messages(of: .reading, buffering: .newest(2), priority: .high)
+        for number in 1...3 { #expect(board.post(number, to: .reading) == 1) }
+        #expect(messages.droppedCount == 1)
+        #expect(await read(2, of: messages) == [2, 3])
+        #expect(board.channel(.reading).listenerCount == 1)
+        withExtendedLifetime(messages) {}
+    }
+
+    @Test func nextOfANameReturnsTheFirstThatSatisfies() async {
+        let board = Switchboard(onFault: { _ in })
+        for (wanted, found) in [(0, 1), (2, 3)] {
+            let task = Task { await board.next(.reading, where: { $0 > wanted }) }
+            while board.channel(.reading).isEmpty { await Task.yield() }
+            for number in 1...4 { board.post(number, to: .reading) }
+            #expect(await task.value == found)
+        }
+        #expect(board.channel(.reading).isEmpty)
+    }
+
+    @Test func nextOfANameIsNilForACancelledTask() async {
+        let board = Switchboard(onFault: { _ in })
+        let task = Task { await board.next(.reading) }
+        while board.channel(.reading).isEmpty { await Task.yield() }
+        task.cancel()
+        #expect(await task.value == nil)
     }
 }

@@ -88,4 +88,23 @@ struct TokenFormTests {
         await Task { @MainActor in token.cancel() }.value
         #expect(!token.isActive)
     }
+
+    @Test func storeInACollectionEndsListenersTogether() {
+        var tokens: [ListenerToken] = []
+        var few: ContiguousArray<ListenerToken> = []
+        channel.listen { [owner] number in owner.hear("a\(number)") }.store(in: &tokens)
+        channel.listen { [owner] number in owner.hear("b\(number)") }.store(in: &few)
+        #expect(channel.post(1) == 2)
+        tokens = []
+        #expect(channel.post(2) == 1)
+        few.removeAll()
+        #expect(channel.isEmpty)
+        #expect(owner.heard.all == ["a1", "b1", "b2"])
+        let local = LocalChannel<Int>()
+        var locals: [LocalListenerToken] = []
+        local.listen { _ in }.store(in: &locals)
+        #expect(local.post(1) == 1)
+        locals = []
+        #expect(local.post(2) == 0)
+    }
 }

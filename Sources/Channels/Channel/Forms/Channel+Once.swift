@@ -1,0 +1,273 @@
+// Written by Scripts/generate-forms. Change that, not this.
+
+extension Channel {
+    /// Registers, for one message, a listener that belongs to an object.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. It is taken out before it is called, so that a nested post does not call it again.
+    /// Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner and the message.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func once<Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message) -> Void
+    ) -> ListenerToken {
+        list.register(ListenerPlan(owner: owner, body: body), priority, buffering, PackedSite(fileID, line), once: true)
+    }
+
+    /// Registers, for one message, a listener that belongs to an object, and is told who posted.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. It is taken out before it is called, so that a nested post does not call it again.
+    /// Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner, the message and a ``PostInfo``.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func once<Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message, PostInfo) -> Void
+    ) -> ListenerToken {
+        list.register(ListenerPlan(owner: owner, informed: body), priority, buffering, PackedSite(fileID, line), once: true)
+    }
+
+    /// Registers, for one message, a listener that belongs to an object, and is handed a context of its own.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. It is taken out before it is called, so that a nested post does not call it again.
+    /// Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - context: Handed to the body with each message. Kept as long as the listener.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner, the message and the context.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func once<Owner: AnyObject & Sendable, Context: Sendable>(
+        _ owner: Owner,
+        context: Context,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message, Context) -> Void
+    ) -> ListenerToken {
+        list.register(ListenerPlan(owner: owner, context: context, contextual: body), priority, buffering, PackedSite(fileID, line), once: true)
+    }
+
+    /// Registers, for one message, a throwing listener that belongs to an object.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. What it throws raises a ``Fault`` and stops nothing. It is taken out before it is
+    /// called, so that a nested post does not call it again. Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner and the message.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func once<Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message) throws -> Void
+    ) -> ListenerToken {
+        list.register(ListenerPlan(owner: owner, throwingBody: body), priority, buffering, PackedSite(fileID, line), once: true)
+    }
+
+    /// Registers, for one message, a throwing listener that belongs to an object, and is told who posted.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. What it throws raises a ``Fault`` and stops nothing. It is taken out before it is
+    /// called, so that a nested post does not call it again. Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner, the message and a ``PostInfo``.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func once<Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message, PostInfo) throws -> Void
+    ) -> ListenerToken {
+        list.register(ListenerPlan(owner: owner, throwingInformed: body), priority, buffering, PackedSite(fileID, line), once: true)
+    }
+
+    /// Registers, for one message, a throwing listener that belongs to an object, and is handed a context of its own.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. What it throws raises a ``Fault`` and stops nothing. It is taken out before it is
+    /// called, so that a nested post does not call it again. Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - context: Handed to the body with each message. Kept as long as the listener.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner, the message and the context.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func once<Owner: AnyObject & Sendable, Context: Sendable>(
+        _ owner: Owner,
+        context: Context,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message, Context) throws -> Void
+    ) -> ListenerToken {
+        list.register(
+            ListenerPlan(owner: owner, context: context, throwingContextual: body),
+            priority,
+            buffering,
+            PackedSite(fileID, line),
+            once: true
+        )
+    }
+
+    /// Registers, for one message, a listener that lives as long as the token returned.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. It is taken out before it is called, so that a nested post does not call it again.
+    /// Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the message.
+    /// - Returns: The token; keep it, because the listener ends with it.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @inlinable
+    public func once(
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Message) -> Void
+    ) -> ListenerToken {
+        list.register(ListenerPlan(body: body), priority, buffering, PackedSite(fileID, line), once: true)
+    }
+
+    /// Registers, for one message, a listener that lives as long as the token returned, and is told who posted.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. It is taken out before it is called, so that a nested post does not call it again.
+    /// Messages posted while the listener is paused are missed. On a channel of pairs `{ a, b in }` is this form, and `b` the post; `{ (a: A, b:
+    /// B) in }` takes the pair apart.
+    ///
+    /// - Parameters:
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the message and a ``PostInfo``.
+    /// - Returns: The token; keep it, because the listener ends with it.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @inlinable
+    public func once(
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Message, PostInfo) -> Void
+    ) -> ListenerToken {
+        list.register(ListenerPlan(informed: body), priority, buffering, PackedSite(fileID, line), once: true)
+    }
+
+    /// Registers, for one message, a throwing listener that lives as long as the token returned.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. What it throws raises a ``Fault`` and stops nothing. It is taken out before it is
+    /// called, so that a nested post does not call it again. Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the message.
+    /// - Returns: The token; keep it, because the listener ends with it.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @inlinable
+    public func once(
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Message) throws -> Void
+    ) -> ListenerToken {
+        list.register(ListenerPlan(throwingBody: body), priority, buffering, PackedSite(fileID, line), once: true)
+    }
+
+    /// Registers, for one message, a throwing listener that lives as long as the token returned, and is told who posted.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. What it throws raises a ``Fault`` and stops nothing. It is taken out before it is
+    /// called, so that a nested post does not call it again. Messages posted while the listener is paused are missed. On a channel of pairs `{ a,
+    /// b in }` is this form, and `b` the post; `{ (a: A, b: B) in }` takes the pair apart.
+    ///
+    /// - Parameters:
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the message and a ``PostInfo``.
+    /// - Returns: The token; keep it, because the listener ends with it.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @inlinable
+    public func once(
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Message, PostInfo) throws -> Void
+    ) -> ListenerToken {
+        list.register(ListenerPlan(throwingInformed: body), priority, buffering, PackedSite(fileID, line), once: true)
+    }
+}

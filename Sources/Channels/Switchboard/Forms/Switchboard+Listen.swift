@@ -1,0 +1,281 @@
+// Written by Scripts/generate-forms. Change that, not this.
+
+extension Switchboard {
+    /// Registers a listener that belongs to an object.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner and the message.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func listen<Message: Sendable, Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        to name: ChannelName<Message>,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message) -> Void
+    ) -> ListenerToken {
+        register(ListenerPlan(owner: owner, body: body), to: name, priority, buffering, PackedSite(fileID, line))
+    }
+
+    /// Registers a listener that belongs to an object, and is told who posted.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner, the message and a ``PostInfo``.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func listen<Message: Sendable, Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        to name: ChannelName<Message>,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message, PostInfo) -> Void
+    ) -> ListenerToken {
+        register(ListenerPlan(owner: owner, informed: body), to: name, priority, buffering, PackedSite(fileID, line))
+    }
+
+    /// Registers a listener that belongs to an object, and is handed a context of its own.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - context: Handed to the body with each message. Kept as long as the listener.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner, the message and the context.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func listen<Message: Sendable, Owner: AnyObject & Sendable, Context: Sendable>(
+        _ owner: Owner,
+        to name: ChannelName<Message>,
+        context: Context,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message, Context) -> Void
+    ) -> ListenerToken {
+        register(ListenerPlan(owner: owner, context: context, contextual: body), to: name, priority, buffering, PackedSite(fileID, line))
+    }
+
+    /// Registers a throwing listener that belongs to an object.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. What it throws raises a ``Fault`` and stops nothing. Messages posted while the listener
+    /// is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner and the message.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func listen<Message: Sendable, Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        to name: ChannelName<Message>,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message) throws -> Void
+    ) -> ListenerToken {
+        register(ListenerPlan(owner: owner, throwingBody: body), to: name, priority, buffering, PackedSite(fileID, line))
+    }
+
+    /// Registers a throwing listener that belongs to an object, and is told who posted.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. What it throws raises a ``Fault`` and stops nothing. Messages posted while the listener
+    /// is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner, the message and a ``PostInfo``.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func listen<Message: Sendable, Owner: AnyObject & Sendable>(
+        _ owner: Owner,
+        to name: ChannelName<Message>,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message, PostInfo) throws -> Void
+    ) -> ListenerToken {
+        register(ListenerPlan(owner: owner, throwingInformed: body), to: name, priority, buffering, PackedSite(fileID, line))
+    }
+
+    /// Registers a throwing listener that belongs to an object, and is handed a context of its own.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. What it throws raises a ``Fault`` and stops nothing. Messages posted while the listener
+    /// is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - context: Handed to the body with each message. Kept as long as the listener.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner, the message and the context.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func listen<Message: Sendable, Owner: AnyObject & Sendable, Context: Sendable>(
+        _ owner: Owner,
+        to name: ChannelName<Message>,
+        context: Context,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message, Context) throws -> Void
+    ) -> ListenerToken {
+        register(ListenerPlan(owner: owner, context: context, throwingContextual: body), to: name, priority, buffering, PackedSite(fileID, line))
+    }
+
+    /// Registers a listener that lives as long as the token returned.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the message.
+    /// - Returns: The token; keep it, because the listener ends with it.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @inlinable
+    public func listen<Message: Sendable>(
+        to name: ChannelName<Message>,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Message) -> Void
+    ) -> ListenerToken {
+        register(ListenerPlan(body: body), to: name, priority, buffering, PackedSite(fileID, line))
+    }
+
+    /// Registers a listener that lives as long as the token returned, and is told who posted.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. Messages posted while the listener is paused are missed. On a channel of pairs `{ a, b
+    /// in }` is this form, and `b` the post; `{ (a: A, b: B) in }` takes the pair apart.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the message and a ``PostInfo``.
+    /// - Returns: The token; keep it, because the listener ends with it.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @inlinable
+    public func listen<Message: Sendable>(
+        to name: ChannelName<Message>,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Message, PostInfo) -> Void
+    ) -> ListenerToken {
+        register(ListenerPlan(informed: body), to: name, priority, buffering, PackedSite(fileID, line))
+    }
+
+    /// Registers a throwing listener that lives as long as the token returned.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. What it throws raises a ``Fault`` and stops nothing. Messages posted while the listener
+    /// is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the message.
+    /// - Returns: The token; keep it, because the listener ends with it.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @inlinable
+    public func listen<Message: Sendable>(
+        to name: ChannelName<Message>,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Message) throws -> Void
+    ) -> ListenerToken {
+        register(ListenerPlan(throwingBody: body), to: name, priority, buffering, PackedSite(fileID, line))
+    }
+
+    /// Registers a throwing listener that lives as long as the token returned, and is told who posted.
+    ///
+    /// The body has the isolation of the place where it is written. If that is the poster's, or none, and nothing waits for it, it runs before
+    /// `post` returns; else when its mailbox gets to it. What it throws raises a ``Fault`` and stops nothing. Messages posted while the listener
+    /// is paused are missed. On a channel of pairs `{ a, b in }` is this form, and `b` the post; `{ (a: A, b: B) in }` takes the pair apart.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the message and a ``PostInfo``.
+    /// - Returns: The token; keep it, because the listener ends with it.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @inlinable
+    public func listen<Message: Sendable>(
+        to name: ChannelName<Message>,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Message, PostInfo) throws -> Void
+    ) -> ListenerToken {
+        register(ListenerPlan(throwingInformed: body), to: name, priority, buffering, PackedSite(fileID, line))
+    }
+}

@@ -1,0 +1,195 @@
+// Written by Scripts/generate-forms. Change that, not this.
+
+extension Switchboard {
+    /// Registers, for one message, a synchronous listener that belongs to an actor and runs on it.
+    ///
+    /// The body is isolated to the actor, so that it uses the owner without `await`. Where the poster is on that actor, and nothing waits for it,
+    /// it runs before `post` returns; else when its mailbox gets to it. What it throws raises a ``Fault`` and stops nothing. It is taken out
+    /// before it is called, so that a nested post does not call it again. Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: The actor. Held weakly, and during each call strongly; the listener goes with it.
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner and the message.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func once<Message: Sendable, Owner: Actor>(
+        _ owner: Owner,
+        to name: ChannelName<Message>,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping @Sendable (isolated Owner, Message) throws -> Void
+    ) -> ListenerToken {
+        register(ListenerPlan(actor: owner, throwingBody: body), to: name, priority, buffering, PackedSite(fileID, line), once: true)
+    }
+
+    /// Registers, for one message, a synchronous listener that belongs to an actor and runs on it, and is told who posted.
+    ///
+    /// The body is isolated to the actor, so that it uses the owner without `await`. Where the poster is on that actor, and nothing waits for it,
+    /// it runs before `post` returns; else when its mailbox gets to it. What it throws raises a ``Fault`` and stops nothing. It is taken out
+    /// before it is called, so that a nested post does not call it again. Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: The actor. Held weakly, and during each call strongly; the listener goes with it.
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner, the message and a ``PostInfo``.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func once<Message: Sendable, Owner: Actor>(
+        _ owner: Owner,
+        to name: ChannelName<Message>,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping @Sendable (isolated Owner, Message, PostInfo) throws -> Void
+    ) -> ListenerToken {
+        register(ListenerPlan(actor: owner, throwingInformed: body), to: name, priority, buffering, PackedSite(fileID, line), once: true)
+    }
+
+    /// Registers, for one message, a synchronous listener that belongs to an actor and runs on it, and is handed a context of its own.
+    ///
+    /// The body is isolated to the actor, so that it uses the owner without `await`. Where the poster is on that actor, and nothing waits for it,
+    /// it runs before `post` returns; else when its mailbox gets to it. What it throws raises a ``Fault`` and stops nothing. It is taken out
+    /// before it is called, so that a nested post does not call it again. Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: The actor. Held weakly, and during each call strongly; the listener goes with it.
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - context: Handed to the body with each message. Kept as long as the listener.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault. Of no effect on direct
+    ///     calls.
+    ///   - body: Takes the owner, the message and the context.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @inlinable
+    public func once<Message: Sendable, Owner: Actor, Context: Sendable>(
+        _ owner: Owner,
+        to name: ChannelName<Message>,
+        context: Context,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping @Sendable (isolated Owner, Message, Context) throws -> Void
+    ) -> ListenerToken {
+        register(
+            ListenerPlan(actor: owner, context: context, throwingContextual: body),
+            to: name,
+            priority,
+            buffering,
+            PackedSite(fileID, line),
+            once: true
+        )
+    }
+
+    /// Registers, for one message, an async listener that belongs to an actor and runs on it.
+    ///
+    /// The body is isolated to the actor, so that it uses the owner without `await`, and may suspend. It never runs inside `post`: messages wait
+    /// in its mailbox, and one call ends before the next begins. What it throws raises a ``Fault`` and stops nothing. It is taken out before it
+    /// is called, so that a nested post does not call it again. Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: The actor. Held weakly, and during each call strongly; the listener goes with it.
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault.
+    ///   - body: Takes the owner and the message.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @_disfavoredOverload
+    @inlinable
+    public func once<Message: Sendable, Owner: Actor>(
+        _ owner: Owner,
+        to name: ChannelName<Message>,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping @Sendable (isolated Owner, Message) async throws -> Void
+    ) -> ListenerToken {
+        register(ListenerPlan(actor: owner, asyncBody: body), to: name, priority, buffering, PackedSite(fileID, line), once: true)
+    }
+
+    /// Registers, for one message, an async listener that belongs to an actor and runs on it, and is told who posted.
+    ///
+    /// The body is isolated to the actor, so that it uses the owner without `await`, and may suspend. It never runs inside `post`: messages wait
+    /// in its mailbox, and one call ends before the next begins. What it throws raises a ``Fault`` and stops nothing. It is taken out before it
+    /// is called, so that a nested post does not call it again. Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: The actor. Held weakly, and during each call strongly; the listener goes with it.
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault.
+    ///   - body: Takes the owner, the message and a ``PostInfo``.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @_disfavoredOverload
+    @inlinable
+    public func once<Message: Sendable, Owner: Actor>(
+        _ owner: Owner,
+        to name: ChannelName<Message>,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping @Sendable (isolated Owner, Message, PostInfo) async throws -> Void
+    ) -> ListenerToken {
+        register(ListenerPlan(actor: owner, asyncInformed: body), to: name, priority, buffering, PackedSite(fileID, line), once: true)
+    }
+
+    /// Registers, for one message, an async listener that belongs to an actor and runs on it, and is handed a context of its own.
+    ///
+    /// The body is isolated to the actor, so that it uses the owner without `await`, and may suspend. It never runs inside `post`: messages wait
+    /// in its mailbox, and one call ends before the next begins. What it throws raises a ``Fault`` and stops nothing. It is taken out before it
+    /// is called, so that a nested post does not call it again. Messages posted while the listener is paused are missed.
+    ///
+    /// - Parameters:
+    ///   - owner: The actor. Held weakly, and during each call strongly; the listener goes with it.
+    ///   - name: The name of the channel, which the listener keeps.
+    ///   - context: Handed to the body with each message. Kept as long as the listener.
+    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of registration.
+    ///   - buffering: How many messages may wait in the mailbox; what a full one drops is counted and raises a fault.
+    ///   - body: Takes the owner, the message and the context.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(log *p*) in the number of priorities in use.
+    @discardableResult
+    @_disfavoredOverload
+    @inlinable
+    public func once<Message: Sendable, Owner: Actor, Context: Sendable>(
+        _ owner: Owner,
+        to name: ChannelName<Message>,
+        context: Context,
+        priority: Priority = .normal,
+        buffering: BufferingPolicy = .unbounded,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping @Sendable (isolated Owner, Message, Context) async throws -> Void
+    ) -> ListenerToken {
+        register(
+            ListenerPlan(actor: owner, context: context, asyncContextual: body),
+            to: name,
+            priority,
+            buffering,
+            PackedSite(fileID, line),
+            once: true
+        )
+    }
+}
