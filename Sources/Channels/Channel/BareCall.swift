@@ -25,15 +25,15 @@ struct BareCall: Sendable {
         storage = call
     }
 
-    /// Both are structs of one closure: two words, of which the second is a counted reference.
     @usableFromInline
     init<Message>(_ body: Body1<Message>) {
+        // Both are structs of one closure: two words, of which the second is a counted reference.
         self = unsafeBitCast(body, to: Self.self)
     }
 
-    /// The same.
     @usableFromInline
     init<Owner, Message>(_ body: Body2<Owner, Message>) {
+        // The same.
         self = unsafeBitCast(body, to: Self.self)
     }
 }
@@ -53,15 +53,15 @@ struct LocalBody2<A: ~Copyable, B: ~Copyable> {
 }
 
 extension BareCall {
-    /// `@Sendable` does not change a closure's convention; the list of a local channel is used by one isolation domain.
     @usableFromInline
     init<Message>(_ body: LocalBody1<Message>) {
+        // `@Sendable` does not change a closure's convention; the list of a local channel is used by one isolation domain.
         self = unsafeBitCast(body, to: Self.self)
     }
 
-    /// The same.
     @usableFromInline
     init<Owner, Message>(_ body: LocalBody2<Owner, Message>) {
+        // The same.
         self = unsafeBitCast(body, to: Self.self)
     }
 }
@@ -69,7 +69,7 @@ extension BareCall {
 /// Something that crosses into a `@Sendable` closure although it is not Sendable: sound where one isolation domain both makes
 /// and calls the closure, as on a `LocalChannel`.
 @usableFromInline
-struct Unchecked<Value>: @unchecked Sendable {
+struct Unchecked<Value>: @unchecked Sendable {  // see above: one isolation domain makes and uses it
     @usableFromInline let value: Value
     @inlinable init(_ value: Value) { self.value = value }
 }

@@ -10,7 +10,7 @@ typealias ListenerCall = @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer?, 
 /// once the entry is out of the chain. `body` is replaced once, after the last post that could read it has ended (`ListenerList+Reclaim`).
 /// The rest is constant. 88 bytes: what a listener costs is a promise, see `Decisions/ListenerList.md`.
 @usableFromInline
-final class ListenerEntry: @unchecked Sendable {
+final class ListenerEntry: @unchecked Sendable {  // guards: see above
     // Bits of `word` above the registration number. A post compares the word with the number at which it began: one comparison says
     // that a listener is old enough and that nothing special is the matter with it.
     static let cancelled: UInt = 1 << 63

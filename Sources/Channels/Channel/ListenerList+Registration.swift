@@ -96,7 +96,6 @@ extension ListenerList {
                     needsBarrier = retire(entry, freed: &freed) || needsBarrier
                 }
             }
-            // The lane holds the list.
             emptyLane.map(discard)
             emptyLane = nil
             return needsBarrier
@@ -223,6 +222,8 @@ extension ListenerList {
     /// Keeps a lane that has become empty for the next listener of its priority, in place of the one kept so far: one that comes and goes on
     /// a channel of its own allocates nothing but itself.
     private func keepEmpty(_ lane: Lane) {
+        // The lane holds the list, which nobody closes a second time.
+        guard !isClosed else { return discard(lane) }
         if let emptyLane { discard(emptyLane) }
         emptyLane = lane
     }

@@ -12,7 +12,7 @@ internal import Synchronization
 /// Guards: `lock` guards the lanes, counts, `cursor`, `retired` and `waiters`. The heads, `nextNumber`, `hasRetired` and `mustCollect` are
 /// atomic. The list of a `LocalChannel` (`isLocal`) is used by one isolation domain, which stands in for the lock.
 @usableFromInline
-final class ListenerList: @unchecked Sendable {
+final class ListenerList: @unchecked Sendable {  // guards: see above
     let layout: MessageLayout
     let name: String?
     let reentrancy: Reentrancy

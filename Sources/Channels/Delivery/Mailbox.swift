@@ -21,7 +21,7 @@ enum AsyncIsolation {
 /// Guards: `lock` guards `incoming`, `phase`, `waiters`, `hasLeft` and the writing of `posted` and `dropped`. `batch` belongs to
 /// the drain, of which there is one at a time (`phase`), or to the readers of a sequence, under their `readLock`. `delivered` is written by the drain, `direct` by direct calls.
 @usableFromInline
-final class Mailbox: @unchecked Sendable {
+final class Mailbox: @unchecked Sendable {  // guards: see above
     /// Where the messages are delivered.
     enum Target {
         /// On the poster's thread: there is nothing to wait for. Counts calls for diagnostics.

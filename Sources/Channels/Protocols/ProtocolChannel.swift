@@ -217,6 +217,7 @@ extension ListenerList {
     ) -> Bool {
         let word = observer.word.load(ordering: .acquiring)
         guard word & (ListenerEntry.ended | ListenerEntry.paused) == 0, word & ListenerEntry.number < number else { return false }
+        // Released after the call.
         guard let owner = observer.owner.map({ Unmanaged.passRetained($0) }) else {
             remove(observer)
             return false

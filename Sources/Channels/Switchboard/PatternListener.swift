@@ -144,6 +144,7 @@ extension MessageLayout {
     /// an existential: `Any` and `any Sendable` are the same.
     func boxed(_ message: UnsafeMutableRawPointer) -> any Sendable {
         func box<Message>(_: Message.Type) -> Any { message.assumingMemoryBound(to: Message.self).pointee }
+        // See above.
         return unsafeBitCast(_openExistential(type, do: box), to: (any Sendable).self)
     }
 }
