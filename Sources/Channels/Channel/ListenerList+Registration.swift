@@ -9,12 +9,13 @@ extension ListenerList {
     func add(_ entry: ListenerEntry, priority: Int, asInterceptor: Bool = false) -> Bool {
         let outcome = insert(entry, priority: priority, asInterceptor: asInterceptor)
         if outcome.sweeps { sweepSome() }
-        if hasRetired.load(ordering: .relaxed) { collectIfAsked() }
+        lockWasGivenUp()
         if let onListeningChange { onListeningChange() }
         return outcome.isIn
     }
 
-    /// The same without what may run user code: the caller, who holds a lock of his own, looks after `sweeps` later.
+    /// The same without what may run user code: the caller, who holds a lock of his own, looks after `sweeps` later and then calls
+    /// ``lockWasGivenUp()``.
     func insert(_ entry: ListenerEntry, priority: Int, asInterceptor: Bool = false) -> (isIn: Bool, sweeps: Bool) {
         let isOwned = entry.word.load(ordering: .relaxed) & ListenerEntry.owned != 0
         // A weak reference to an object that is being deinitialised is nil from the start.
@@ -33,7 +34,8 @@ extension ListenerList {
         return outcome
     }
 
-    /// Gives an entry a new number, as if it had just been registered, in its old place. Under no lock of this list.
+    /// Gives an entry a new number, as if it had just been registered, in its old place. The caller calls
+    /// ``lockWasGivenUp()`` when it holds no lock of its own any more.
     func renumber(_ entry: ListenerEntry, clearing bits: UInt) {
         withBareLock {
             let number = nextNumber.load(ordering: .relaxed)
@@ -156,9 +158,16 @@ extension ListenerList {
     @inline(__always)
     func withLock<Result>(_ body: () -> Result) -> Result {
         let result = withBareLock(body)
-        // A post that ended meanwhile may have left its work to the holder of the lock.
-        if hasRetired.load(ordering: .relaxed) { collectIfAsked() }
+        lockWasGivenUp()
         return result
+    }
+
+    /// Does the work of posts that ended while the calling thread held the lock. Whoever has held it calls this, without any lock: it may run
+    /// user code.
+    @inline(__always)
+    func lockWasGivenUp() {
+        // Set, under the lock, before a post could leave anything to do, so a holder that came later sees it.
+        if hasRetired.load(ordering: .relaxed) { collectIfAsked() }
     }
 
     @inline(__always)

@@ -78,7 +78,7 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     /// How many listeners there are, some of which may have lost their owner.
     var listenerCountNow: Int { listenerCount.load(ordering: .acquiring) }
 
-    /// Whether anybody listens on this channel itself, beyond those who listen to a pattern.
+    /// Whether anybody listens on this channel itself, beyond those who listen to a pattern. The caller calls ``lockWasGivenUp()`` later.
     var hasOwnListeners: Bool { withBareLock { listenerCountNow > forwarderCount || interceptorHead.load(ordering: .relaxed) != 0 } }
 
     /// The number the next listener gets.

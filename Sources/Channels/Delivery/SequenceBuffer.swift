@@ -29,7 +29,11 @@ final class SequenceBuffer: Sendable {
     ///
     /// - Returns: False where nothing more will come, or the task is cancelled.
     func waitForMore() async -> Bool {
-        guard entry.isActive, !Task.isCancelled else { return false }
+        guard entry.isActive, !Task.isCancelled else {
+            // It may have been woken, before it was cancelled, for a message that another reader can take.
+            if mailbox.hasWaiting { readers.wakeOne() }
+            return false
+        }
         // Resuming a task costs more than a moment's patience, where messages have been coming.
         if mailbox.comesInQuickly { return true }
         let reader = readers.newReader()
@@ -163,5 +167,8 @@ extension Mailbox {
     var mayHoldMessages: Bool { isBusy.load(ordering: .acquiring) }
 
     /// Whether anything waits.
-    var hasWaiting: Bool { readLock.withLock { !batch.isEmpty } || lock.withLock { !incoming.isEmpty } }
+    var hasWaiting: Bool {
+        // Both at once: another reader may be moving messages from the one to the other.
+        readLock.withLock { !batch.isEmpty || lock.withLock { !incoming.isEmpty } }
+    }
 }
