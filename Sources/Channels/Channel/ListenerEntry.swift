@@ -37,7 +37,8 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
     @exclusivity(unchecked) var previous: UInt = 0
     @exclusivity(unchecked) var body: ListenerBody
     weak let owner: AnyObject?
-    let mailbox: Mailbox?
+    /// Counted, and given back in `deinit`: read by posts without another count.
+    let mailboxReference: Unmanaged<Mailbox>?
     let site: PackedSite
     /// Set once, when the entry is put in; nil if it never was. Counted, and given back in `deinit`: keeps the list for the token.
     @exclusivity(unchecked) var laneReference: Unmanaged<Lane>?
@@ -46,17 +47,20 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
         word = Atomic(bits)
         body = ListenerBody(call)
         self.owner = owner
-        self.mailbox = mailbox
+        mailboxReference = mailbox.map { .passRetained($0) }  // see above
         self.site = site
     }
 
     deinit {
         laneReference?.release()
+        mailboxReference?.release()
     }
 }
 
 extension ListenerEntry {
     var lane: Lane? { laneReference?.takeUnretainedValue() }
+
+    var mailbox: Mailbox? { mailboxReference?.takeUnretainedValue() }
 
     /// An entry's address, as the links have it.
     var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
