@@ -14,7 +14,7 @@ enum Growth {
             }
         }
             + [1, 2, 4, 8, 16].map { count in
-                Case(name: "growth-threads/\(count)", operations: 32_000) {
+                Case(name: "growth-threads/\(count)", operations: 320_000) {
                     let held = Threads.channel(1)
                     return .timed { operations in
                         let channel = held.channel

@@ -4,7 +4,7 @@ import Dispatch
 /// Libraries that carry messages to other tasks or queues. Every operation is one message to each of the listeners.
 enum Streams {
     static let listeners = [1, 4, 16]
-    static let burst = 2_000
+    static let burst = 10_000
 
     static var cases: [Case] {
         Case.waiting("dispatch-async", listeners + [64], operations: burst, dispatchAsync)

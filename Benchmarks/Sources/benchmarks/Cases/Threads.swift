@@ -6,10 +6,10 @@ import Dispatch
 enum Threads {
     static var cases: [Case] {
         [
-            Case(name: "threads/scaling", metrics: scalingMetrics, operations: 20_000) { scaling() },
+            Case(name: "threads/scaling", metrics: scalingMetrics, operations: 200_000) { scaling() },
             Case(name: "threads/sixteen", metrics: latencyMetrics, operations: 32_000) { sixteenPosting() },
             Case(name: "threads/sixteen-on-mailbox", metrics: latencyMetrics, operations: 16_000) { sixteenOnMailbox() },
-            Case(name: "threads/churn", metrics: ["post-alone", "post-with-churn", "registration-beside"], operations: 20_000) { churn() },
+            Case(name: "threads/churn", metrics: ["post-alone", "post-with-churn", "registration-beside"], operations: 100_000) { churn() },
         ]
     }
 
