@@ -33,6 +33,7 @@ class Figures:
 
     - `per-listener/CASE`: instructions of one listener more, from 16 and 32 listeners
     - `ratio/A:B`: the median time of A in terms of B's
+    - `over/A:B`: the median time of A less B's, in nanoseconds
     - `per-message/CASE`: the median time of one message to one of the listeners
     """
 
@@ -51,6 +52,9 @@ class Figures:
         if kind == "ratio":
             left, right = (self(f"ns/{side}") for side in rest.split(":"))
             return None if left is None or right is None else left / right
+        if kind == "over":
+            left, right = (self(f"ns/{side}") for side in rest.split(":"))
+            return None if left is None or right is None else left - right
         if kind == "per-message":
             time = self(f"ns/{rest}", key)
             return None if time is None else time / int(rest.rpartition("/")[2])
