@@ -15,6 +15,12 @@ int64_t counting_live_bytes(void) { return atomic_load(&live_bytes); }
 
 __attribute__((noinline)) void counting_consume(int64_t value) { __asm__ volatile("" ::"r"(value)); }
 
+__attribute__((noinline)) void counting_region(void (*body)(void *), void *context) {
+    body(context);
+    // Keeps the call from becoming a jump, after which the region would have no end.
+    __asm__ volatile("");
+}
+
 #if defined(__linux__) && defined(__GLIBC__)
 #include <malloc.h>
 

@@ -23,7 +23,7 @@ case "count":
     let body = await (arguments.isPlanted ? one.planted : one).prepare()
     // The first posts set up what the next ones find.
     await body.perform(100)
-    await body.perform(posts)
+    body.count(posts)
 case "allocations":
     figures = await Runner.allocations(cases.filter { arguments.wants($0.name) && $0.metrics == [""] }, rounds: min(arguments.rounds, 5))
     figures += Memory.figures.filter { arguments.wants($0.name) }

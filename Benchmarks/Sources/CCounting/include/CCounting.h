@@ -13,3 +13,6 @@ int64_t counting_live_bytes(void);
 
 /// Takes a value and does nothing with it, so that the work that made it is not removed.
 void counting_consume(int64_t value);
+
+/// Calls a function. Callgrind, told to, counts only what runs inside this call.
+void counting_region(void (*body)(void *), void *context);

@@ -1,3 +1,5 @@
+import CCounting
+
 /// What a case does with a number of operations.
 enum Body {
     /// Synchronous and outside every actor.
@@ -64,6 +66,28 @@ extension Body {
         case .main(let run): run(operations)
         case .waiting(let run): await run(operations)
         case .timed(let run): _ = run(operations)
+        }
+    }
+
+    /// Runs a number of operations inside `counting_region`. Only for bodies that do not wait.
+    @MainActor func count(_ operations: Int) {
+        var region = Region(body: self, operations: operations)
+        withUnsafeMutablePointer(to: &region) { region in
+            counting_region({ $0?.assumingMemoryBound(to: Region.self).pointee.run() }, region)
+        }
+    }
+}
+
+/// What runs inside `counting_region`, on the main thread.
+private struct Region {
+    let body: Body
+    let operations: Int
+
+    func run() {
+        switch body {
+        case .plain(let run): run(operations)
+        case .main(let run): MainActor.assumeIsolated { run(operations) }
+        case .waiting, .timed: preconditionFailure("what other threads do is not counted")
         }
     }
 }

@@ -4,11 +4,11 @@ import Glibc
 import Darwin
 #endif
 
-/// The monotonic clock, in nanoseconds.
+/// The reading of a clock in nanoseconds: of the monotonic one, unless another is named.
 @inline(__always)
-func nanoseconds() -> UInt64 {
+func nanoseconds(_ clock: clockid_t = CLOCK_MONOTONIC) -> UInt64 {
     var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
+    clock_gettime(clock, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 

@@ -45,7 +45,7 @@ enum Runner {
                 let operations = prepared[index].operations
                 // Brings its code and data back into the caches, which the other cases have had.
                 if prepared[index].case.operations == nil { await prepared[index].body.perform(operations / 8 + 1) }
-                for (metric, value) in await prepared[index].body.measure(operations).enumerated() {
+                for (metric, value) in await prepared[index].body.measure(operations).enumerated() where !value.isNaN {
                     prepared[index].values[metric].append(value)
                 }
             }
