@@ -84,6 +84,7 @@ private struct Region {
     let operations: Int
 
     func run() {
+        let operations = operations
         switch body {
         case .plain(let run): run(operations)
         case .main(let run): MainActor.assumeIsolated { run(operations) }
