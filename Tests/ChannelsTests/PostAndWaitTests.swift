@@ -158,4 +158,24 @@ struct PostAndWaitTests {
         #expect(calls.value == 600)
         withExtendedLifetime(stays) {}
     }
+
+    /// The owner goes after ten of a hundred messages, when the drain has taken them all out of the queue.
+    @Test func itEndsForMessagesThatTheDrainHadTakenWhenTheOwnerWent() async {
+        let channel = Channel<Int>()
+        let queue = DispatchQueue(label: "held")
+        queue.suspend()
+        let owner = Slot(Owner())
+        let calls = Tally()
+        let token = channel.listen(owner.value!, on: queue) { _, _ in
+            if calls.add() == 9 { owner.value = nil }
+        }
+        await withTaskGroup(of: DeliveryReport.self) { group in
+            for message in 0..<100 { group.addTask { await channel.postAndWait(message) } }
+            while token.waitingCount < 100 { await Task.yield() }
+            queue.resume()
+            for await report in group { #expect(report.completed + report.discarded == 1) }
+        }
+        #expect(token.deliveredCount + token.discardedCount == 100)
+        #expect(calls.value < 100)
+    }
 }

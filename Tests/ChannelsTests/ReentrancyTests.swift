@@ -295,6 +295,26 @@ struct ReentrancyTests {
         }
     }
 
+    @Test func aRingOfStatesThatAreResumedIsBoundedToo() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let faults = Heard<Fault>()
+            let states = (0..<2_000).map { StateChannel($0) { faults.add($0) } }
+            let tokens = Slot<[ListenerToken]>([])
+            let isReady = Slot(false)
+            tokens.value = states.indices.map { index in
+                states[index].listen { _ in
+                    if isReady.value == true { tokens.value![(index + 1) % states.count].resume() }
+                }
+            }
+            for token in tokens.value! { token.pause() }
+            isReady.value = true
+            await onThreads(1) { _ in tokens.value![0].resume() }
+            precondition(faults.all.map(\.code) == [.recursionLimit])
+            tokens.value = []
+        }
+    }
+
     @Test func aLimitThatIsNotPositiveTraps() async {
         await #expect(processExitsWith: .failure) { _ = Reentrancy.nested(limit: 0) }
         await #expect(processExitsWith: .failure) { _ = Reentrancy.queued(limit: -1) }

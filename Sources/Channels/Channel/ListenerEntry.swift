@@ -33,24 +33,38 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
     let word: Atomic<UInt>
     /// The next listener in the order of delivery, or 0. Written under the list's lock.
     let next = Atomic<UInt>(0)
-    @exclusivity(unchecked) unowned(unsafe) var previous: ListenerEntry?
+    /// The address of the listener before it, or 0.
+    @exclusivity(unchecked) var previous: UInt = 0
     @exclusivity(unchecked) var body: ListenerBody
     weak let owner: AnyObject?
-    let mailbox: Mailbox?
+    /// Counted, and given back in `deinit`: read by posts without another count.
+    let mailboxReference: Unmanaged<Mailbox>?
     let site: PackedSite
-    /// Set once, when the entry is put in; nil if it never was. Keeps the list for the token.
-    @exclusivity(unchecked) var lane: Lane?
+    /// Set once, when the entry is put in; nil if it never was. Counted, and given back in `deinit`: keeps the list for the token.
+    @exclusivity(unchecked) var laneReference: Unmanaged<Lane>?
 
     init(bits: UInt, owner: AnyObject?, mailbox: Mailbox?, site: PackedSite, call: BareCall) {
         word = Atomic(bits)
         body = ListenerBody(call)
         self.owner = owner
-        self.mailbox = mailbox
+        mailboxReference = mailbox.map { .passRetained($0) }  // see above
         self.site = site
+    }
+
+    deinit {
+        laneReference?.release()
+        mailboxReference?.release()
     }
 }
 
 extension ListenerEntry {
+    var lane: Lane? { laneReference?.takeUnretainedValue() }
+
+    var mailbox: Mailbox? { mailboxReference?.takeUnretainedValue() }
+
+    /// An entry's address, as the links have it.
+    var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
+
     /// Whether messages still reach it.
     var isActive: Bool { word.load(ordering: .acquiring) & Self.ended == 0 }
 
@@ -64,11 +78,13 @@ extension ListenerEntry {
 
     /// Ends the listener; what waits in its mailbox is discarded.
     func cancel() {
-        guard let lane else { return }
-        if !lane.list.remove(self) {
-            word.bitwiseOr(Self.cancelled, ordering: .sequentiallyConsistent)
+        // The entry holds the lane.
+        laneReference?._withUnsafeGuaranteedRef { lane in
+            if !lane.list.remove(self), word.load(ordering: .relaxed) & Self.cancelled == 0 {
+                word.bitwiseOr(Self.cancelled, ordering: .sequentiallyConsistent)
+            }
+            if let mailbox { mailbox.discardWaiting(of: self) }
         }
-        mailbox?.discardWaiting(of: self)
     }
 
     var isPaused: Bool { word.load(ordering: .acquiring) & Self.paused != 0 }

@@ -90,6 +90,7 @@ extension ListenerList {
         }
         let slot = thread.pointee.slots + depth
         if depth >= thread.pointee.used.load(ordering: .relaxed) {
+            precondition(depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
             thread.pointee.used.store(depth + 1, ordering: .sequentiallyConsistent)
         }
         slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)
@@ -170,10 +171,13 @@ extension ListenerList {
     ) -> Bool {
         let word = listener.word.load(ordering: .acquiring)
         guard word & (ListenerEntry.ended | ListenerEntry.paused) == 0, word & ListenerEntry.number < number else { return false }
-        if let mailbox = listener.mailbox, mailbox.isBusy.load(ordering: .relaxed), word & Self.needsOwner == 0, !frame.pointee.takesCare {
+        if word & Self.needsOwner == 0, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
             // Its drain is under way and finds out whether the owner is still there: a weak load for each message would cost more than
-            // all the rest. `isBusy` may be outdated; then the message starts a drain, as any other.
-            return mailbox.enqueue(message, frame, for: listener)
+            // all the rest. `isBusy` may be outdated; then the message starts a drain, as any other. The entry holds the mailbox.
+            let outcome = mailbox._withUnsafeGuaranteedRef { mailbox -> Bool? in
+                mailbox.isBusy.load(ordering: .relaxed) ? mailbox.enqueue(message, frame, for: listener) : nil
+            }
+            if let outcome { return outcome }
         }
         let owner = listener.owner
         if word & ListenerEntry.owned != 0 {

@@ -8,31 +8,38 @@ internal import Synchronization
 struct RetiredEntries {
     /// Entries linked through `previous`, each holding the reference the list had on it.
     struct Chain {
-        unowned(unsafe) var first: ListenerEntry?
+        /// The address of the first, or 0.
+        var first: UInt = 0
+
+        var isEmpty: Bool { first == 0 }
 
         /// Adds an entry, with the list's reference.
         mutating func add(_ entry: ListenerEntry) {
             entry.previous = first
-            first = entry
+            first = entry.address
         }
 
         mutating func append(_ other: Chain) {
-            var entry = other.first
-            while let current = entry {
-                entry = current.previous
-                add(current)
+            var address = other.first
+            while let entry = Unmanaged<ListenerEntry>.at(address) {
+                entry._withUnsafeGuaranteedRef {
+                    address = $0.previous
+                    add($0)
+                }
             }
         }
 
         /// Frees the closures and gives back the references. Runs user code: the deinit of what the closures held.
         consuming func free() {
-            var entry = first
-            while let current = entry {
-                entry = current.previous
-                current.previous = nil
-                current.hasLeft()
+            var address = first
+            while let entry = Unmanaged<ListenerEntry>.at(address) {
+                entry._withUnsafeGuaranteedRef {
+                    address = $0.previous
+                    $0.previous = 0
+                    $0.hasLeft()
+                }
                 // Balances `passRetained` in `link`.
-                Unmanaged.passUnretained(current).release()
+                entry.release()
             }
         }
     }
@@ -46,7 +53,7 @@ struct RetiredEntries {
     /// Whether every thread is known to see that there is something here; see `barrierThenCollect`.
     var isAnnounced = false
 
-    var isEmpty: Bool { current.first == nil && incoming.first == nil && waiters.isEmpty }
+    var isEmpty: Bool { current.isEmpty && incoming.isEmpty && waiters.isEmpty }
 }
 
 extension ListenerList {
@@ -60,7 +67,7 @@ extension ListenerList {
             hasRetired.store(!retired.isEmpty, ordering: .relaxed)
             return false
         }
-        guard retired.current.first == nil else {
+        guard retired.current.isEmpty else {
             retired.incoming.add(entry)
             return false
         }
@@ -138,11 +145,11 @@ extension ListenerList {
         var needsBarrier = false
         let body = { [self] in
             let address = address
-            while retired.current.first != nil, retired.underWay.allSatisfy({ $0.hasEnded(on: address) }) {
+            while !retired.current.isEmpty, retired.underWay.allSatisfy({ $0.hasEnded(on: address) }) {
                 freed.append(retired.current)
                 retired.current = retired.incoming
                 retired.incoming = RetiredEntries.Chain()
-                retired.underWay = retired.current.first == nil ? [] : ThreadRecord.posts(on: address)
+                retired.underWay = retired.current.isEmpty ? [] : ThreadRecord.posts(on: address)
                 if !retired.underWay.isEmpty { needsBarrier = announceRetired(to: retired.underWay) || needsBarrier }
             }
             if !retired.waiters.isEmpty {

@@ -9,12 +9,13 @@ extension ListenerList {
     func add(_ entry: ListenerEntry, priority: Int, asInterceptor: Bool = false) -> Bool {
         let outcome = insert(entry, priority: priority, asInterceptor: asInterceptor)
         if outcome.sweeps { sweepSome() }
-        if hasRetired.load(ordering: .relaxed) { collectIfAsked() }
+        lockWasGivenUp()
         if let onListeningChange { onListeningChange() }
         return outcome.isIn
     }
 
-    /// The same without what may run user code: the caller, who holds a lock of his own, looks after `sweeps` later.
+    /// The same without what may run user code: the caller, who holds a lock of his own, looks after `sweeps` later and then calls
+    /// ``lockWasGivenUp()``.
     func insert(_ entry: ListenerEntry, priority: Int, asInterceptor: Bool = false) -> (isIn: Bool, sweeps: Bool) {
         let isOwned = entry.word.load(ordering: .relaxed) & ListenerEntry.owned != 0
         // A weak reference to an object that is being deinitialised is nil from the start.
@@ -24,7 +25,7 @@ extension ListenerList {
         }
         let outcome = withBareLock { () -> (Bool, Bool) in
             guard !isClosed else { return (false, false) }
-            link(entry, into: lane(of: priority, forInterceptors: asInterceptor))
+            withLane(of: priority, forInterceptors: asInterceptor) { link(entry, into: $0) }
             if isOwned { ownedCount += 1 }
             if entry.isForwarder { forwarderCount += 1 }
             return (true, changeCallsForSweep())
@@ -33,7 +34,8 @@ extension ListenerList {
         return outcome
     }
 
-    /// Gives an entry a new number, as if it had just been registered, in its old place. Under no lock of this list.
+    /// Gives an entry a new number, as if it had just been registered, in its old place. The caller calls
+    /// ``lockWasGivenUp()`` when it holds no lock of its own any more.
     func renumber(_ entry: ListenerEntry, clearing bits: UInt) {
         withBareLock {
             let number = nextNumber.load(ordering: .relaxed)
@@ -96,8 +98,11 @@ extension ListenerList {
                     needsBarrier = retire(entry, freed: &freed) || needsBarrier
                 }
             }
-            emptyLane.map(discard)
-            emptyLane = nil
+            // Lanes hold the list.
+            recentLane = nil
+            lanes.removeEmpty()
+            interceptorLanes.removeEmpty()
+            emptyLaneCount = 0
             return needsBarrier
         }
         for entry in closing { entry.mailbox?.channelHasGone() }
@@ -153,108 +158,126 @@ extension ListenerList {
     @inline(__always)
     func withLock<Result>(_ body: () -> Result) -> Result {
         let result = withBareLock(body)
-        // A post that ended meanwhile may have left its work to the holder of the lock.
-        if hasRetired.load(ordering: .relaxed) { collectIfAsked() }
+        lockWasGivenUp()
         return result
     }
 
-    private func lane(of priority: Int, forInterceptors: Bool) -> Lane {
-        if let recentLane, recentLane.priority == priority, recentLane.isForInterceptors == forInterceptors { return recentLane }
+    /// Does the work of posts that ended while the calling thread held the lock. Whoever has held it calls this, without any lock: it may run
+    /// user code.
+    @inline(__always)
+    func lockWasGivenUp() {
+        // Set, under the lock, before a post could leave anything to do, so a holder that came later sees it.
+        if hasRetired.load(ordering: .relaxed) { collectIfAsked() }
+    }
+
+    @inline(__always)
+    private func withLane(of priority: Int, forInterceptors: Bool, _ body: (Lane) -> Void) {
+        let isRecent = recentLane?._withUnsafeGuaranteedRef { $0.priority == priority && $0.isForInterceptors == forInterceptors }
+        if isRecent != true { findLane(of: priority, forInterceptors: forInterceptors, body) } else { recentLane?._withUnsafeGuaranteedRef(body) }
+    }
+
+    @inline(never)
+    private func findLane(of priority: Int, forInterceptors: Bool, _ body: (Lane) -> Void) {
         let found = forInterceptors ? interceptorLanes.lane(of: priority) : lanes.lane(of: priority)
         let lane = found ?? Lane(priority: priority, list: self, isForInterceptors: forInterceptors)
-        recentLane = lane
-        return lane
+        body(lane)
+        // It is in its index now, which holds it until it is discarded.
+        recentLane = .passUnretained(lane)
     }
 
     private func link(_ entry: ListenerEntry, into lane: Lane) {
-        entry.lane = lane
+        entry.laneReference = .passRetained(lane)  // given back in the entry's deinit
         let number = nextNumber.load(ordering: .relaxed)
         // The bits above the number are only added to later, by whoever has the token, which nobody has yet.
         entry.word.store(entry.word.load(ordering: .relaxed) | number, ordering: .relaxed)
-        let before: ListenerEntry?
-        if let tail = lane.tail {
-            before = tail
-        } else {
-            before = tail(above: lane)
-            if let emptyLane, emptyLane === lane {
-                self.emptyLane = nil
-            } else if lane.isForInterceptors {
-                interceptorLanes.insert(lane)
-            } else {
-                lanes.insert(lane)
-            }
-        }
-        let after = link(after: before, in: lane)
+        let before = lane.tail != 0 ? lane.tail : begin(lane)
+        let after =
+            Unmanaged<ListenerEntry>.at(before)?._withUnsafeGuaranteedRef { $0.next.load(ordering: .relaxed) }
+            ?? firstAddress(in: lane)
         entry.previous = before
         entry.next.store(after, ordering: .relaxed)
-        Unmanaged<ListenerEntry>.at(after)?._withUnsafeGuaranteedRef { $0.previous = entry }
         // The list's reference; given back in `RetiredEntries.Chain.free`.
         let address = UInt(bitPattern: Unmanaged.passRetained(entry).toOpaque())
-        if let before {
-            before.next.store(address, ordering: .releasing)
+        Unmanaged<ListenerEntry>.at(after)?._withUnsafeGuaranteedRef { $0.previous = address }
+        if let before = Unmanaged<ListenerEntry>.at(before) {
+            before._withUnsafeGuaranteedRef { $0.next.store(address, ordering: .releasing) }
         } else if lane.isForInterceptors {
             interceptorHead.store(address, ordering: .releasing)
         } else {
             head.store(address, ordering: .releasing)
         }
-        lane.tail = entry
+        lane.tail = address
         // After the link: a post that reads the higher number finds the entry.
         nextNumber.store(number + 1, ordering: .releasing)
         if !lane.isForInterceptors { listenerCount.store(listenerCount.load(ordering: .relaxed) + 1, ordering: .releasing) }
     }
 
-    /// The address of the entry that follows another, or heads the lane's chain.
-    private func link(after before: ListenerEntry?, in lane: Lane) -> UInt {
-        if let before { return before.next.load(ordering: .relaxed) }
-        return (lane.isForInterceptors ? interceptorHead.load(ordering: .relaxed) : head.load(ordering: .relaxed))
+    private func firstAddress(in lane: Lane) -> UInt {
+        lane.isForInterceptors ? interceptorHead.load(ordering: .relaxed) : head.load(ordering: .relaxed)
     }
 
-    /// The last entry of the next higher priority.
-    private func tail(above lane: Lane) -> ListenerEntry? {
+    /// Sees to it that an empty lane is in its index.
+    ///
+    /// - Returns: The address of the last entry of the next higher priority, or 0.
+    @inline(never)
+    private func begin(_ lane: Lane) -> UInt {
         func next(above priority: Int) -> Lane? {
             lane.isForInterceptors ? interceptorLanes.lane(above: priority) : lanes.lane(above: priority)
         }
-        guard let above = next(above: lane.priority) else { return nil }
-        // One lane at most is empty.
-        return above.tail ?? next(above: above.priority)?.tail
+        if lane.isIndexed {
+            emptyLaneCount -= 1
+        } else {
+            lane.isIndexed = true
+            if lane.isForInterceptors { interceptorLanes.insert(lane) } else { lanes.insert(lane) }
+        }
+        // Few lanes are empty.
+        var above = next(above: lane.priority)
+        while let lane = above, lane.tail == 0 { above = next(above: lane.priority) }
+        return above?.tail ?? 0
     }
 
-    /// Keeps a lane that has become empty for the next listener of its priority, in place of the one kept so far: one that comes and goes on
-    /// a channel of its own allocates nothing but itself.
-    private func keepEmpty(_ lane: Lane) {
-        // The lane holds the list, which nobody closes a second time.
-        guard !isClosed else { return discard(lane) }
-        if let emptyLane { discard(emptyLane) }
-        emptyLane = lane
-    }
+    /// Up to so many empty lanes are kept for the next listener of their priority: one that comes and goes allocates nothing but itself.
+    private static var mostEmptyLanes: Int { 16 }
 
-    private func discard(_ lane: Lane) {
-        if recentLane === lane { recentLane = nil }
+    private func laneIsEmpty(_ lane: Lane) {
+        // A lane holds the list, and a closed list is not closed a second time.
+        guard isClosed || emptyLaneCount == Self.mostEmptyLanes else {
+            emptyLaneCount += 1
+            return
+        }
+        if let recentLane, recentLane.toOpaque() == Unmanaged.passUnretained(lane).toOpaque() { self.recentLane = nil }  // compared only
+        lane.isIndexed = false
         if lane.isForInterceptors { interceptorLanes.remove(lane) } else { lanes.remove(lane) }
     }
 
     private func unlink(_ entry: ListenerEntry) {
-        let lane = entry.lane!
-        let before = entry.previous
-        let after = entry.next.load(ordering: .relaxed)
-        if let before {
-            before.next.store(after, ordering: .sequentiallyConsistent)
-        } else if lane.isForInterceptors {
-            interceptorHead.store(after, ordering: .sequentiallyConsistent)
-        } else {
-            head.store(after, ordering: .sequentiallyConsistent)
-        }
-        Unmanaged<ListenerEntry>.at(after)?._withUnsafeGuaranteedRef { $0.previous = before }
-        if cursor === entry { cursor = Unmanaged<ListenerEntry>.at(after)?.takeUnretainedValue() }
-        if lane.tail === entry {
-            if let before, before.lane === lane {
-                lane.tail = before
+        // The entry holds the lane.
+        entry.laneReference.unsafelyUnwrapped._withUnsafeGuaranteedRef { lane in
+            let address = entry.address
+            let before = entry.previous
+            let after = entry.next.load(ordering: .relaxed)
+            if let before = Unmanaged<ListenerEntry>.at(before) {
+                before._withUnsafeGuaranteedRef { $0.next.store(after, ordering: .sequentiallyConsistent) }
+            } else if lane.isForInterceptors {
+                interceptorHead.store(after, ordering: .sequentiallyConsistent)
             } else {
-                lane.tail = nil
-                keepEmpty(lane)
+                head.store(after, ordering: .sequentiallyConsistent)
             }
+            Unmanaged<ListenerEntry>.at(after)?._withUnsafeGuaranteedRef { $0.previous = before }
+            if cursor == address { cursor = after }
+            if lane.tail == address {
+                let hasNeighbour = Unmanaged<ListenerEntry>.at(before)?._withUnsafeGuaranteedRef {
+                    $0.laneReference?.toOpaque() == entry.laneReference?.toOpaque()
+                }
+                if hasNeighbour == true {
+                    lane.tail = before
+                } else {
+                    lane.tail = 0
+                    laneIsEmpty(lane)
+                }
+            }
+            entry.previous = 0
+            if !lane.isForInterceptors { listenerCount.store(listenerCount.load(ordering: .relaxed) - 1, ordering: .releasing) }
         }
-        entry.previous = nil
-        if !lane.isForInterceptors { listenerCount.store(listenerCount.load(ordering: .relaxed) - 1, ordering: .releasing) }
     }
 }

@@ -26,15 +26,14 @@ extension ListenerList {
             var count = 0
             withLock {
                 // Under the lock the chain does not change; after it the entries stay because the list has been entered.
-                if cursor == nil { sweepsInterceptors.toggle() }
+                if cursor == 0 { sweepsInterceptors.toggle() }
                 let start = sweepsInterceptors ? interceptorHead.load(ordering: .relaxed) : head.load(ordering: .relaxed)
-                var entry = cursor ?? Unmanaged<ListenerEntry>.at(start)?.takeUnretainedValue()
-                while count < Self.entriesPerSweep, let current = entry {
-                    found[count] = .passUnretained(current)
+                if cursor == 0 { cursor = start }
+                while count < Self.entriesPerSweep, let entry = Unmanaged<ListenerEntry>.at(cursor) {
+                    found[count] = entry
                     count += 1
-                    entry = Unmanaged<ListenerEntry>.at(current.next.load(ordering: .relaxed))?.takeUnretainedValue()
+                    cursor = entry._withUnsafeGuaranteedRef { $0.next.load(ordering: .relaxed) }
                 }
-                cursor = entry
             }
             // Looking at a weak owner holds it for a moment, and letting go may run its deinit: not under the lock.
             for entry in found[..<count] {

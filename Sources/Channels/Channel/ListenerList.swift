@@ -36,14 +36,14 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     @exclusivity(unchecked) var lanes = PriorityIndex()
     @exclusivity(unchecked) var interceptorLanes = PriorityIndex()
     /// The lane used last: most listeners of a channel have one priority.
-    @exclusivity(unchecked) unowned(unsafe) var recentLane: Lane?
-    /// The one lane that may be in its index although nobody is in it.
-    @exclusivity(unchecked) unowned(unsafe) var emptyLane: Lane?
+    @exclusivity(unchecked) var recentLane: Unmanaged<Lane>?
+    /// How many lanes are in their index although nobody is in them.
+    @exclusivity(unchecked) var emptyLaneCount = 0
     @exclusivity(unchecked) var isClosed = false
     /// How many entries have an owner, and so can be orphaned.
     @exclusivity(unchecked) var ownedCount = 0
     /// Where the search for orphans goes on.
-    @exclusivity(unchecked) unowned(unsafe) var cursor: ListenerEntry?
+    @exclusivity(unchecked) var cursor: UInt = 0
     /// Whether that place is in the chain of interceptors.
     @exclusivity(unchecked) var sweepsInterceptors = true
     @exclusivity(unchecked) var changesSinceSweep = 0
@@ -78,7 +78,7 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     /// How many listeners there are, some of which may have lost their owner.
     var listenerCountNow: Int { listenerCount.load(ordering: .acquiring) }
 
-    /// Whether anybody listens on this channel itself, beyond those who listen to a pattern.
+    /// Whether anybody listens on this channel itself, beyond those who listen to a pattern. The caller calls ``lockWasGivenUp()`` later.
     var hasOwnListeners: Bool { withBareLock { listenerCountNow > forwarderCount || interceptorHead.load(ordering: .relaxed) != 0 } }
 
     /// The number the next listener gets.

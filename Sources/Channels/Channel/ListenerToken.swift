@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The handle of one listener.
 ///
 /// A listener registered with an owner lives as long as the owner, whether or not the token is kept. One registered without lives as long as
@@ -12,7 +14,10 @@ public final class ListenerToken: Sendable {
     }
 
     deinit {
-        if !entry.hasOwner { entry.cancel() }
+        let word = entry.word.load(ordering: .acquiring)
+        // What has been cancelled has been through all this.
+        guard word & (ListenerEntry.owned | ListenerEntry.cancelled) == 0 else { return }
+        entry.cancel()
     }
 
     /// Whether messages still reach the listener: it has not been cancelled, was not called once already, and its channel and owner

@@ -5,8 +5,10 @@ final class Lane: @unchecked Sendable {
     let priority: Int
     let list: ListenerList
     let isForInterceptors: Bool
-    /// The last listener of this lane. The list holds it.
-    @exclusivity(unchecked) unowned(unsafe) var tail: ListenerEntry?
+    /// The address of the last listener of this lane, or 0. The list holds it.
+    @exclusivity(unchecked) var tail: UInt = 0
+    /// Whether it is in its index.
+    @exclusivity(unchecked) var isIndexed = false
 
     init(priority: Int, list: ListenerList, isForInterceptors: Bool) {
         self.priority = priority
@@ -85,7 +87,12 @@ struct PriorityIndex {
         }
     }
 
-    mutating func removeAll() {
-        runs = []
+    /// Takes out every lane in which nobody is.
+    mutating func removeEmpty() {
+        for run in runs.indices.reversed() {
+            for lane in runs[run] where lane.tail == 0 { lane.isIndexed = false }
+            runs[run].removeAll { !$0.isIndexed }
+            if runs[run].isEmpty { runs.remove(at: run) }
+        }
     }
 }

@@ -251,8 +251,10 @@ extension Mailbox {
         return hasMore
     }
 
-    /// Ends the drain and discards what has come since, if the listener is dead.
+    /// Ends the drain and discards what waits, if the listener is dead.
     private func goIdle(_ listener: ListenerEntry, isDead: Bool) {
+        // The drain's own, left where the owner went between two runs.
+        if isDead { batch.discardAll() }
         var leaving = Leaving()
         var discarded: MessageRing?
         lock.withLock {

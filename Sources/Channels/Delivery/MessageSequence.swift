@@ -10,7 +10,11 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
     /// It does not fail.
     public typealias Failure = Never
 
-    let buffer: SequenceBuffer
+    @usableFromInline let buffer: SequenceBuffer
+
+    init(buffer: SequenceBuffer) {
+        self.buffer = buffer
+    }
 
     /// Messages dropped because the buffer was full.
     public var droppedCount: Int { buffer.entry.mailbox?.accounts.dropped ?? 0 }
@@ -19,15 +23,22 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
     public var waitingCount: Int { buffer.entry.mailbox?.accounts.waiting ?? 0 }
 
     /// A reader. Several share the sequence's buffer.
+    @inlinable
     public func makeAsyncIterator() -> Iterator {
         Iterator(buffer: buffer)
     }
 
     /// Reads the messages. Not for two tasks at once: each makes its own.
     public struct Iterator: AsyncIteratorProtocol {
-        let buffer: SequenceBuffer
+        @usableFromInline let buffer: SequenceBuffer
+
+        @inlinable
+        init(buffer: SequenceBuffer) {
+            self.buffer = buffer
+        }
 
         /// The next message; nil when the channel has gone and nothing waits, or when the task is cancelled.
+        @inlinable
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Message? {
             while true {
                 if let message = take() { return message }
@@ -35,11 +46,12 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        private func take() -> Message? {
-            guard !Task.isCancelled, buffer.mailbox.mayHoldMessages else { return nil }
+        @inlinable
+        func take() -> Message? {
+            guard buffer.mayTake else { return nil }
             return withUnsafeTemporaryAllocation(of: Message.self, capacity: 1) { place in
-                // `takeOne` initialises the place where it returns true.
-                buffer.mailbox.takeOne(into: UnsafeMutableRawPointer(place.baseAddress!)) ? place.moveElement(from: 0) : nil
+                // `take` initialises the place, which has one element, where it returns true.
+                buffer.take(into: UnsafeMutableRawPointer(place.baseAddress.unsafelyUnwrapped)) ? place.moveElement(from: 0) : nil
             }
         }
     }

@@ -3,6 +3,7 @@ internal import Synchronization
 /// The listener behind a sequence: a mailbox that is emptied by whoever iterates.
 ///
 /// `waiters` is guarded by its mutex. Continuations are resumed without it.
+@usableFromInline
 final class SequenceBuffer: Sendable {
     let entry: ListenerEntry
     let mailbox: Mailbox
@@ -25,11 +26,26 @@ final class SequenceBuffer: Sendable {
         entry.cancel()
     }
 
+    /// Whether the calling task should try to take a message: it is not cancelled, and something may wait.
+    @usableFromInline
+    var mayTake: Bool { !Task.isCancelled && mailbox.mayHoldMessages }
+
+    /// Moves the first message to uninitialised memory.
+    @usableFromInline
+    func take(into place: UnsafeMutableRawPointer) -> Bool {
+        mailbox.takeOne(into: place)
+    }
+
     /// Suspends until there may be something to take.
     ///
     /// - Returns: False where nothing more will come, or the task is cancelled.
+    @usableFromInline
     func waitForMore() async -> Bool {
-        guard entry.isActive, !Task.isCancelled else { return false }
+        guard entry.isActive, !Task.isCancelled else {
+            // It may have been woken, before it was cancelled, for a message that another reader can take.
+            if mailbox.hasWaiting { readers.wakeOne() }
+            return false
+        }
         // Resuming a task costs more than a moment's patience, where messages have been coming.
         if mailbox.comesInQuickly { return true }
         let reader = readers.newReader()
@@ -163,5 +179,8 @@ extension Mailbox {
     var mayHoldMessages: Bool { isBusy.load(ordering: .acquiring) }
 
     /// Whether anything waits.
-    var hasWaiting: Bool { readLock.withLock { !batch.isEmpty } || lock.withLock { !incoming.isEmpty } }
+    var hasWaiting: Bool {
+        // Both at once: another reader may be moving messages from the one to the other.
+        readLock.withLock { !batch.isEmpty || lock.withLock { !incoming.isEmpty } }
+    }
 }

@@ -198,11 +198,14 @@ extension StateChannel {
         }
         if delivers { entry.mailbox?.deliverDeposit(entry, from: isolation) }
         if outcome.sweeps { list.sweepSome() }
+        list.lockWasGivenUp()
     }
 
     /// Lets values through to a paused listener again, the current one first.
     private func resume(_ entry: ListenerEntry) {
         trapInsideUpdate("resume")
+        // Delivers a value as `set` does. Where that is one post too many, the listener stays paused.
+        guard !refusesChange() else { return }
         let delivers = state.withLock { guarded in
             guard entry.isPaused, entry.isActive else { return false }
             // A new number: values that wait to be delivered are older than the one it gets now. That one takes its turn behind them, because
@@ -211,6 +214,7 @@ extension StateChannel {
             return enqueue(&guarded, onlyFor: entry)
         }
         if delivers { deliverWaiting(nil) }
+        list.lockWasGivenUp()
     }
 
     private func deposit(_ value: inout State, for entry: ListenerEntry, displaced: inout KeptMessage?) -> Bool {

@@ -54,6 +54,7 @@ final class PatternListener: Sendable {
             call: BareCall(call: call)
         )
         forwarders.withLock { $0[list.address] = entry }
+        // Whoever holds the mutex calls `lockWasGivenUp` later.
         _ = list.insert(entry, priority: priority.rawValue)
     }
 
@@ -100,7 +101,7 @@ final class PatternListeners: Sendable {
                 listener.attach(to: channel.list)
             }
         }
-        withExtendedLifetime(seen) {}
+        for channel in seen { channel.list.lockWasGivenUp() }
         sweep()
     }
 

@@ -171,6 +171,7 @@ final class RegistryShard: @unchecked Sendable {
                 slot.held = nil
             }
         }
+        list.lockWasGivenUp()
         withExtendedLifetime(released) {}
     }
 
