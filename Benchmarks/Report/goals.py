@@ -1,0 +1,52 @@
+"""The goals of the library, and which of them a run did not reach."""
+
+# Label, figure, comparison, goal.
+GOALS = (
+    ("token-owned, 16 listeners, in terms of the loop over closures", "ratio/channel-token/16:strong-loop/16", "<=", 0.42),
+    ("instructions of a further token-owned listener", "per-listener/channel-token", "<=", 36),
+    ("weak owners, 16 listeners, in terms of the loop over weak closures", "ratio/channel-weak/16:weak-loop/16", "<=", 0.85),
+    ("instructions of a further listener of a weak owner", "per-listener/channel-weak", "<=", 230),
+    ("main-actor owners, 16, in terms of the loop over weak closures", "ratio/main-actor/16:weak-loop/16", "<=", 1),
+    ("LocalChannel in terms of Channel, token-owned, 16", "ratio/local-token/16:channel-token/16", "<=", 1),
+    ("LocalChannel in terms of Channel, weak owners, 16", "ratio/local-weak/16:channel-weak/16", "<=", 1),
+    ("allocations of a post, token-owned", "allocations/channel-token/16", "<=", 0),
+    ("allocations of a post, weak owners", "allocations/channel-weak/16", "<=", 0),
+    ("two threads on one channel, times one thread's posts", "ns/threads/scaling/x-one-channel", ">=", 1.7),
+    ("two threads on two channels, times one thread's posts", "ns/threads/scaling/x-two-channels", ">=", 1.85),
+    ("p99.9 of a post of sixteen threads, ns", "ns/threads/sixteen/p99.9", "<=", 10_000),
+    ("p50 of a post of sixteen threads to one mailbox, ns", "ns/threads/sixteen-on-mailbox/p50", "<=", 2_000),
+    ("registering and cancelling, none standing, ns", "ns/register-token/0", "<=", 150),
+    ("registering and cancelling, 10,000 standing, ns", "ns/register-token/10000", "<=", 150),
+    ("the same, five priorities, ns", "ns/register-priorities/10000", "<=", 150),
+    ("the same, weak owners, ns", "ns/register-weak/10000", "<=", 150),
+    ("10,000 standing in terms of none", "ratio/register-token/10000:register-token/0", "<=", 1.15),
+    ("10,000 standing in terms of none, five priorities", "ratio/register-priorities/10000:register-priorities/0", "<=", 1.15),
+    ("10,000 standing in terms of none, weak owners", "ratio/register-weak/10000:register-weak/0", "<=", 1.15),
+    ("bytes of a token-owned listener", "bytes/token", "<=", 176),
+    ("bytes of a listener of a weak owner", "bytes/weak", "<=", 144),
+    ("looking up a typed name, ns over a held channel", "over/named-post/1:channel-token/1", "<=", 50),
+    ("a message to an actor, ns", "per-message/mailbox-actor/1", "<=", 25),
+    ("a message to a queue, ns", "per-message/mailbox-queue/1", "<=", 25),
+    ("a message through `messages()`, ns", "per-message/mailbox-sequence/1", "<=", 60),
+    ("allocations of a message to an actor", "allocations/mailbox-actor/1", "<=", 0.02),
+    ("allocations of a message to a queue", "allocations/mailbox-queue/1", "<=", 0.02),
+    ("allocations of a message through `messages()`", "allocations/mailbox-sequence/1", "<=", 0.02),
+    ("DispatchQueue.async in terms of a message to a queue", "ratio/dispatch-async/1:mailbox-queue/1", ">=", 6),
+    ("AsyncStream in terms of a message to an actor", "ratio/async-stream/1:mailbox-actor/1", ">=", 40),
+    ("DispatchQueue.async in terms of `messages()`", "ratio/dispatch-async/1:mailbox-sequence/1", ">=", 3),
+    ("AsyncStream in terms of `messages()`", "ratio/async-stream/1:mailbox-sequence/1", ">=", 18),
+)
+
+
+def not_reached(figures, table):
+    """What to say about the goals that were missed, and how many were met."""
+    missed = []
+    for label, name, comparison, goal in GOALS:
+        value = figures(name)
+        if value is None:
+            missed.append([label, f"{comparison} {goal}", "not measured", ""])
+        elif value > goal if comparison == "<=" else value < goal:
+            by = f"{abs(value - goal) / goal * 100:.0f} %" if goal else f"{value:g}"
+            missed.append([label, f"{comparison} {goal}", f"{value:.3g}" if value < 1_000 else f"{value:,.0f}", by])
+    said = f"{len(GOALS) - len(missed)} of {len(GOALS)} goals were reached in this run.\n"
+    return said + ("\n" + table(["goal", "", "measured", "off by"], missed) if missed else "")

@@ -1,0 +1,199 @@
+"""Writes RESULTS.md and its charts from what was measured."""
+
+import datetime
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+
+from charts import FLOOR, OURS, PEER, bars, panels, rounded
+from figures import Figures
+from goals import not_reached
+
+FOLDER = pathlib.Path(__file__).parent.parent
+LISTENERS = (0, 1, 4, 16, 64, 1_024)
+# Case, label, colour of its bar.
+POSTING = (
+    ("strong-loop", "loop over closures", FLOOR),
+    ("weak-loop", "loop over weak closures", FLOOR),
+    ("by-hand", "Mutex and a copied array, weak", FLOOR),
+    ("channel-token", "Channel, token-owned", OURS),
+    ("channel-weak", "Channel, weak owners", OURS),
+    ("local-token", "LocalChannel, token-owned", OURS),
+    ("local-weak", "LocalChannel, weak owners", OURS),
+    ("main-actor", "Channel, main-actor owners", OURS),
+    ("state-set", "StateChannel.set", OURS),
+    ("protocol-notify", "ProtocolChannel.notify", OURS),
+    ("named-post", "by name, of 100,000", OURS),
+    ("pattern-listeners", "by name, listeners by pattern", OURS),
+    ("other-patterns", "by name, 1,000 other patterns", OURS),
+    ("open-combine", "OpenCombine PassthroughSubject", PEER),
+    ("notification-typed", "NotificationCenter, typed", PEER),
+    ("notification-user-info", "NotificationCenter, userInfo", PEER),
+    ("dispatch-async", "DispatchQueue.async", PEER),
+    ("async-stream", "AsyncStream", PEER),
+    ("async-channel", "AsyncChannel", PEER),
+    ("share", "share() of an AsyncStream", PEER),
+)
+
+
+def table(head, rows):
+    """A table in Markdown; None becomes an empty cell."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for row in rows:
+        cells = (cell if isinstance(cell, str) else "" if cell is None else rounded(cell) for cell in row)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def output(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def processor():
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def spread(figures, name):
+    """Median, least, first and third quartile of a figure."""
+    return [figures(name, key) for key in ("median", "min", "p25", "p75")]
+
+
+def main(files):
+    figures = Figures(files)
+    swift = output("swift", "--version").splitlines()[0]
+    commit = output("git", "-C", str(FOLDER), "rev-parse", "--short", "HEAD")
+    parts = [
+        "# Results of the last run",
+        "",
+        f"{processor()}, {os.cpu_count()} cores, {platform.system()}, {swift}. "
+        f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}, commit {commit}. Written by `Scripts/bench`.",
+        "",
+        "Every case is measured in turn, in many rounds, so that what disturbs the machine disturbs all alike; a figure is the median of "
+        "the rounds. The machine was shared while this ran: ratios within the run say more than the times themselves. Instructions "
+        "(counted under callgrind) and allocations (counted in `malloc`; the control case allocates once per operation) do not depend on that.",
+        "",
+        "## A post, by number of listeners",
+        "",
+        "Nanoseconds per post. A listener calls a function that is not inlined and adds to a counter of its own. For `DispatchQueue.async` "
+        "and below, one post is a message to each listener on its own queue or task, until all of them have taken it. The columns on the "
+        "right are instructions of one listener more, and allocations of a post to 16.",
+        "",
+        "![Time of one post to 16 listeners](chart.svg)",
+        "",
+        table(
+            ["", *(f"{count:,}" for count in LISTENERS), "instructions", "allocations"],
+            [
+                [label, *(figures(f"ns/{case}/{count}") for count in LISTENERS), figures(f"per-listener/{case}"), figures(f"allocations/{case}/16")]
+                for case, label, _ in POSTING
+            ],
+        ),
+        f"The control case, which allocates once per operation: {figures('allocations/control/0'):g} allocations.",
+        "",
+        "The spread of some of them over the rounds:",
+        "",
+        table(
+            ["ns", "median", "min", "25 %", "75 %"],
+            [[f"{label}, 16", *spread(figures, f"ns/{case}/16")] for case, label, _ in POSTING],
+        ),
+        "## Looking up a name among 100,000 channels",
+        "",
+        table(
+            ["", "ns", "instructions"],
+            [
+                [label, figures(f"ns/{case}/1"), figures(f"instructions/{case}/1")]
+                for case, label in (
+                    ("named-lookup", "`board.channel(name)`, the same name again and again"),
+                    ("run-time-lookup", "`board.channel(\"text\", of:)`, the same"),
+                    ("named-post", "`board.post(_:to:)` with one listener, the same"),
+                    ("named-post-apart", "the same, 1,024 names in turn"),
+                )
+            ],
+        ),
+        "## Registering and cancelling one listener, by number that stand",
+        "",
+        table(
+            ["ns", "0", "100", "10,000", "100,000", "instructions at 10,000", "allocations"],
+            [
+                [label, *(figures(f"ns/{case}/{count}") for count in (0, 100, 10_000, 100_000)), figures(f"instructions/{case}/10000"),
+                 figures(f"allocations/{case}/10000")]
+                for case, label in (("register-token", "token-owned"), ("register-weak", "weak owner"), ("register-priorities", "five priorities"))
+            ],
+        ),
+        table(
+            ["bytes", ""],
+            [
+                ["a token-owned listener, its token and its closure", figures("bytes/token")],
+                ["a listener of a weak owner, with what the runtime adds to the owner", figures("bytes/weak")],
+                ["a channel", figures("bytes/channel")],
+            ],
+        ),
+        "## Mailboxes",
+        "",
+        "A burst of 10,000 messages, until the last one has been taken. The order is checked. One message to one listener:",
+        "",
+        table(
+            ["", "ns, one to one", "25 %", "75 %", "ns, one to four", "allocations"],
+            [
+                [label, figures(f"per-message/{case}/1"), figures(f"per-message/{case}/1", "p25"), figures(f"per-message/{case}/1", "p75"),
+                 figures(f"per-message/{case}/4"), figures(f"allocations/{case}/1")]
+                for case, label in (
+                    ("mailbox-actor", "to an actor"),
+                    ("mailbox-queue", "to a queue"),
+                    ("mailbox-sequence", "through `messages()`"),
+                    ("dispatch-async", "DispatchQueue.async"),
+                    ("async-stream", "AsyncStream"),
+                )
+            ],
+        ),
+        "## Several threads",
+        "",
+        "Listeners share nothing. `1.00` is what one thread does alone; rounds in which a thread lost its core are made again.",
+        "",
+        table(
+            ["", "median", "min", "25 %", "75 %"],
+            [
+                [label, *spread(figures, f"ns/threads/{name}")]
+                for name, label in (
+                    ("scaling/x-one-channel", "two threads on one channel, times one thread's posts"),
+                    ("scaling/x-two-channels", "two threads on two channels, times one thread's posts"),
+                    ("sixteen/p50", "one post of sixteen threads to 16 listeners, ns: p50"),
+                    ("sixteen/p99.9", "p99.9"),
+                    ("sixteen/max", "longest of a round"),
+                    ("sixteen-on-mailbox/p50", "one post of sixteen threads to one mailbox, ns: p50"),
+                    ("sixteen-on-mailbox/p99.9", "p99.9"),
+                    ("sixteen-on-mailbox/max", "longest of a round"),
+                    ("churn/post-alone", "a post to 16 listeners, ns"),
+                    ("churn/post-with-churn", "the same while another thread registers and cancels"),
+                    ("churn/registration-beside", "one registering and cancelling beside it"),
+                )
+            ],
+        ),
+        "## How the cost grows",
+        "",
+        "![Time of a post by listeners, threads and channels](growth.svg)",
+        "",
+    ]
+    growth = []
+    for case, title, unit in (
+        ("growth-listeners", "ns of a post, by listeners", "listeners"),
+        ("growth-threads", "ns of a post, all threads together", "threads"),
+        ("growth-channels", "ns of a post by name, 1,024 names in turn", "named channels"),
+    ):
+        points = sorted((int(name.rpartition("/")[2]), figures(name)) for name in figures.all if name.startswith(f"ns/{case}/"))
+        growth.append((title, unit, points))
+        parts.append(table([unit, *(f"{count:,}" for count, _ in points)], [["ns", *(value for _, value in points)]]))
+    parts += ["## Not reached", "", not_reached(figures, table)]
+    (FOLDER / "RESULTS.md").write_text("\n".join(parts).rstrip("\n") + "\n", encoding="utf-8")
+    chart = [(label, figures(f"ns/{case}/16"), colour) for case, label, colour in POSTING if figures(f"ns/{case}/16")]
+    (FOLDER / "chart.svg").write_text(bars("One post to 16 listeners (logarithmic scale)", chart), encoding="utf-8")
+    (FOLDER / "growth.svg").write_text(panels(growth), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,72 @@
+import Channels
+import Dispatch
+
+/// Messages to listeners on an actor, on a queue and in a sequence, in order, which is checked. Every operation is one message to each.
+enum Mailboxes {
+    static let listeners = [1, 4]
+
+    static var cases: [Case] {
+        Case.waiting("mailbox-actor", listeners, operations: Streams.burst, actor)
+            + Case.waiting("mailbox-queue", listeners, operations: Streams.burst, queue)
+            + Case.waiting("mailbox-sequence", listeners, operations: Streams.burst, sequence)
+    }
+
+    @MainActor
+    private static func actor(_ count: Int) -> @MainActor (Int) async -> Void {
+        let arrivals = Arrivals()
+        let channel = Channel<Int>()
+        let owners = (0..<count).map { _ in Receiver(arrivals) }
+        for owner in owners { channel.listen(owner) { me, number in me.take(number) } }
+        return { operations in
+            postBurst(on: channel, operations)
+            await arrivals.wait(for: count)
+            withExtendedLifetime(owners) {}
+        }
+    }
+
+    @MainActor
+    private static func queue(_ count: Int) -> @MainActor (Int) async -> Void {
+        let arrivals = Arrivals()
+        let channel = Channel<Int>()
+        let owners = (0..<count).map { _ in OrderCheck(arrivals) }
+        for (number, owner) in owners.enumerated() {
+            channel.listen(owner, on: DispatchQueue(label: "benchmarks.\(number)")) { me, number in me.take(number) }
+        }
+        return { operations in
+            postBurst(on: channel, operations)
+            await arrivals.wait(for: count)
+            withExtendedLifetime(owners) {}
+        }
+    }
+
+    @MainActor
+    private static func sequence(_ count: Int) -> @MainActor (Int) async -> Void {
+        let arrivals = Arrivals()
+        let channel = Channel<Int>()
+        for _ in 0..<count {
+            let messages = channel.messages()
+            let check = OrderCheck(arrivals)
+            Task.detached { for await number in messages { check.take(number) } }
+        }
+        return { operations in
+            postBurst(on: channel, operations)
+            await arrivals.wait(for: count)
+        }
+    }
+
+    nonisolated private static func postBurst(on channel: Channel<Int>, _ count: Int) {
+        for number in 0..<count { channel.post(number) }
+        channel.post(lastMessage)
+    }
+}
+
+/// An owner that is an actor.
+private actor Receiver {
+    private let check: OrderCheck
+
+    init(_ arrivals: Arrivals) {
+        check = OrderCheck(arrivals)
+    }
+
+    func take(_ number: Int) { check.take(number) }
+}

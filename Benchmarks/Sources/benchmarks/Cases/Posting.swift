@@ -1,0 +1,98 @@
+import Channels
+
+/// Posting on channels of every kind.
+enum Posting {
+    static var cases: [Case] {
+        Case.plain("channel-token", Floors.listeners, channelToken)
+            + Case.plain("channel-weak", Floors.listeners, channelWeak)
+            + Case.plain("local-token", Floors.listeners, localToken)
+            + Case.plain("local-weak", Floors.listeners, localWeak)
+            + Case.main("main-actor", Floors.listeners, mainActor)
+            + Case.plain("state-set", Floors.listeners, stateSet)
+            + Case.plain("protocol-notify", Floors.listeners, protocolNotify)
+    }
+
+    private static func channelToken(_ count: Int) -> (Int) -> Void {
+        let channel = Channel<Int>()
+        let tokens = counters(count).map { counter in channel.listen { counter.add($0) } }
+        return { operations in
+            for number in 0..<operations { channel.post(number) }
+            withExtendedLifetime(tokens) {}
+        }
+    }
+
+    private static func channelWeak(_ count: Int) -> (Int) -> Void {
+        let channel = Channel<Int>()
+        let owners = counters(count)
+        for owner in owners { channel.listen(owner) { me, number in me.add(number) } }
+        return { operations in
+            for number in 0..<operations { channel.post(number) }
+            withExtendedLifetime(owners) {}
+        }
+    }
+
+    private static func localToken(_ count: Int) -> (Int) -> Void {
+        let channel = LocalChannel<Int>()
+        let tokens = counters(count).map { counter in channel.listen { counter.add($0) } }
+        return { operations in
+            for number in 0..<operations { channel.post(number) }
+            withExtendedLifetime(tokens) {}
+        }
+    }
+
+    private static func localWeak(_ count: Int) -> (Int) -> Void {
+        let channel = LocalChannel<Int>()
+        let owners = counters(count)
+        for owner in owners { channel.listen(owner) { me, number in me.add(number) } }
+        return { operations in
+            for number in 0..<operations { channel.post(number) }
+            withExtendedLifetime(owners) {}
+        }
+    }
+
+    @MainActor
+    private static func mainActor(_ count: Int) -> @MainActor (Int) -> Void {
+        let channel = Channel<Int>()
+        let owners = (0..<count).map { _ in Screen() }
+        for owner in owners { channel.listen(owner) { me, number in me.add(number) } }
+        return { operations in
+            for number in 0..<operations { channel.post(number) }
+            withExtendedLifetime(owners) {}
+        }
+    }
+
+    private static func stateSet(_ count: Int) -> (Int) -> Void {
+        let state = StateChannel(0)
+        let tokens = counters(count).map { counter in state.listen { counter.add($0) } }
+        return { operations in
+            for number in 0..<operations { state.set(number) }
+            withExtendedLifetime(tokens) {}
+        }
+    }
+
+    private static func protocolNotify(_ count: Int) -> (Int) -> Void {
+        let channel = ProtocolChannel<any Adding>()
+        let observers = counters(count)
+        for observer in observers { channel.add(observer) }
+        return { operations in
+            for number in 0..<operations { channel.notify { $0.add(number) } }
+            withExtendedLifetime(observers) {}
+        }
+    }
+}
+
+/// The protocol of the case `protocol-notify`.
+private protocol Adding: AnyObject, Sendable {
+    func add(_ number: Int)
+}
+
+extension Counter: Adding {}
+
+/// An owner on the main actor.
+@MainActor
+private final class Screen {
+    private var value = 0
+
+    @inline(never)
+    func add(_ number: Int) { value &+= number }
+}
