@@ -1,5 +1,6 @@
 import Channels
 import Dispatch
+import Foundation
 import Testing
 
 /// Rules 5 and 15: owners and channels that go.
@@ -331,6 +332,30 @@ struct LifetimeTests {
             // Whichever thread comes last frees them, after it has told this one that it has ended.
             await living.wait(untilAtMost: 0)
             withExtendedLifetime(tokens) {}
+        }
+    }
+
+    /// On a thread with as little stack as secondary threads have on Apple's systems.
+    @Test func noSingleChangePaysForManyListenersWhoseOwnerHasGone() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let living = Tally()
+            let channel = Channel<Int>()
+            var owner: Owner? = Owner()
+            for _ in 0..<20_000 {
+                let witness = Witness(living)
+                channel.listen(owner!) { _, _ in withExtendedLifetime(witness) {} }
+            }
+            owner = nil
+            let ended = DispatchSemaphore(value: 0)
+            let thread = Thread {
+                for _ in 0..<8 { channel.listen { _ in }.cancel() }
+                ended.signal()
+            }
+            thread.stackSize = 512 << 10
+            thread.start()
+            ended.wait()
+            precondition(living.value >= 20_000 - 64, "\(living.value)")
         }
     }
 

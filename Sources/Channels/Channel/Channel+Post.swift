@@ -29,14 +29,8 @@ extension Channel {
     ) -> Int {
         // The channel, and with it the list, lives until the post has gone round, whatever a listener does to the caller's reference.
         defer { withExtendedLifetime(self) {} }
-        if list.hasInterceptors {
-            var copy = message
-            return withUnsafeMutablePointer(to: &copy) {
-                list.post(UnsafeMutableRawPointer($0), from: sender, echo: echo, isolation: isolation)
-            }
-        }
         return withUnsafePointer(to: message) {
-            // Without interceptors the list only reads it.
+            // The list only reads it.
             list.post(UnsafeMutableRawPointer(mutating: $0), from: sender, echo: echo, isolation: isolation)
         }
     }

@@ -13,24 +13,24 @@ typealias ListenerCall = @Sendable (UnsafeMutableRawPointer, UnsafeRawPointer?, 
 final class ListenerEntry: @unchecked Sendable {  // guards: see above
     // Bits of `word` above the registration number. A post compares the word with the number at which it began: one comparison says
     // that a listener is old enough and that nothing special is the matter with it.
-    static let cancelled: UInt = 1 << 63
+    static let cancelled: UInt64 = 1 << 63
     /// No message reaches it any more, but what waits in its mailbox is delivered: the channel has gone, or it was `once`.
-    static let closed: UInt = 1 << 62
-    static let paused: UInt = 1 << 61
+    static let closed: UInt64 = 1 << 62
+    static let paused: UInt64 = 1 << 61
     /// Has a mailbox, or is counted.
-    static let special: UInt = 1 << 60
+    static let special: UInt64 = 1 << 60
     /// Has an owner, held weakly.
-    static let owned: UInt = 1 << 59
-    static let once: UInt = 1 << 58
+    static let owned: UInt64 = 1 << 59
+    static let once: UInt64 = 1 << 58
     /// The body is a `ListenerCall`; without this bit, a bare `Body1` or, with an owner, `Body2`.
-    static let general: UInt = 1 << 57
+    static let general: UInt64 = 1 << 57
     /// Hands messages on to the listener of a pattern.
-    static let forwards: UInt = 1 << 56
+    static let forwards: UInt64 = 1 << 56
     static let ended = cancelled | closed
-    static let number: UInt = (1 << 56) - 1
+    static let number: UInt64 = (1 << 56) - 1
 
     /// The registration number and the bits above.
-    let word: Atomic<UInt>
+    let word: Atomic<UInt64>
     /// The next listener in the order of delivery, or 0. Written under the list's lock.
     let next = Atomic<UInt>(0)
     /// The address of the listener before it, or 0.
@@ -43,7 +43,7 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
     /// Set once, when the entry is put in; nil if it never was. Counted, and given back in `deinit`: keeps the list for the token.
     @exclusivity(unchecked) var laneReference: Unmanaged<Lane>?
 
-    init(bits: UInt, owner: AnyObject?, mailbox: Mailbox?, site: PackedSite, call: BareCall) {
+    init(bits: UInt64, owner: AnyObject?, mailbox: Mailbox?, site: PackedSite, call: BareCall) {
         word = Atomic(bits)
         body = ListenerBody(call)
         self.owner = owner

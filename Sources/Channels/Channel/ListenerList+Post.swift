@@ -3,8 +3,7 @@ internal import Synchronization
 extension ListenerList {
     /// Hands a message to every listener registered now.
     ///
-    /// - Parameter message: The message's address. Interceptors may replace the message there, so it must be a copy of the caller's own
-    ///   where ``hasInterceptors`` holds; otherwise it is only read.
+    /// - Parameter message: The message's address. It is only read: interceptors are asked about a copy.
     /// - Returns: How many listeners were called or enqueued.
     @usableFromInline
     func post(_ message: UnsafeMutableRawPointer, from sender: AnyObject?, echo: Bool, isolation: (any Actor)?) -> Int {
@@ -28,12 +27,6 @@ extension ListenerList {
         return withUnsafeMutablePointer(to: &frame) { post(message, in: $0) }
     }
 
-    /// Whether a post must hand in a copy of the message.
-    @usableFromInline
-    var hasInterceptors: Bool {
-        @inline(__always) get { interceptorHead.load(ordering: .acquiring) != 0 }
-    }
-
     func post(_ message: UnsafeMutableRawPointer, in frame: PostFrame.Pointer) -> Int {
         let thread = ThreadRecord.current
         if let top = thread.pointee.top {
@@ -48,7 +41,7 @@ extension ListenerList {
     }
 
     /// Delivers to the listeners registered before a number, or to one of them, for a channel that keeps its posts in a queue of its own.
-    func post(_ message: UnsafeMutableRawPointer, isolation: (any Actor)?, before number: UInt, onlyTo only: ListenerEntry?) {
+    func post(_ message: UnsafeMutableRawPointer, isolation: (any Actor)?, before number: UInt64, onlyTo only: ListenerEntry?) {
         var frame = PostFrame(list: self, sender: nil, echo: true, isolation: isolation)
         defer { frame.end() }
         if let counter, only == nil { counter.posts.wrappingAdd(1, ordering: .relaxed) }
@@ -113,21 +106,31 @@ extension ListenerList {
     }
 
     /// What is looked at before a message may be enqueued unseen: whether it is the listener's only one, and for whom it is.
-    private static var needsOwner: UInt { ListenerEntry.once | ListenerEntry.forwards }
+    private static var needsOwner: UInt64 { ListenerEntry.once | ListenerEntry.forwards }
 
     /// Walks the chain of listeners. The caller has entered the list.
     @inline(__always)
     private func deliver(_ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer) -> Int {
         let number = nextNumber.load(ordering: .sequentiallyConsistent)
-        if interceptorHead.load(ordering: .sequentiallyConsistent) != 0 {
-            guard intercept(message, frame, before: number) else { return 0 }
-        }
+        if interceptorHead.load(ordering: .sequentiallyConsistent) != 0 { return interceptAndDeliver(message, frame, before: number) }
         return deliver(message, frame, before: number)
+    }
+
+    /// Asks the interceptors and, where they let the message pass, delivers it: on a copy, which they may replace.
+    @inline(never)
+    private func interceptAndDeliver(_ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer, before number: UInt64) -> Int {
+        withUnsafeTemporaryAllocation(byteCount: max(layout.stride, 1), alignment: layout.alignment) { buffer in
+            // Not empty, see above.
+            let copy = buffer.baseAddress.unsafelyUnwrapped
+            layout.copy(from: message, to: copy)
+            defer { layout.destroy(copy) }
+            return intercept(copy, frame, before: number) ? deliver(copy, frame, before: number) : 0
+        }
     }
 
     /// Delivers to the listeners registered before a number. The caller has entered the list.
     @inline(__always)
-    func deliver(_ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer, before number: UInt) -> Int {
+    func deliver(_ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer, before number: UInt64) -> Int {
         // With 0 every listener takes the way around.
         let limit = frame.pointee.takesCare ? 0 : number
         var reached = 0
@@ -167,7 +170,7 @@ extension ListenerList {
         _ message: UnsafeMutableRawPointer,
         _ frame: PostFrame.Pointer,
         _ listener: ListenerEntry,
-        before number: UInt
+        before number: UInt64
     ) -> Bool {
         let word = listener.word.load(ordering: .acquiring)
         guard word & (ListenerEntry.ended | ListenerEntry.paused) == 0, word & ListenerEntry.number < number else { return false }
@@ -223,7 +226,7 @@ extension ListenerList {
 
     /// Asks the interceptors. False where one of them stopped the message.
     @inline(never)
-    private func intercept(_ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer, before number: UInt) -> Bool {
+    private func intercept(_ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer, before number: UInt64) -> Bool {
         var address = interceptorHead.load(ordering: .sequentiallyConsistent)
         while let entry = Unmanaged<ListenerEntry>.at(address) {
             let goesOn = entry._withUnsafeGuaranteedRef { interceptor in

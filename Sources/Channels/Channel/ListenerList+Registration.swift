@@ -36,7 +36,7 @@ extension ListenerList {
 
     /// Gives an entry a new number, as if it had just been registered, in its old place. The caller calls
     /// ``lockWasGivenUp()`` when it holds no lock of its own any more.
-    func renumber(_ entry: ListenerEntry, clearing bits: UInt) {
+    func renumber(_ entry: ListenerEntry, clearing bits: UInt64) {
         withBareLock {
             let number = nextNumber.load(ordering: .relaxed)
             var word = entry.word.load(ordering: .relaxed)
@@ -57,21 +57,22 @@ extension ListenerList {
     ///
     /// - Returns: Whether this call was the one that ended it.
     @discardableResult
-    func remove(_ entry: ListenerEntry, as reason: UInt = ListenerEntry.cancelled) -> Bool {
+    func remove(_ entry: ListenerEntry, as reason: UInt64 = ListenerEntry.cancelled, inSweep: Bool = false) -> Bool {
         // Whoever sets the first of the two bits owns the entry's removal, so it is taken out, and freed, once.
         let (before, _) = entry.word.bitwiseOr(reason, ordering: .sequentiallyConsistent)
         guard before & ListenerEntry.ended == 0 else { return false }
-        takeOut(entry, wasOwned: before & ListenerEntry.owned != 0)
+        takeOut(entry, wasOwned: before & ListenerEntry.owned != 0, inSweep: inSweep)
         return true
     }
 
-    private func takeOut(_ entry: ListenerEntry, wasOwned: Bool) {
+    private func takeOut(_ entry: ListenerEntry, wasOwned: Bool, inSweep: Bool) {
         var freed = RetiredEntries.Chain()
         let (needsBarrier, sweeps) = withLock { () -> (Bool, Bool) in
             unlink(entry)
             if wasOwned { ownedCount -= 1 }
             if entry.isForwarder { forwarderCount -= 1 }
-            return (retire(entry, freed: &freed), changeCallsForSweep())
+            // What a sweep takes out is no change that calls for another: sweeps would nest.
+            return (retire(entry, freed: &freed), !inSweep && changeCallsForSweep())
         }
         freed.free()
         if needsBarrier { barrierThenCollect() }

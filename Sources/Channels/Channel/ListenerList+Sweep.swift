@@ -37,7 +37,7 @@ extension ListenerList {
             }
             // Looking at a weak owner holds it for a moment, and letting go may run its deinit: not under the lock.
             for entry in found[..<count] {
-                entry._withUnsafeGuaranteedRef { if $0.isOrphan { _ = remove($0) } }
+                entry._withUnsafeGuaranteedRef { if $0.isOrphan { _ = remove($0, inSweep: true) } }
             }
         }
     }

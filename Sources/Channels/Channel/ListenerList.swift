@@ -26,7 +26,7 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     // Read by every post.
     let head = Atomic<UInt>(0)
     let interceptorHead = Atomic<UInt>(0)
-    let nextNumber = Atomic<UInt>(1)
+    let nextNumber = Atomic<UInt64>(1)
     let hasRetired = Atomic<Bool>(false)
 
     /// Set by a post that ends while another thread holds the lock; see `collectIfAsked`.
@@ -82,7 +82,7 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     var hasOwnListeners: Bool { withBareLock { listenerCountNow > forwarderCount || interceptorHead.load(ordering: .relaxed) != 0 } }
 
     /// The number the next listener gets.
-    var nextNumberNow: UInt { nextNumber.load(ordering: .acquiring) }
+    var nextNumberNow: UInt64 { nextNumber.load(ordering: .acquiring) }
 
     var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 }

@@ -57,14 +57,8 @@ public final class LocalChannel<Message> {
     public func post(_ message: Message, from sender: AnyObject? = nil, echo: Bool = true) -> Int {
         // The channel, and with it the list, lives until the post has gone round.
         defer { withExtendedLifetime(self) {} }
-        if list.hasInterceptors {
-            var copy = message
-            return withUnsafeMutablePointer(to: &copy) {
-                list.post(UnsafeMutableRawPointer($0), from: sender, echo: echo, isolation: nil)
-            }
-        }
         return withUnsafePointer(to: message) {
-            // Without interceptors the list only reads it.
+            // The list only reads it.
             list.post(UnsafeMutableRawPointer(mutating: $0), from: sender, echo: echo, isolation: nil)
         }
     }

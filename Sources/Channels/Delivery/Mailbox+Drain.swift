@@ -64,11 +64,9 @@ extension Mailbox {
             return true
         }
         guard isMine else { return false }
-        return ListenerChain.$current.withValue(ListenerChain(listener)) {
-            for _ in 0..<runs where !deliverRun(listener) { return false }
-            lock.withLock { phase = .scheduled }
-            return true
-        }
+        for _ in 0..<runs where !deliverRun(listener) { return false }
+        lock.withLock { phase = .scheduled }
+        return true
     }
 
     /// Delivers up to 64 messages. False, with `phase` idle, where there are no more.
@@ -145,20 +143,17 @@ extension Mailbox {
     /// Awaits the closure for one message after the other.
     private func drainAwaiting(_ listener: ListenerEntry, on isolation: AsyncIsolation) async {
         lock.withLock { phase = .draining }
-        let chain = ListenerChain(listener)
-        await ListenerChain.$current.withValue(chain) {
-            let message = UnsafeMutableRawPointer.allocate(byteCount: max(layout.stride, 1), alignment: layout.alignment)
-            defer { message.deallocate() }
-            // One turn after the other uses the memory.
-            let place = Unchecked(message)
-            while true {
-                switch isolation {
-                case .closure(let actor):
-                    guard await deliverNext(listener, chain, place, on: actor) else { return }
-                case .owner:
-                    guard let owner = listener.owner as? any Actor else { return goIdle(listener, isDead: true) }
-                    guard await deliverNext(listener, chain, place, on: owner) else { return }
-                }
+        let message = UnsafeMutableRawPointer.allocate(byteCount: max(layout.stride, 1), alignment: layout.alignment)
+        defer { message.deallocate() }
+        // One turn after the other uses the memory.
+        let place = Unchecked(message)
+        while true {
+            switch isolation {
+            case .closure(let actor):
+                guard await deliverNext(listener, place, on: actor) else { return }
+            case .owner:
+                guard let owner = listener.owner as? any Actor else { return goIdle(listener, isDead: true) }
+                guard await deliverNext(listener, place, on: owner) else { return }
             }
         }
     }
@@ -167,7 +162,6 @@ extension Mailbox {
     /// either before the message is taken or after the call has begun. False, with `phase` idle, where there are no more.
     private func deliverNext(
         _ listener: ListenerEntry,
-        _ chain: ListenerChain,
         _ place: Unchecked<UnsafeMutableRawPointer>,
         on isolation: isolated (any Actor)?
     ) async -> Bool {
@@ -182,8 +176,12 @@ extension Mailbox {
             return false
         }
         delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
-        chain.setUpstream(envelope?.tracker?.chain ?? [])
-        let outcome = await outcome(message, owner, envelope, listener)
+        // A task made by the closure inherits the chain, also beyond the call, hence one for each.
+        let chain = ListenerChain(listener, upstream: envelope?.tracker?.chain ?? [])
+        let outcome = await ListenerChain.$current.withValue(chain) {
+            await self.outcome(place.value, owner, envelope, listener)
+        }
+        chain.callHasEnded()
         layout.destroy(message)
         envelope?.tracker?.finish(outcome)
         return true

@@ -190,6 +190,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     /// - Returns: Whether the caller has the drain; otherwise one is under way.
     func deposit(_ message: UnsafeMutableRawPointer, displaced: inout KeptMessage?) -> Bool {
         lock.withLock {
+            guard !isDead.load(ordering: .relaxed) else { return false }
             if policy.kind == .newest, incoming.count >= policy.limit {
                 displaced = KeptEnvelope(takingFirstOf: &incoming).message
                 dropped.store(dropped.load(ordering: .relaxed) + 1, ordering: .relaxed)

@@ -58,24 +58,25 @@ public final class ProtocolChannel<Observer> {
     ) -> Bool {
         let object = Self.object(observer)
         let entry = list.entry(forObserver: observer, object, PackedSite(fileID, line))
-        // Releasing an entry, or looking at its owner, may run a deinit: neither happens under the mutex.
+        // Releasing an entry, or looking at its owner, may run a deinit: neither happens under the mutex. (The caller holds this one's.) The
+        // list's lock is taken inside, so that who finds an entry in the table finds it in the list.
         while true {
-            let existing = entries.withLock { entries -> ListenerEntry? in
-                if let existing = entries[ObjectIdentifier(object)] { return existing }
-                entries[ObjectIdentifier(object)] = entry
-                return nil
+            let (existing, outcome) = entries.withLock { entries -> (ListenerEntry?, (isIn: Bool, sweeps: Bool)) in
+                if let existing = entries[ObjectIdentifier(object)] { return (existing, (false, false)) }
+                let outcome = list.insert(entry, priority: priority.rawValue)
+                if outcome.isIn { entries[ObjectIdentifier(object)] = entry }
+                return (nil, outcome)
             }
-            guard let existing else { break }
+            list.lockWasGivenUp()
+            guard let existing else {
+                if outcome.sweeps { list.sweepSome() }
+                if outcome.isIn { forgetSomeOfTheGone() }
+                return outcome.isIn
+            }
             if existing.isActive, existing.owner === object { return false }
             // The entry of another object, which had the same address, or one that is being removed.
             forget(existing, at: ObjectIdentifier(object))
         }
-        guard list.add(entry, priority: priority.rawValue) else {
-            forget(entry, at: ObjectIdentifier(object))
-            return false
-        }
-        forgetSomeOfTheGone()
-        return true
     }
 
     /// Removes an observer.
@@ -211,7 +212,7 @@ extension ListenerList {
     private func notify(
         _ observer: ListenerEntry,
         _ frame: PostFrame.Pointer,
-        before number: UInt,
+        before number: UInt64,
         _ visitor: inout Visitor,
         _ visit: (UnsafeMutableRawPointer) -> Void
     ) -> Bool {

@@ -36,7 +36,7 @@ public final class StateChannel<State: Sendable>: Sendable {
     private struct Turn {
         let value: State
         /// The number of the first listener that is too new for it.
-        let before: UInt
+        let before: UInt64
         /// How long the chain is that led to it.
         let depth: Int
         /// The one listener for which it is, having been paused.
@@ -192,10 +192,18 @@ extension StateChannel {
         // Under the state's lock no value is set, so those that wait to be delivered were set before this listener came, and its number
         // keeps them from it; those set later find it registered. The list's lock is taken inside, never the other way round.
         var displaced: KeptMessage?
+        var becomesDeliverer = false
         let (outcome, delivers) = state.withLock { guarded in
             let outcome = list.insert(entry, priority: priority.rawValue)
-            return (outcome, outcome.isIn && deposit(&guarded.value, for: entry, displaced: &displaced))
+            guard outcome.isIn else { return (outcome, false) }
+            if guarded.deliverer == 0 {
+                // A turn as any other: what the listener sets counts as following from it.
+                becomesDeliverer = enqueue(&guarded, onlyFor: entry)
+                return (outcome, false)
+            }
+            return (outcome, deposit(&guarded.value, for: entry, displaced: &displaced))
         }
+        if becomesDeliverer { deliverWaiting(isolation) }
         if delivers { entry.mailbox?.deliverDeposit(entry, from: isolation) }
         if outcome.sweeps { list.sweepSome() }
         list.lockWasGivenUp()

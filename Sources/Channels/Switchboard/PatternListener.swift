@@ -27,6 +27,7 @@ final class PatternListener: Sendable {
     }
 
     deinit {
+        detach()
         hub.close()
     }
 

@@ -60,17 +60,9 @@ final class Registry: Sendable {
         shard(key).list(key)
     }
 
-    /// Enters a channel, unless the name has one by now; returns the one that is in.
-    func enter<Object: AnyObject & Sendable>(
-        _ key: NameKey,
-        kind: ChannelKind,
-        _ object: Object,
-        _ list: ListenerList
-    ) throws -> Object {
-        let (entered, found) = shard(key).enter(RegistrySlot(key, kind, object, list))
-        guard found == kind else { throw mismatch(key, found, kind) }
-        // As above.
-        return unsafeDowncast(entered, to: Object.self)
+    /// Enters a channel, unless the name has one by now; returns the one that is in, of whatever kind.
+    func enter(_ key: NameKey, kind: ChannelKind, _ object: any AnyObject & Sendable, _ list: ListenerList) -> (AnyObject, ChannelKind) {
+        shard(key).enter(RegistrySlot(key, kind, object, list))
     }
 
     /// Holds the channel while somebody listens on it, and no longer.
@@ -98,7 +90,7 @@ final class Registry: Sendable {
         shards.flatMap { $0.channels }.sorted { $0.name < $1.name }
     }
 
-    private func mismatch(_ key: NameKey, _ found: ChannelKind, _ wanted: ChannelKind) -> ChannelError {
+    func mismatch(_ key: NameKey, _ found: ChannelKind, _ wanted: ChannelKind) -> ChannelError {
         ChannelError(.typeMismatch, name: key.text, "channel \(quoted(key.text)) carries \(found), not \(wanted)")
     }
 }

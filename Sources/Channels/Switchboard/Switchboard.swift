@@ -207,11 +207,14 @@ public final class Switchboard: Sendable {
         let (made, list) = make()
         list.onClose = { [reference] list in reference.switchboard?.hasClosed(list, key) }
         // No pattern is registered between the attaching and the entering.
-        let entered = try patterns.attaching(to: list, named: key.text, if: kind.isHeardByPatterns) {
-            try registry.enter(key, kind: kind, made, list)
+        let (entered, found) = patterns.attaching(to: list, named: key.text, if: kind.isHeardByPatterns) {
+            registry.enter(key, kind: kind, made, list)
         }
         registry.sweepSome()
-        return entered
+        // Not under the mutex of the patterns: this may release the last reference to somebody else's channel.
+        guard found == kind else { throw registry.mismatch(key, found, kind) }
+        // The kind holds the very types of which the object is generic.
+        return unsafeDowncast(entered, to: Made.self)
     }
 
     /// A channel has gone: so does its name.

@@ -1,0 +1,114 @@
+import Channels
+import Dispatch
+import Testing
+
+/// Interleavings that were wrong once.
+struct RaceTests {
+    /// A post that had seen no interceptor must not let one write into the caller's own message.
+    @Test func anInterceptorThatComesDuringAPostReplacesACopyOnly() async {
+        let living = Tally()
+        let channel = Channel<Witness>()
+        let heard = Tally()
+        let token = channel.listen { _ in heard.add() }
+        let ended = Slot(false)
+        await onThreads(2) { index in
+            if index == 0 {
+                let message = Witness(living, 7)
+                for _ in 0..<20_000 { channel.post(message) }
+                #expect(message.number == 7)
+                ended.value = true
+            } else {
+                while ended.value == false {
+                    channel.intercept { _ in .replace(Witness(living, 8)) }.cancel()
+                }
+            }
+        }
+        #expect(heard.value == 20_000)
+        await living.wait(untilAtMost: 0)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func anObserverMayBeAddedAndRemovedByTwoThreadsAtOnce() async {
+        let board = Switchboard()
+        let observer = RacingObserver()
+        await onThreads(3) { index in
+            for _ in 0..<3_000 {
+                switch index {
+                case 0: board.add(observer, for: (any RacingEvents).self)
+                case 1: board.remove(observer, for: (any RacingEvents).self)
+                default: board.removeAll(observer)
+                }
+            }
+        }
+        board.remove(observer, for: (any RacingEvents).self)
+        #expect(board.notify((any RacingEvents).self) { $0.happened() } == 0)
+        #expect(board.add(observer, for: (any RacingEvents).self))
+        #expect(board.notify((any RacingEvents).self) { $0.happened() } == 1)
+    }
+
+    /// Two types contend for one name while a pattern listens.
+    @Test func aNameThatTwoThreadsWantForTwoTypesDoesNotDeadlock() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let board = Switchboard()
+            let token = board.listen(matching: "race.>") { _, _ in }
+            let ended = DispatchGroup()
+            for index in 0..<2 {
+                DispatchQueue.global().async(group: ended) {
+                    for _ in 0..<20_000 {
+                        if index == 0 { _ = try? board.channel("race.a", of: Int.self) } else { _ = try? board.channel("race.a", of: String.self) }
+                    }
+                }
+            }
+            ended.wait()
+            withExtendedLifetime(token) {}
+        }
+    }
+
+    @Test func aListenerThatSetsTheStateInItsFirstCallIsBounded() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let faults = Heard<Fault>()
+            let state = StateChannel(0) { faults.add($0) }
+            let token = state.listen { state.set($0 + 1) }
+            precondition((1_000...1_024).contains(state.value), "\(state.value)")
+            precondition(faults.all.map(\.code) == [.recursionLimit])
+            token.cancel()
+        }
+    }
+
+    /// The task that a call leaves behind is not inside a later call.
+    @Test func aTaskLeftBehindByACallWaitsForALaterOne() async {
+        let channel = Channel<Int>()
+        let (secondHasBegun, secondMayEnd, drained) = (Gate(), Gate(), Gate())
+        let token = Slot<ListenerToken>()
+        let hasEnded = Slot(false)
+        token.value = channel.listen { (message: Int) async in
+            if message == 0 {
+                Task {
+                    await secondHasBegun.wait()
+                    await token.value?.cancelAndDrain()
+                    #expect(hasEnded.value == true)
+                    drained.open()
+                }
+            } else {
+                secondHasBegun.open()
+                await secondMayEnd.wait()
+                hasEnded.value = true
+            }
+        }
+        await channel.postAndWait(0)
+        channel.post(1)
+        await secondHasBegun.wait()
+        while token.value?.isActive == true { await Task.yield() }
+        secondMayEnd.open()
+        await drained.wait()
+        token.value = nil
+    }
+}
+
+private protocol RacingEvents: AnyObject, Sendable { func happened() }
+
+private final class RacingObserver: RacingEvents {
+    func happened() {}
+}
