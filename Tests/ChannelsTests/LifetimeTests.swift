@@ -313,9 +313,13 @@ struct LifetimeTests {
     }
 
     @Test func channelsMayDieWhileOtherThreadsCancelTheirTokens() async {
+        let living = Tally()
         for _ in 0..<100 {
             let channel = Slot(Channel<Int>())
-            let tokens = (0..<20).map { _ in channel.value!.listen { _ in } }
+            let tokens = (0..<20).map { _ in
+                let witness = Witness(living)
+                return channel.value!.listen { _ in withExtendedLifetime(witness) {} }
+            }
             await onThreads(3) { index in
                 switch index {
                 case 0: channel.value = nil
@@ -324,6 +328,9 @@ struct LifetimeTests {
                 }
             }
             #expect(tokens.allSatisfy { !$0.isActive })
+            // Whichever thread comes last frees them, after it has told this one that it has ended.
+            await living.wait(untilAtMost: 0)
+            withExtendedLifetime(tokens) {}
         }
     }
 

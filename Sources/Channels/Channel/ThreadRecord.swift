@@ -81,6 +81,9 @@ struct ThreadRecord: ~Copyable {
 
     /// The posts of a list that are under way on any thread.
     static func posts(on list: UInt) -> [PostUnderWay] {
+        // The calling thread has its record before it looks: else it could be given that of a thread that posted and ended in between, and take
+        // that post for its own, which it alone would look after.
+        _ = current
         var found: [PostUnderWay] = []
         var address = newest.load(ordering: .sequentiallyConsistent)
         while let record = Pointer(bitPattern: address) {
