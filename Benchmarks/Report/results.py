@@ -135,7 +135,7 @@ def main(files):
         ),
         "## Mailboxes",
         "",
-        "A burst of 10,000 messages, until the last one has been taken. The order is checked. One message to one listener:",
+        "A burst of 10,000 messages, shared among the listeners, until the last one has been taken. The order is checked. One message to one listener:",
         "",
         table(
             ["", "ns, one to one", "25 %", "75 %", "ns, one to four", "allocations"],
@@ -187,7 +187,10 @@ def main(files):
     ):
         points = sorted((int(name.rpartition("/")[2]), figures(name)) for name in figures.all if name.startswith(f"ns/{case}/"))
         growth.append((title, unit, points))
-        parts.append(table([unit, *(f"{count:,}" for count, _ in points)], [["ns", *(value for _, value in points)]]))
+        rows = [["ns", *(value for _, value in points)]]
+        if case == "growth-listeners":
+            rows.append(["ns, for each listener", *(value / count for count, value in points)])
+        parts.append(table([unit, *(f"{count:,}" for count, _ in points)], rows))
     parts += ["## Not reached", "", not_reached(figures, table)]
     (FOLDER / "RESULTS.md").write_text("\n".join(parts).rstrip("\n") + "\n", encoding="utf-8")
     chart = [(label, figures(f"ns/{case}/16"), colour) for case, label, colour in POSTING if figures(f"ns/{case}/16")]

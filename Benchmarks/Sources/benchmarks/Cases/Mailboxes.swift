@@ -6,9 +6,9 @@ enum Mailboxes {
     static let listeners = [1, 4]
 
     static var cases: [Case] {
-        Case.waiting("mailbox-actor", listeners, operations: Streams.burst, actor)
-            + Case.waiting("mailbox-queue", listeners, operations: Streams.burst, queue)
-            + Case.waiting("mailbox-sequence", listeners, operations: Streams.burst, sequence)
+        Case.waiting("mailbox-actor", listeners, messages: Streams.burst, actor)
+            + Case.waiting("mailbox-queue", listeners, messages: Streams.burst, queue)
+            + Case.waiting("mailbox-sequence", listeners, messages: Streams.burst, sequence)
     }
 
     @MainActor

@@ -4,13 +4,14 @@ import Dispatch
 /// Libraries that carry messages to other tasks or queues. Every operation is one message to each of the listeners.
 enum Streams {
     static let listeners = [1, 4, 16]
+    /// The messages of a round, to all listeners together.
     static let burst = 10_000
 
     static var cases: [Case] {
-        Case.waiting("dispatch-async", listeners + [64], operations: burst, dispatchAsync)
-            + Case.waiting("async-stream", listeners + [64], operations: burst, asyncStream)
-            + Case.waiting("async-channel", listeners, operations: 200, asyncChannel)
-            + Case.waiting("share", listeners, operations: 200, share)
+        Case.waiting("dispatch-async", listeners + [64], messages: burst, dispatchAsync)
+            + Case.waiting("async-stream", listeners + [64], messages: burst, asyncStream)
+            + Case.waiting("async-channel", listeners, messages: 200, asyncChannel)
+            + Case.waiting("share", listeners, messages: 800, share)
     }
 
     /// A serial queue for each listener, and a block for each message.

@@ -20,8 +20,6 @@ struct Case {
     var metrics = [""]
     /// The operations of one round. Nil: as many as take about 300 µs.
     var operations: Int?
-    /// False where the number of instructions or allocations depends on other threads.
-    var isCounted = true
     /// Builds what is measured. Called once, before the first round.
     let prepare: @MainActor () async -> Body
 }
@@ -37,15 +35,15 @@ extension Case {
         listeners.map { count in Case(name: "\(name)/\(count)") { .main(make(count)) } }
     }
 
-    /// The same for loops that wait for other threads, with a fixed number of operations a round.
+    /// The same for loops that wait for other threads, with a fixed number of messages a round.
     static func waiting(
         _ name: String,
         _ listeners: [Int],
-        operations: Int? = nil,
+        messages: Int,
         _ make: @escaping @MainActor (Int) async -> @MainActor (Int) async -> Void
     ) -> [Case] {
         listeners.map { count in
-            Case(name: "\(name)/\(count)", operations: operations, isCounted: false) { .waiting(await make(count)) }
+            Case(name: "\(name)/\(count)", operations: max(1, messages / count)) { .waiting(await make(count)) }
         }
     }
 }

@@ -4,7 +4,7 @@ extension Case {
     /// The case with an allocation and some work added to every operation, so that the thresholds can be seen to fail.
     var planted: Case {
         guard metrics == [""] else { return self }
-        return Case(name: name, operations: operations, isCounted: isCounted) {
+        return Case(name: name, operations: operations) {
             switch await prepare() {
             case .plain(let run): .plain { for _ in 0..<$0 { plant(run(1)) } }
             case .main(let run): .main { for _ in 0..<$0 { plant(run(1)) } }
