@@ -86,12 +86,12 @@ public final class StateChannel<State: Sendable>: Sendable {
         guard !refusesChange() else { return }
         // Released at the end of this method, without the lock.
         var replaced: State?
-        let delivers = state.withLock { guarded in
+        let turn = state.withLock { guarded in
             replaced = guarded.value
             guarded.value = value
             return enqueue(&guarded)
         }
-        if delivers { deliverWaiting(isolation) }
+        if let turn { deliver(turn, isolation) }
         withExtendedLifetime(replaced) {}
     }
 
@@ -114,7 +114,7 @@ public final class StateChannel<State: Sendable>: Sendable {
         }
         var outcome: Swift.Result<Result, Failure>?
         var kept: State?
-        let delivers = state.withLock { guarded in
+        let turn = state.withLock { guarded -> Turn? in
             updater.store(ThreadRecord.currentAddress, ordering: .relaxed)
             // Only where the body can throw is the old value kept, because that makes its first write copy.
             if Failure.self != Never.self { kept = guarded.value }
@@ -126,10 +126,10 @@ public final class StateChannel<State: Sendable>: Sendable {
                 if let kept { guarded.value = kept }
                 outcome = .failure(error)
                 updater.store(0, ordering: .relaxed)
-                return false
+                return nil
             }
         }
-        if delivers { deliverWaiting(isolation) }
+        if let turn { deliver(turn, isolation) }
         withExtendedLifetime(kept) {}
         return try outcome!.get()
     }
@@ -192,18 +192,18 @@ extension StateChannel {
         // Under the state's lock no value is set, so those that wait to be delivered were set before this listener came, and its number
         // keeps them from it; those set later find it registered. The list's lock is taken inside, never the other way round.
         var displaced: KeptMessage?
-        var becomesDeliverer = false
+        var turn: Turn?
         let (outcome, delivers) = state.withLock { guarded in
             let outcome = list.insert(entry, priority: priority.rawValue)
             guard outcome.isIn else { return (outcome, false) }
             if guarded.deliverer == 0 {
                 // A turn as any other: what the listener sets counts as following from it.
-                becomesDeliverer = enqueue(&guarded, onlyFor: entry)
+                turn = enqueue(&guarded, onlyFor: entry)
                 return (outcome, false)
             }
             return (outcome, deposit(&guarded.value, for: entry, displaced: &displaced))
         }
-        if becomesDeliverer { deliverWaiting(isolation) }
+        if let turn { deliver(turn, isolation) }
         if delivers { entry.mailbox?.deliverDeposit(entry, from: isolation) }
         if outcome.sweeps { list.sweepSome() }
         list.lockWasGivenUp()
@@ -214,14 +214,14 @@ extension StateChannel {
         trapInsideUpdate("resume")
         // Delivers a value as `set` does. Where that is one post too many, the listener stays paused.
         guard !refusesChange() else { return }
-        let delivers = state.withLock { guarded in
-            guard entry.isPaused, entry.isActive else { return false }
+        let turn = state.withLock { guarded -> Turn? in
+            guard entry.isPaused, entry.isActive else { return nil }
             // A new number: values that wait to be delivered are older than the one it gets now. That one takes its turn behind them, because
             // a thread that delivers one of them may have found the listener before it was paused and not have called it yet.
             list.renumber(entry, clearing: ListenerEntry.paused)
             return enqueue(&guarded, onlyFor: entry)
         }
-        if delivers { deliverWaiting(nil) }
+        if let turn { deliver(turn, nil) }
         list.lockWasGivenUp()
     }
 
@@ -242,28 +242,36 @@ extension StateChannel {
 // MARK: - Delivery
 
 extension StateChannel {
-    /// Queues the value just stored, or stored still for a listener that resumes. Under the state's lock.
+    /// Queues the value just stored, or stored still for a listener that resumes or is new. Under the state's lock.
     ///
-    /// - Returns: Whether the caller has to deliver the queue.
-    private func enqueue(_ guarded: inout Guarded, onlyFor entry: ListenerEntry? = nil) -> Bool {
+    /// - Returns: Where nobody delivers, the turn, which the caller then has to deliver. It need not go through the queue, which is empty.
+    private func enqueue(_ guarded: inout Guarded, onlyFor entry: ListenerEntry? = nil) -> Turn? {
         let thread = ThreadRecord.currentAddress
+        guard guarded.deliverer != 0 else {
+            guarded.deliverer = thread
+            guarded.depth = 1
+            return Turn(value: guarded.value, before: list.nextNumberNow, depth: 1, entry: entry)
+        }
         let depth = guarded.deliverer == thread ? guarded.depth + 1 : 1
         if let entry, guarded.waiting.last?.entry === entry {
             // It was resumed a moment ago and has been paused and resumed since, without a change in between: one turn is enough.
             let turn = guarded.waiting.last
             guarded.waiting.last = turn.map { Turn(value: $0.value, before: list.nextNumberNow, depth: $0.depth, entry: entry) }
-            return false
+            return nil
         }
         guarded.waiting.append(Turn(value: guarded.value, before: list.nextNumberNow, depth: depth, entry: entry))
-        guard guarded.deliverer == 0 else { return false }
-        guarded.deliverer = thread
-        return true
+        return nil
     }
 
-    /// Delivers what waits, in order, until nothing does.
-    private func deliverWaiting(_ isolation: (any Actor)?) {
+    /// Delivers a turn, and then what waits, in order, until nothing does.
+    private func deliver(_ first: Turn, _ isolation: (any Actor)?) {
+        // Each value is released at the end of its turn, without the lock.
+        var turn = first
         while true {
-            // The value delivered is released at the end of the turn, without the lock.
+            withUnsafePointer(to: turn.value) {
+                // Only read: there are no interceptors here.
+                list.post(UnsafeMutableRawPointer(mutating: $0), isolation: isolation, before: turn.before, onlyTo: turn.entry)
+            }
             let next = state.withLock { guarded -> Turn? in
                 guard let next = guarded.waiting.popFirst() else {
                     guarded.deliverer = 0
@@ -274,10 +282,7 @@ extension StateChannel {
                 return next
             }
             guard let next else { return }
-            withUnsafePointer(to: next.value) {
-                // Only read: there are no interceptors here.
-                list.post(UnsafeMutableRawPointer(mutating: $0), isolation: isolation, before: next.before, onlyTo: next.entry)
-            }
+            turn = next
         }
     }
 

@@ -96,8 +96,14 @@ struct NameKey: Hashable, Sendable {
     }
 
     static func == (left: NameKey, right: NameKey) -> Bool {
+        guard left.hash == right.hash else { return false }
         // String's == takes canonical equivalents for equal.
-        left.hash == right.hash && left.text.utf8.elementsEqual(right.text.utf8)
+        let areEqual = left.text.utf8.withContiguousStorageIfAvailable { left in
+            right.text.utf8.withContiguousStorageIfAvailable { right in
+                left.count == right.count && left.indices.allSatisfy { left[$0] == right[$0] }
+            }
+        }
+        return (areEqual ?? nil) ?? left.text.utf8.elementsEqual(right.text.utf8)
     }
 
     func hash(into hasher: inout Hasher) {
