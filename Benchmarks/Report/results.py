@@ -31,6 +31,9 @@ POSTING = (
     ("open-combine", "OpenCombine PassthroughSubject", PEER),
     ("notification-typed", "NotificationCenter, typed", PEER),
     ("notification-user-info", "NotificationCenter, userInfo", PEER),
+    ("mailbox-actor", "Channel, owners that are actors", OURS),
+    ("mailbox-queue", "Channel, each on a queue", OURS),
+    ("mailbox-sequence", "Channel, messages()", OURS),
     ("dispatch-async", "DispatchQueue.async", PEER),
     ("async-stream", "AsyncStream", PEER),
     ("async-channel", "AsyncChannel", PEER),
@@ -80,8 +83,8 @@ def main(files):
         "",
         "## A post, by number of listeners",
         "",
-        "Nanoseconds per post. A listener calls a function that is not inlined and adds to a counter of its own. For `DispatchQueue.async` "
-        "and below, one post is a message to each listener on its own queue or task, until all of them have taken it. The columns on the "
+        "Nanoseconds per post. A listener calls a function that is not inlined and adds to a counter of its own. From the "
+        "owners that are actors on, one post is a message to each listener on its own actor, queue or task, until all of them have taken it. The columns on the "
         "right are instructions of one listener more, and allocations of a post to 16.",
         "",
         "![Time of one post to 16 listeners](chart.svg)",
@@ -183,7 +186,7 @@ def main(files):
     for case, title, unit in (
         ("growth-listeners", "ns of a post, by listeners", "listeners"),
         ("growth-threads", "ns of a post, all threads together", "threads"),
-        ("growth-channels", "ns of a post by name, 1,024 names in turn", "named channels"),
+        ("growth-channels", "ns of a post by name", "named channels; 1,024 names in turn"),
     ):
         points = sorted((int(name.rpartition("/")[2]), figures(name)) for name in figures.all if name.startswith(f"ns/{case}/"))
         growth.append((title, unit, points))
