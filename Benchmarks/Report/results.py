@@ -120,11 +120,14 @@ def main(files):
         ),
         "## Registering and cancelling one listener, by number that stand",
         "",
+        "In a process of its own with one thread, and in the interleaved run, in whose process many threads have posted:",
+        "",
         table(
             ["ns", "0", "100", "10,000", "100,000", "instructions at 10,000", "allocations"],
             [
-                [label, *(figures(f"ns/{case}/{count}") for count in (0, 100, 10_000, 100_000)), figures(f"instructions/{case}/10000"),
-                 figures(f"allocations/{case}/10000")]
+                [f"{label}, {where}", *(figures(f"{kind}/{case}/{count}") for count in (0, 100, 10_000, 100_000)),
+                 figures(f"instructions/{case}/10000"), figures(f"allocations/{case}/10000")]
+                for kind, where in (("alone", "one thread"), ("ns", "many threads"))
                 for case, label in (("register-token", "token-owned"), ("register-weak", "weak owner"), ("register-priorities", "five priorities"))
             ],
         ),
