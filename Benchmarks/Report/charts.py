@@ -17,6 +17,14 @@ def rounded(value):
     return f"{value:.3g}"
 
 
+def compact(value):
+    """A round figure in few characters: 10k, 1M."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if value >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"
+
+
 def svg(width, height, parts):
     """An SVG document on a white ground."""
     return (
@@ -45,7 +53,7 @@ def bars(title, rows):
     parts = [f'<text class="title" x="16" y="28">{title}</text>']
     for tick in ticks:
         parts.append(f'<line class="grid" x1="{x(tick):.1f}" y1="{top - 6}" x2="{x(tick):.1f}" y2="{bottom}"/>')
-        parts.append(f'<text class="small" x="{x(tick):.1f}" y="{bottom + 16}" text-anchor="middle">{rounded(tick)} ns</text>')
+        parts.append(f'<text class="small" x="{x(tick):.1f}" y="{bottom + 16}" text-anchor="middle">{compact(tick)} ns</text>')
     for index, (label, value, colour) in enumerate(rows):
         y = top + step * index
         parts.append(f'<text x="{left - 8}" y="{y + 15}" text-anchor="end">{label}</text>')
@@ -62,8 +70,8 @@ def bars(title, rows):
 def panel(left, width, height, title, unit, points):
     """One chart of a line through (count, ns), both axes logarithmic."""
     top, bottom = 56, height - 56
-    inner_left, inner_right = left + 58, left + width - 20
-    across = decades(points[0][0], points[-1][0])
+    inner_left, inner_right = left + 52, left + width - 34
+    across = [count for count, _ in points]
     up = decades(min(value for _, value in points), max(value for _, value in points))
     if len(up) == 1:
         up.append(up[0] * 10)
@@ -78,22 +86,22 @@ def panel(left, width, height, title, unit, points):
     parts = [f'<text class="title" x="{left + 16}" y="28">{title}</text>']
     for tick in up:
         parts.append(f'<line class="grid" x1="{inner_left}" y1="{y(tick):.1f}" x2="{inner_right}" y2="{y(tick):.1f}"/>')
-        parts.append(f'<text class="small" x="{inner_left - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{rounded(tick)}</text>')
+        parts.append(f'<text class="small" x="{inner_left - 6}" y="{y(tick) + 4:.1f}" text-anchor="end">{compact(tick)}</text>')
     for tick in across:
-        parts.append(f'<text class="small" x="{x(tick):.1f}" y="{bottom + 18}" text-anchor="middle">{rounded(tick)}</text>')
+        parts.append(f'<text class="small" x="{x(tick):.1f}" y="{bottom + 18}" text-anchor="middle">{compact(tick)}</text>')
     parts.append(f'<line class="axis" x1="{inner_left}" y1="{bottom}" x2="{inner_right}" y2="{bottom}"/>')
     parts.append(f'<text class="small" x="{(inner_left + inner_right) / 2:.1f}" y="{bottom + 38}" text-anchor="middle">{unit}</text>')
     line = " ".join(f"{x(count):.1f},{y(value):.1f}" for count, value in points)
     parts.append(f'<polyline points="{line}" fill="none" stroke="{OURS}" stroke-width="2"/>')
     for count, value in points:
         parts.append(f'<circle cx="{x(count):.1f}" cy="{y(value):.1f}" r="3.5" fill="{OURS}"/>')
-        parts.append(f'<text class="small" x="{x(count):.1f}" y="{y(value) - 9:.1f}" text-anchor="middle">{rounded(value)}</text>')
+        parts.append(f'<text class="small" x="{x(count):.1f}" y="{y(value) - 10:.1f}" text-anchor="middle">{rounded(value)}</text>')
     return parts
 
 
 def panels(charts):
     """Charts side by side: (title, unit, points)."""
-    width, height = 360, 330
+    width, height = 380, 330
     parts = []
     for index, (title, unit, points) in enumerate(charts):
         parts += panel(index * width, width, height, title, unit, points)

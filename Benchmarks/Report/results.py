@@ -31,6 +31,9 @@ POSTING = (
     ("open-combine", "OpenCombine PassthroughSubject", PEER),
     ("notification-typed", "NotificationCenter, typed", PEER),
     ("notification-user-info", "NotificationCenter, userInfo", PEER),
+    ("mailbox-actor", "Channel, owners that are actors", OURS),
+    ("mailbox-queue", "Channel, each on a queue", OURS),
+    ("mailbox-sequence", "Channel, messages()", OURS),
     ("dispatch-async", "DispatchQueue.async", PEER),
     ("async-stream", "AsyncStream", PEER),
     ("async-channel", "AsyncChannel", PEER),
@@ -80,8 +83,8 @@ def main(files):
         "",
         "## A post, by number of listeners",
         "",
-        "Nanoseconds per post. A listener calls a function that is not inlined and adds to a counter of its own. For `DispatchQueue.async` "
-        "and below, one post is a message to each listener on its own queue or task, until all of them have taken it. The columns on the "
+        "Nanoseconds per post. A listener calls a function that is not inlined and adds to a counter of its own. From the "
+        "owners that are actors on, one post is a message to each listener on its own actor, queue or task, until all of them have taken it. The columns on the "
         "right are instructions of one listener more, and allocations of a post to 16.",
         "",
         "![Time of one post to 16 listeners](chart.svg)",
@@ -117,11 +120,14 @@ def main(files):
         ),
         "## Registering and cancelling one listener, by number that stand",
         "",
+        "In a process of its own with one thread, and in the interleaved run, in whose process many threads have posted:",
+        "",
         table(
             ["ns", "0", "100", "10,000", "100,000", "instructions at 10,000", "allocations"],
             [
-                [label, *(figures(f"ns/{case}/{count}") for count in (0, 100, 10_000, 100_000)), figures(f"instructions/{case}/10000"),
-                 figures(f"allocations/{case}/10000")]
+                [f"{label}, {where}", *(figures(f"{kind}/{case}/{count}") for count in (0, 100, 10_000, 100_000)),
+                 figures(f"instructions/{case}/10000"), figures(f"allocations/{case}/10000")]
+                for kind, where in (("alone", "one thread"), ("ns", "many threads"))
                 for case, label in (("register-token", "token-owned"), ("register-weak", "weak owner"), ("register-priorities", "five priorities"))
             ],
         ),
@@ -183,7 +189,7 @@ def main(files):
     for case, title, unit in (
         ("growth-listeners", "ns of a post, by listeners", "listeners"),
         ("growth-threads", "ns of a post, all threads together", "threads"),
-        ("growth-channels", "ns of a post by name, 1,024 names in turn", "named channels"),
+        ("growth-channels", "ns of a post by name", "named channels; 1,024 names in turn"),
     ):
         points = sorted((int(name.rpartition("/")[2]), figures(name)) for name in figures.all if name.startswith(f"ns/{case}/"))
         growth.append((title, unit, points))

@@ -28,7 +28,7 @@ case "allocations":
     figures = await Runner.allocations(cases.filter { arguments.wants($0.name) && $0.metrics == [""] }, rounds: min(arguments.rounds, 5))
     figures += Memory.figures.filter { arguments.wants($0.name) }
 default:
-    figures = await Runner.time(cases.filter { arguments.wants($0.name) }, rounds: arguments.rounds)
+    figures = await Runner.time(cases.filter { arguments.wants($0.name) }, rounds: arguments.rounds, kind: arguments.kind)
 }
 
 for figure in figures { print(figure.line) }

@@ -3,7 +3,7 @@ import Dispatch
 
 /// Messages to listeners on an actor, on a queue and in a sequence, in order, which is checked. Every operation is one message to each.
 enum Mailboxes {
-    static let listeners = [1, 4]
+    static let listeners = [1, 4, 16]
 
     static var cases: [Case] {
         Case.waiting("mailbox-actor", listeners, messages: Streams.burst, actor)

@@ -8,12 +8,15 @@ struct Arguments {
     var rounds = 60
     /// Where the figures go.
     var json: String?
+    /// What the names of the times begin with.
+    var kind = "ns"
     /// Whether every post does a little more than it should, to show that the thresholds notice.
     var isPlanted = false
 
     static let usage = """
-        usage: benchmarks [time|allocations|list] [--rounds N] [--json FILE] [NAME …]
+        usage: benchmarks [time|allocations|list] [--rounds N] [--json FILE] [--kind KIND] [NAME …]
                benchmarks count CASE LISTENERS POSTS
+        KIND is what the names of the times begin with, in place of `ns`.
         NAME is a part of a case's name, or the whole of it after `=`. `count` only runs the posts: its instructions are counted from outside.
         """
 
@@ -28,6 +31,9 @@ struct Arguments {
             case "--rounds":
                 guard let number = rest.popFirst().flatMap({ Int($0) }), number > 0 else { return nil }
                 rounds = number
+            case "--kind":
+                guard let word = rest.popFirst() else { return nil }
+                kind = word
             case "--json":
                 guard let file = rest.popFirst() else { return nil }
                 json = file

@@ -30,7 +30,7 @@ struct Figure {
 @MainActor
 enum Runner {
     /// The nanoseconds of one operation of each case, over a number of rounds.
-    static func time(_ cases: [Case], rounds: Int) async -> [Figure] {
+    static func time(_ cases: [Case], rounds: Int, kind: String) async -> [Figure] {
         var prepared: [(case: Case, body: Body, operations: Int, values: [[Double]])] = []
         for one in cases {
             let body = await one.prepare()
@@ -52,7 +52,7 @@ enum Runner {
         }
         return prepared.flatMap { one in
             zip(one.case.metrics, one.values).map { metric, values in
-                Figure("ns/\(one.case.name)\(metric.isEmpty ? "" : "/\(metric)")", "ns", values)
+                Figure("\(kind)/\(one.case.name)\(metric.isEmpty ? "" : "/\(metric)")", "ns", values)
             }
         }
     }
