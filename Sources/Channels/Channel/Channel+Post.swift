@@ -38,7 +38,8 @@ extension Channel {
     /// Delivers a message and suspends until every listener reached has finished with it, async ones too.
     ///
     /// Called inside a listener, it delivers to that listener but does not wait for it, nor for the listeners that wait, through mailboxes too,
-    /// for the one it is called in: there is no circle of waits. A sequence has finished when the message is in its buffer. Where the task
+    /// for the one it is called in: there is no circle of waits. (Two async listeners, each called by a post of its own, that wait for each
+    /// other's channel do wait for ever, as two tasks that await each other do.) A sequence has finished when the message is in its buffer. Where the task
     /// is cancelled, the message stays delivered and the report says what had finished by then.
     ///
     /// - Returns: What became of the message.
