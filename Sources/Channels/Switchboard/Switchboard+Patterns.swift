@@ -220,9 +220,9 @@ extension Switchboard {
         _ site: PackedSite
     ) -> ListenerToken {
         let listener = PatternListener(pattern, priority, site, faults, counts: diagnostics == .counts)
-        listener.hub.onListeningChange = { [weak listener, weak patterns] in
+        listener.hub.onListeningChange = { [weak listener, reference] in
             guard let listener, listener.hub.isEmptyNow else { return }
-            patterns?.remove(listener)
+            reference.patterns?.remove(listener)
         }
         let entry = listener.hub.entry(for: plan, buffering, site)
         // Straight in, so that the hook above does not see the hub before it has its listener.

@@ -29,7 +29,7 @@ public final class Switchboard: Sendable {
     let registry = Registry()
     let patterns = PatternListeners()
     let protocols = ProtocolRegistry()
-    private let reference: SwitchboardReference
+    let reference: SwitchboardReference
 
     /// Creates a switchboard.
     ///
@@ -46,7 +46,7 @@ public final class Switchboard: Sendable {
         self.reentrancy = reentrancy
         faults = .with(onFault)
         self.diagnostics = diagnostics
-        reference = SwitchboardReference(registry)
+        reference = SwitchboardReference(registry, patterns)
         reference.switchboard = self
     }
 
@@ -242,11 +242,13 @@ public final class Switchboard: Sendable {
 ///
 /// One for all channels, and held by the switchboard itself: forming a weak reference costs an allocation, and one that no reference
 /// points to while its object lives looks like a leak to the leak sanitizer, as with ``Switchboard/shared``.
-private final class SwitchboardReference: @unchecked Sendable {  // written once, before the switchboard is shared
+final class SwitchboardReference: @unchecked Sendable {  // written once, before the switchboard is shared
     weak let registry: Registry?
+    weak let patterns: PatternListeners?
     weak var switchboard: Switchboard?
 
-    init(_ registry: Registry) {
+    init(_ registry: Registry, _ patterns: PatternListeners) {
         self.registry = registry
+        self.patterns = patterns
     }
 }
