@@ -78,6 +78,9 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     /// How many listeners there are, some of which may have lost their owner.
     var listenerCountNow: Int { listenerCount.load(ordering: .acquiring) }
 
+    /// Whether no listener is in the chain.
+    var hasNoListenerNow: Bool { head.load(ordering: .acquiring) == 0 }
+
     /// Whether anybody listens on this channel itself, beyond those who listen to a pattern. The caller calls ``lockWasGivenUp()`` later.
     var hasOwnListeners: Bool { withBareLock { listenerCountNow > forwarderCount || interceptorHead.load(ordering: .relaxed) != 0 } }
 

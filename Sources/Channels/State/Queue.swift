@@ -3,6 +3,8 @@ struct Queue<Element> {
     private var elements: [Element?] = []
     private var first = 0
 
+    var isEmpty: Bool { first == elements.count }
+
     mutating func append(_ element: Element) {
         elements.append(element)
     }

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// A channel that knows its last message: hands every listener the current value first, then every later one.
 ///
 /// ```swift
@@ -22,33 +20,7 @@ internal import Synchronization
 ///
 /// All methods may be called from any thread.
 public final class StateChannel<State: Sendable>: Sendable {
-    /// What the mutex guards.
-    private struct Guarded {
-        var value: State
-        var waiting = Queue<Turn>()
-        /// The record of the thread that delivers, or 0.
-        var deliverer: UInt = 0
-        /// How long the chain is that led to the value being delivered.
-        var depth = 0
-    }
-
-    /// A value that was set and is not yet delivered.
-    private struct Turn {
-        let value: State
-        /// The number of the first listener that is too new for it.
-        let before: UInt64
-        /// How long the chain is that led to it.
-        let depth: Int
-        /// The one listener for which it is, having been paused.
-        let entry: ListenerEntry?
-    }
-
-    private static var deepest: Int { 1_024 }
-
-    let list: ListenerList
-    private let state: Locked<Guarded>
-    /// The record of the thread inside the body of `update`, or 0.
-    private let updater = Atomic<UInt>(0)
+    @usableFromInline let core: StateCore
 
     /// Creates a channel with its first value.
     public convenience init(_ initial: State, onFault: FaultHandler? = nil, diagnostics: Diagnostics = .off) {
@@ -56,43 +28,50 @@ public final class StateChannel<State: Sendable>: Sendable {
     }
 
     init(_ initial: State, name: String?, faults: FaultReporter, diagnostics: Diagnostics) {
-        list = ListenerList(
+        let list = ListenerList(
             layout: MessageLayout(State.self),
             name: name,
             reentrancy: .queued,
             faults: faults,
             counts: diagnostics == .counts
         )
-        state = Locked(Guarded(value: initial))
-        list.onResume = { [weak self] entry in self?.resume(entry) }
+        core = withUnsafePointer(to: initial) {
+            // The core only reads it.
+            StateCore(list, initial: UnsafeMutableRawPointer(mutating: $0))
+        }
     }
 
     deinit {
         list.close()
     }
 
+    var list: ListenerList { core.list }
+
     /// The name under which a switchboard hands the channel out; nil where it has none.
     public var name: String? { list.name }
 
     /// The value stored: the last one set, whether or not it has been delivered yet.
-    public var value: State {
-        trapInsideUpdate("value")
-        return state.withLock { $0.value }
+    @inlinable public var value: State {
+        withUnsafeTemporaryAllocation(of: State.self, capacity: 1) { memory in
+            // Room for one, which the core initialises.
+            let value = memory.baseAddress.unsafelyUnwrapped
+            core.read(into: UnsafeMutableRawPointer(value))
+            return value.move()
+        }
     }
 
     /// Stores a value and delivers it, after those that wait already.
+    @inlinable
     public func set(_ value: State, isolation: isolated (any Actor)? = #isolation) {
-        trapInsideUpdate("set")
-        guard !refusesChange() else { return }
-        // Released at the end of this method, without the lock.
-        var replaced: State?
-        let turn = state.withLock { guarded in
-            replaced = guarded.value
-            guarded.value = value
-            return enqueue(&guarded)
+        // Holds the value that is replaced until the end of this method, to release it without the lock.
+        var other = value
+        withUnsafePointer(to: value) { message in
+            // The core only reads it.
+            core.set(UnsafeMutableRawPointer(mutating: message), isolation: isolation) { stored in
+                swap(&stored.assumingMemoryBound(to: State.self).pointee, &other)
+            }
         }
-        if let turn { deliver(turn, isolation) }
-        withExtendedLifetime(replaced) {}
+        withExtendedLifetime((self, other)) {}
     }
 
     /// Changes the value in place and delivers it.
@@ -102,36 +81,35 @@ public final class StateChannel<State: Sendable>: Sendable {
     /// (see the type's behavior), the body runs on a copy that is dropped.
     ///
     /// - Returns: What the body returns.
+    @inlinable
     @discardableResult
     public func update<Result, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        trapInsideUpdate("update")
-        if refusesChange() {
+        defer { withExtendedLifetime(self) {} }
+        var outcome: Swift.Result<Result, Failure>?
+        var kept: State?
+        core.update(isolation: isolation) { stored in
+            let stored = stored.assumingMemoryBound(to: State.self)
+            // Only where the body can throw is the old value kept, because that makes its first write copy.
+            if Failure.self != Never.self { kept = stored.pointee }
+            do throws(Failure) {
+                outcome = .success(try body(&stored.pointee))
+                return true
+            } catch {
+                if let kept { stored.pointee = kept }
+                outcome = .failure(error)
+                return false
+            }
+        }
+        guard let outcome else {
+            // Refused.
             var copy = value
             return try body(&copy)
         }
-        var outcome: Swift.Result<Result, Failure>?
-        var kept: State?
-        let turn = state.withLock { guarded -> Turn? in
-            updater.store(ThreadRecord.currentAddress, ordering: .relaxed)
-            // Only where the body can throw is the old value kept, because that makes its first write copy.
-            if Failure.self != Never.self { kept = guarded.value }
-            do throws(Failure) {
-                outcome = .success(try body(&guarded.value))
-                updater.store(0, ordering: .relaxed)
-                return enqueue(&guarded)
-            } catch {
-                if let kept { guarded.value = kept }
-                outcome = .failure(error)
-                updater.store(0, ordering: .relaxed)
-                return nil
-            }
-        }
-        if let turn { deliver(turn, isolation) }
         withExtendedLifetime(kept) {}
-        return try outcome!.get()
+        return try outcome.get()
     }
 
     /// The current value, then every later one, as an asynchronous sequence.
@@ -146,10 +124,10 @@ public final class StateChannel<State: Sendable>: Sendable {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> MessageSequence<State> {
-        trapInsideUpdate("values")
+        core.trapInsideUpdate("values")
         checkBuffering(buffering)
         let buffer = SequenceBuffer(list, buffering, PackedSite(fileID, line))
-        admit(buffer.entry, priority, isolation: nil)
+        core.admit(buffer.entry, priority, isolation: nil)
         return MessageSequence(buffer: buffer)
     }
 
@@ -180,132 +158,17 @@ extension StateChannel {
         _ site: PackedSite,
         _ isolation: isolated (any Actor)?
     ) -> ListenerToken {
-        trapInsideUpdate("listen")
+        core.trapInsideUpdate("listen")
         checkBuffering(buffering)
         let entry = list.entry(for: plan, buffering, site, alwaysWithMailbox: true)
-        admit(entry, priority, isolation: isolation)
+        core.admit(entry, priority, isolation: isolation)
         return ListenerToken(entry)
-    }
-
-    /// Registers an entry and hands it the current value, between two changes.
-    private func admit(_ entry: ListenerEntry, _ priority: Priority, isolation: (any Actor)?) {
-        // Under the state's lock no value is set, so those that wait to be delivered were set before this listener came, and its number
-        // keeps them from it; those set later find it registered. The list's lock is taken inside, never the other way round.
-        var displaced: KeptMessage?
-        var turn: Turn?
-        let (outcome, delivers) = state.withLock { guarded in
-            let outcome = list.insert(entry, priority: priority.rawValue)
-            guard outcome.isIn else { return (outcome, false) }
-            if guarded.deliverer == 0 {
-                // A turn as any other: what the listener sets counts as following from it.
-                turn = enqueue(&guarded, onlyFor: entry)
-                return (outcome, false)
-            }
-            return (outcome, deposit(&guarded.value, for: entry, displaced: &displaced))
-        }
-        if let turn { deliver(turn, isolation) }
-        if delivers { entry.mailbox?.deliverDeposit(entry, from: isolation) }
-        if outcome.sweeps { list.sweepSome() }
-        list.lockWasGivenUp()
-    }
-
-    /// Lets values through to a paused listener again, the current one first.
-    private func resume(_ entry: ListenerEntry) {
-        trapInsideUpdate("resume")
-        // Delivers a value as `set` does. Where that is one post too many, the listener stays paused.
-        guard !refusesChange() else { return }
-        let turn = state.withLock { guarded -> Turn? in
-            guard entry.isPaused, entry.isActive else { return nil }
-            // A new number: values that wait to be delivered are older than the one it gets now. That one takes its turn behind them, because
-            // a thread that delivers one of them may have found the listener before it was paused and not have called it yet.
-            list.renumber(entry, clearing: ListenerEntry.paused)
-            return enqueue(&guarded, onlyFor: entry)
-        }
-        if let turn { deliver(turn, nil) }
-        list.lockWasGivenUp()
-    }
-
-    private func deposit(_ value: inout State, for entry: ListenerEntry, displaced: inout KeptMessage?) -> Bool {
-        withUnsafeMutablePointer(to: &value) { value in
-            entry.mailbox?.deposit(UnsafeMutableRawPointer(value), displaced: &displaced) ?? false
-        }
     }
 
     private func checkBuffering(_ buffering: BufferingPolicy) {
         precondition(
             buffering.kind != .oldest,
             "StateChannel<\(State.self)>: buffering \(buffering) would end with another value than the one stored; use .newest or .unbounded"
-        )
-    }
-}
-
-// MARK: - Delivery
-
-extension StateChannel {
-    /// Queues the value just stored, or stored still for a listener that resumes or is new. Under the state's lock.
-    ///
-    /// - Returns: Where nobody delivers, the turn, which the caller then has to deliver. It need not go through the queue, which is empty.
-    private func enqueue(_ guarded: inout Guarded, onlyFor entry: ListenerEntry? = nil) -> Turn? {
-        let thread = ThreadRecord.currentAddress
-        guard guarded.deliverer != 0 else {
-            guarded.deliverer = thread
-            guarded.depth = 1
-            return Turn(value: guarded.value, before: list.nextNumberNow, depth: 1, entry: entry)
-        }
-        let depth = guarded.deliverer == thread ? guarded.depth + 1 : 1
-        if let entry, guarded.waiting.last?.entry === entry {
-            // It was resumed a moment ago and has been paused and resumed since, without a change in between: one turn is enough.
-            let turn = guarded.waiting.last
-            guarded.waiting.last = turn.map { Turn(value: $0.value, before: list.nextNumberNow, depth: $0.depth, entry: entry) }
-            return nil
-        }
-        guarded.waiting.append(Turn(value: guarded.value, before: list.nextNumberNow, depth: depth, entry: entry))
-        return nil
-    }
-
-    /// Delivers a turn, and then what waits, in order, until nothing does.
-    private func deliver(_ first: Turn, _ isolation: (any Actor)?) {
-        // Each value is released at the end of its turn, without the lock.
-        var turn = first
-        while true {
-            withUnsafePointer(to: turn.value) {
-                // Only read: there are no interceptors here.
-                list.post(UnsafeMutableRawPointer(mutating: $0), isolation: isolation, before: turn.before, onlyTo: turn.entry)
-            }
-            let next = state.withLock { guarded -> Turn? in
-                guard let next = guarded.waiting.popFirst() else {
-                    guarded.deliverer = 0
-                    guarded.depth = 0
-                    return nil
-                }
-                guarded.depth = next.depth
-                return next
-            }
-            guard let next else { return }
-            turn = next
-        }
-    }
-
-    /// Whether a change is one too many: made by a listener, at the end of too long a chain.
-    private func refusesChange() -> Bool {
-        let thread = ThreadRecord.current
-        guard let top = thread.pointee.top else { return false }
-        var limit = ThreadRecord.deepest
-        var isTooDeep = thread.pointee.depth >= limit
-        if !isTooDeep {
-            limit = Self.deepest
-            isTooDeep = state.withLock { $0.deliverer == UInt(bitPattern: thread) && $0.depth >= limit }
-        }
-        if isTooDeep { list.reportRecursion(top, limit: limit) }
-        return isTooDeep
-    }
-
-    private func trapInsideUpdate(_ use: String) {
-        guard updater.load(ordering: .relaxed) != 0 else { return }
-        // Only the thread that is inside can read its own address here.
-        precondition(
-            updater.load(ordering: .relaxed) != ThreadRecord.currentAddress,
-            "StateChannel<\(State.self)>.\(use) was used inside the body of `update` of the same channel, which holds its lock"
         )
     }
 }
