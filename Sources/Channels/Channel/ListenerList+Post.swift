@@ -81,6 +81,9 @@ extension ListenerList {
             localPosts += 1
             return
         }
+        let group = thread.pointee.group
+        // Before the slot is set: a canceller that does not see the bit comes before this post, which then sees what was taken out.
+        if posters.load(ordering: .acquiring) & group == 0 { posters.bitwiseOr(group, ordering: .sequentiallyConsistent) }
         let slot = thread.pointee.slots + depth
         if depth >= thread.pointee.used.load(ordering: .relaxed) {
             precondition(depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
