@@ -82,6 +82,8 @@ final class PatternListeners: Sendable {
     private let listeners = Locked<[PatternListener]>([])
     private let count = Atomic<Int>(0)
 
+    var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
+
     var all: [PatternListener] { listeners.withLock { $0 } }
 
     /// Whether any pattern matches a name.
