@@ -181,7 +181,9 @@ extension ListenerList {
             // Its drain is under way and finds out whether the owner is still there: a weak load for each message would cost more than
             // all the rest. `isBusy` may be outdated; then the message starts a drain, as any other. The entry holds the mailbox.
             let outcome = mailbox._withUnsafeGuaranteedRef { mailbox -> Bool? in
-                mailbox.isBusy.load(ordering: .relaxed) ? mailbox.enqueue(message, frame, for: listener) : nil
+                guard mailbox.isBusy.load(ordering: .relaxed) else { return nil }
+                return mailbox.isUnbounded && !frame.pointee.carriesMore
+                    ? mailbox.enqueueAlone(message, for: listener) : mailbox.enqueue(message, frame, for: listener)
             }
             if let outcome { return outcome }
         }
