@@ -5,7 +5,7 @@
  * owner goes, or neither, at any time. The buffer has no bound.
  *
  *   here                      in Sources/Channels/Delivery
- *   Poster                    Mailbox.enqueueAlone, .mayCall; ListenerList.callOrEnqueue's look at `isBusy`
+ *   Poster                    Mailbox.enqueueAlone, .mayCall; ListenerList.deliverWithCare
  *   Worker                    Mailbox.schedule, .drain, .deliverRun, .deliverBatches, .refill     (Mailbox+Drain)
  *   becomeIdle, leaveDrain    Mailbox.becomeIdle, Leaving.leave                                  (Mailbox+Drain)
  *   dead:                     Mailbox.goIdle(_:isDead:)                                          (Mailbox+Drain)
@@ -27,7 +27,6 @@
  * -DBATCH_STAYS     a drain that finds its owner gone leaves what it has taken
  * -DIGNORES_BUSY    a post on the listener's own actor calls it although messages wait
  * -DFREES_EARLY     the closure is freed when no post can see the entry, whether or not the mailbox is idle
- * -DBIT_UNLOCKED    a post looks at the entry's bit before it takes the lock
  */
 #define POSTERS 2
 #define EACH 2
@@ -108,13 +107,8 @@ proctype Poster(byte me) {
             fi
         :: else
         fi;
-#ifdef BIT_UNLOCKED
-        refuses = cancelled;
-        acquire();
-#else
         acquire();
         refuses = cancelled || isDead;
-#endif
         if
         :: refuses -> at[me * EACH + n] = refused
         :: else ->
@@ -132,7 +126,7 @@ proctype Poster(byte me) {
         lock = false;
         if :: schedules -> jobs++; schedules = false :: else fi;
 posted:
-        d_step {
+        atomic {
             if :: me == 1 && n == 1 -> onActor = false :: else fi;
             refuses = false; posting--; n++
         }
@@ -255,7 +249,7 @@ dead:
             atomic { n = 0; cancelled = true }
         fi;
 over:
-        d_step { n = 0; onActor = false }
+        atomic { n = 0; onActor = false }
     od
 }
 
