@@ -233,19 +233,22 @@ extension ListenerList {
         tracker.finish(frame.pointee.outcome(for: listener))
     }
 
-    /// What is set in the word of a listener with an owner that is isolated to an actor, and with which nothing else is the matter.
-    private static var isolatedWithOwner: UInt64 { ListenerEntry.owned | ListenerEntry.special | ListenerEntry.general }
+    /// What is set in the word of a listener with an owner whose plain body is isolated to an actor, and with which nothing else is the matter.
+    private static var isolatedWithOwner: UInt64 { ListenerEntry.owned | ListenerEntry.special }
 
     /// Calls a listener on the isolation of the post, which is its own.
     @inline(__always)
     private func callIsolated(_ listener: ListenerEntry, _ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer) -> Bool {
-        guard let owner = listener.owner.map({ Unmanaged.passRetained($0) }) else {
+        guard var owner = listener.owner.map({ Unmanaged.passRetained($0) }) else {
             remove(listener)
             return false
         }
         frame.pointee.listener = .passUnretained(listener)
         listener.mailboxReference?._withUnsafeGuaranteedRef { $0.countIsolatedCall() }
-        withUnsafePointer(to: listener.body) { $0.callGeneral(message, UnsafeRawPointer(owner.toOpaque()), frame) }
+        // The body reads the reference at the address; the retain above is released after the call.
+        withUnsafeMutablePointer(to: &owner) { owner in
+            withUnsafePointer(to: listener.body) { $0.callBare(message, owner: UnsafeMutableRawPointer(owner)) }
+        }
         owner.release()
         return true
     }
