@@ -176,6 +176,10 @@ extension ListenerList {
         before number: UInt64
     ) -> Bool {
         let word = listener.word.load(ordering: .acquiring)
+        if word ^ Self.isolatedWithOwner < number, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
+            let mayCall = mailbox._withUnsafeGuaranteedRef { $0.isIsolated(to: frame.pointee.isolation) }
+            if mayCall { return callIsolated(listener, message, frame) }
+        }
         guard word & (ListenerEntry.ended | ListenerEntry.paused) == 0, word & ListenerEntry.number < number else { return false }
         if word & Self.needsOwner == 0, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
             // Its drain is under way and finds out whether the owner is still there: a weak load for each message would cost more than
@@ -227,6 +231,26 @@ extension ListenerList {
         tracker.expectOne()
         listener.run(message, address, frame)
         tracker.finish(frame.pointee.outcome(for: listener))
+    }
+
+    /// What is set in the word of a listener with an owner whose plain body is isolated to an actor, and with which nothing else is the matter.
+    private static var isolatedWithOwner: UInt64 { ListenerEntry.owned | ListenerEntry.special }
+
+    /// Calls a listener on the isolation of the post, which is its own.
+    @inline(__always)
+    private func callIsolated(_ listener: ListenerEntry, _ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer) -> Bool {
+        guard var owner = listener.owner.map({ Unmanaged.passRetained($0) }) else {
+            remove(listener)
+            return false
+        }
+        frame.pointee.listener = .passUnretained(listener)
+        listener.mailboxReference?._withUnsafeGuaranteedRef { $0.countIsolatedCall() }
+        // The body reads the reference at the address; the retain above is released after the call.
+        withUnsafeMutablePointer(to: &owner) { owner in
+            withUnsafePointer(to: listener.body) { $0.callBare(message, owner: UnsafeMutableRawPointer(owner)) }
+        }
+        owner.release()
+        return true
     }
 
     /// Asks the interceptors. False where one of them stopped the message.

@@ -10,7 +10,12 @@ extension ListenerList {
         _ site: PackedSite,
         once: Bool = false
     ) -> ListenerToken {
-        let entry = plan.isBare && counter == nil ? bareEntry(for: plan, site, once: once) : entry(for: plan, buffering, site, once: once)
+        let entry: ListenerEntry
+        if plan.isBare, counter == nil, case .isolated(nil) = plan.delivery {
+            entry = bareEntry(for: plan, site, once: once)
+        } else {
+            entry = self.entry(for: plan, buffering, site, once: once)
+        }
         add(entry, priority: priority.rawValue)
         return ListenerToken(entry)
     }

@@ -47,6 +47,8 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     /// Those of `target`, which holds them.
     let readers: Unmanaged<SequenceReaders>?
     let isUnbounded: Bool
+    /// The address of the actor of `target`, which the closure holds; nil where there is none.
+    private let actorAddress: UnsafeRawPointer?
     let layout: MessageLayout
     let policy: BufferingPolicy
     let lock = SpinLock()
@@ -79,6 +81,8 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
         self.target = target
         readers = if case .consumer(let readers) = target { .passUnretained(readers) } else { nil }
         isUnbounded = policy.kind == .unbounded
+        actorAddress =
+            if case .actor(let actor) = target { UnsafeRawPointer(Unmanaged.passUnretained(actor as AnyObject).toOpaque()) } else { nil }
         self.layout = layout
         self.policy = policy
         incoming = MessageQueue(layout)
@@ -91,14 +95,25 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     func mayCall(from isolation: UnsafeRawPointer?, owner: AnyObject?) -> Bool {
         switch target {
         case .direct: return true
-        case .actor(let actor):
-            guard let isolation, isolation == UnsafeRawPointer(Unmanaged.passUnretained(actor as AnyObject).toOpaque()) else { return false }
+        case .actor: guard isolation == actorAddress else { return false }
         case .owner:
             guard let owner, isolation == UnsafeRawPointer(Unmanaged.passUnretained(owner).toOpaque()) else { return false }
         case .inline: break
         case .queue, .async, .consumer: return false
         }
         return !isBusy.load(ordering: .acquiring)
+    }
+
+    /// The same where the answer is yes and the listener is isolated to an actor; false says nothing.
+    @inline(__always)
+    func isIsolated(to isolation: UnsafeRawPointer?) -> Bool {
+        isolation != nil && isolation == actorAddress && !isBusy.load(ordering: .acquiring)
+    }
+
+    /// The actor's isolation lets one call run at a time.
+    @inline(__always)
+    func countIsolatedCall() {
+        direct.store(direct.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
     func countDirectCall() {

@@ -149,6 +149,10 @@ public final class ProtocolChannel<Observer> {
 
     /// The observer as an object; traps for a value.
     private static func object(_ observer: Observer) -> AnyObject {
+        precondition(
+            Observer.self != (any Error).self,
+            "any Error cannot be observed: an error is kept in a box, which is not the object; declare a protocol of your own"
+        )
         // `as AnyObject` boxes a value on Linux, so the type is asked.
         precondition(
             type(of: observer as Any) is AnyObject.Type,
