@@ -25,6 +25,7 @@
  *
  * -DFALLBACK            there is no barrier on every thread: a post ends with an exchange (`endsWithBarrier`)
  * -DNESTING             the first thread posts inside entry 1
+ * -DOTHER_CANCELS       another thread cancels entry 0, too
  * -DONE_GROUP           both posting threads are of one group (`ThreadRecord.group`)
  * Planted faults:
  * -DNO_BARRIER          neither the barrier nor the exchange
@@ -35,7 +36,7 @@
  * -DHOLDER_FORGETS      whoever registers does not look for that word
  * -DONE_GENERATION      what is retired later is freed with what was retired before
  * -DFREES_NEWEST        what is retired while older entries wait is freed before them
- * -DTWO_REMOVERS        an entry's removal is not claimed by one atomic bit: two threads cancel one entry
+ * -DTWO_REMOVERS        an entry's removal is not claimed by one atomic step: with -DOTHER_CANCELS
  */
 #define SLOTS 3                 /* of the posters: two of the first thread, one of the second */
 #define ENTRIES 3               /* 0 and 1 are there from the start, 2 is registered later */
@@ -462,7 +463,7 @@ end:
 }
 #endif
 
-#ifdef TWO_REMOVERS
+#ifdef OTHER_CANCELS
 proctype OtherRemover() {
     LOCALS;
     remove(0, NONE, NONE);
@@ -486,7 +487,7 @@ proctype OtherRemover() {
 #else
 #define CHANGER 1
 #endif
-#ifdef TWO_REMOVERS
+#ifdef OTHER_CANCELS
 #define REMOVERS 1
 #else
 #define REMOVERS 0
@@ -518,7 +519,7 @@ init {
         run SecondPoster();
 #endif
         run Drainer();
-#ifdef TWO_REMOVERS
+#ifdef OTHER_CANCELS
         run OtherRemover();
 #endif
 #ifndef WITHOUT_CHANGER
