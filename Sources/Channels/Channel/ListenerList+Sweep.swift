@@ -28,7 +28,7 @@ extension ListenerList {
         defer { leave(thread) }
         withUnsafeTemporaryAllocation(of: Unmanaged<ListenerEntry>.self, capacity: Self.entriesPerSweep) { found in
             var count = 0
-            let endsRound = withLock {
+            withLock {
                 // Under the lock the chain does not change; after it the entries stay because the list has been entered.
                 if cursor == 0 { cursor = nextChainToSweep() }
                 while count < Self.entriesPerSweep, let entry = Unmanaged<ListenerEntry>.at(cursor) {
@@ -36,7 +36,6 @@ extension ListenerList {
                     count += 1
                     cursor = entry._withUnsafeGuaranteedRef { $0.next.load(ordering: .relaxed) }
                 }
-                return cursor == 0 && !sweepsInterceptors
             }
             // Looking at a weak owner holds it for a moment, and letting go may run its deinit: not under the lock.
             var living: Int32 = 0
@@ -46,12 +45,7 @@ extension ListenerList {
                     if entry.owner == nil { remove(entry, inSweep: true) } else { living += 1 }
                 }
             }
-            withLock {
-                livingSeen &+= living
-                guard endsRound else { return }
-                livingInLastRound = livingSeen
-                livingSeen = 0
-            }
+            withLock { livingSeen &+= living }
         }
     }
 }
@@ -61,6 +55,9 @@ extension ListenerList {
     private func nextChainToSweep() -> UInt {
         sweepsInterceptors.toggle()
         if sweepsInterceptors {
+            // A round has ended, here or where the last entry was taken out. Two sweeps at once, or entries that moved, may have been counted twice.
+            livingInLastRound = min(livingSeen, Int32(clamping: ownedCount))
+            livingSeen = 0
             let first = interceptorHead.load(ordering: .relaxed)
             if first != 0 { return first }
             sweepsInterceptors = false
