@@ -10,14 +10,15 @@ extension ListenerList {
         _ site: PackedSite,
         once: Bool = false
     ) -> ListenerToken {
-        let entry: ListenerEntry
+        let token: ListenerToken
         if plan.isBare, counter == nil, case .isolated(nil) = plan.delivery {
-            entry = bareEntry(for: plan, site, once: once)
+            token = ListenerToken(bareEntry(for: plan, site, once: once))
         } else {
-            entry = self.entry(for: plan, buffering, site, once: once)
+            token = ListenerToken(entry(for: plan, buffering, site, once: once))
         }
-        add(entry, priority: priority.rawValue)
-        return ListenerToken(entry)
+        // The token holds it.
+        Unmanaged.passUnretained(token.entry)._withUnsafeGuaranteedRef { _ = add($0, priority: priority.rawValue) }
+        return token
     }
 
     /// The entry of a listener that is simply called.
