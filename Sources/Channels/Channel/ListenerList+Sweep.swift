@@ -6,14 +6,14 @@ internal import Synchronization
 /// a third of the time of registering and cancelling beside 10,000.)
 extension ListenerList {
     private static let entriesPerSweep = 16
-    private static let changesPerSweep = 32
-    private static let changesPerSweepWhileGrowing = 4
+    private static let changesPerSweep: Int32 = 32
+    private static let changesPerSweepWhileGrowing: Int32 = 4
 
     /// Whether this change is one that sweeps. Under the lock.
     func changeCallsForSweep() -> Bool {
         guard ownedCount > 0 else { return false }
         changesSinceSweep += 1
-        let isGrowing = ownedCount > livingInLastRound + livingInLastRound / 4 + 32
+        let isGrowing = ownedCount > Int(livingInLastRound) * 5 / 4 + 32
         guard changesSinceSweep >= (isGrowing ? Self.changesPerSweepWhileGrowing : Self.changesPerSweep) else { return false }
         changesSinceSweep = 0
         return true
@@ -39,7 +39,7 @@ extension ListenerList {
                 return cursor == 0 && !sweepsInterceptors
             }
             // Looking at a weak owner holds it for a moment, and letting go may run its deinit: not under the lock.
-            var living = 0
+            var living: Int32 = 0
             for entry in found[..<count] {
                 entry._withUnsafeGuaranteedRef { entry in
                     guard entry.hasOwner else { return }
@@ -47,7 +47,7 @@ extension ListenerList {
                 }
             }
             withLock {
-                livingSeen += living
+                livingSeen &+= living
                 guard endsRound else { return }
                 livingInLastRound = livingSeen
                 livingSeen = 0
