@@ -7,7 +7,7 @@
  *   enter, leave                    ListenerList.enter, .leave                     (ListenerList+Post)
  *   post, visit                     ListenerList.post, .deliver(_:_:before:)       (ListenerList+Post)
  *   remove, unlink, Changer         remove, takeOut, unlink; insert, link          (ListenerList+Registration)
- *   scan                            ThreadRecord.posts(on:)                        (ThreadRecord)
+ *   SCAN                            ThreadRecord.posts(on:), and .hasPosts(on:), which looks before in the same way   (ThreadRecord)
  *   HAS_ENDED                       PostUnderWay.hasEnded(on:)                     (ThreadRecord)
  *   remove's middle, announce       retire, announceRetired(to:)                   (ListenerList+Reclaim)
  *   settle                          lockWasGivenUp, collectIfAsked, barrierThenCollect, collectAfterPost
