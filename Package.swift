@@ -14,11 +14,13 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Channels", targets: ["Channels"]),
+        .library(name: "ChannelsBridge", targets: ["ChannelsBridge"]),
         .executable(name: "tour", targets: ["tour"]),
     ],
     targets: [
         .target(name: "CChannels"),
         .target(name: "Channels", dependencies: ["CChannels"], swiftSettings: settings),
+        .target(name: "ChannelsBridge", dependencies: ["Channels"], swiftSettings: settings),
         .executableTarget(
             name: "tour",
             dependencies: ["Channels"],
