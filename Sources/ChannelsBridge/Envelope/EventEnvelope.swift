@@ -53,14 +53,15 @@ package struct EventEnvelope: Hashable, Sendable {
     /// The attributes as headers.
     package var headers: TransportHeaders {
         var headers = TransportHeaders()
-        // Valid, all of them: percent-encoded, or checked where they were made.
+        // Valid, all that are set so: percent-encoded, or checked where they were made.
         headers.setValid(Self.version, for: Header.version)
         if let id { headers.setValid(id.percentEncoded, for: Header.id) }
         if let source { headers.setValid(source.percentEncoded, for: Header.source) }
         if let type { headers.setValid(type.percentEncoded, for: Header.type) }
         if let time { headers.setValid(time.percentEncoded, for: Header.time) }
         if let error { headers.setValid(error.percentEncoded, for: Header.error) }
-        if let contentType { headers.setValid(contentType.percentEncoded, for: TransportHeaders.contentType) }
+        // A media type that is no header is the codec's mistake, and is left out.
+        if let contentType { try? headers.set(contentType, for: TransportHeaders.contentType) }
         if let trace {
             headers.setValid(trace.traceparent, for: Header.traceparent)
             if let tracestate = trace.tracestate { headers.setValid(tracestate, for: Header.tracestate) }

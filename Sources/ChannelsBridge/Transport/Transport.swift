@@ -48,6 +48,9 @@ public protocol Transport: Sendable {
 
     /// Has the messages of every subject that matches a pattern handed over, until the transport is closed.
     ///
+    /// When it returns, the subscription is in effect: what anybody on the same broker publishes from then on is handed over. The same holds for
+    /// ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
+    ///
     /// - Parameters:
     ///   - pattern: A subject, or a pattern with `*` and `>` as in ``ChannelPattern``.
     ///   - durableName: Where nil: what is published from now on, durable or not, at most once. Otherwise: the durable messages that nobody of
@@ -91,6 +94,8 @@ public protocol Transport: Sendable {
     /// Ends the connection. No handler is called after it has returned; calling it again does nothing.
     ///
     /// Takes in no more messages, sends what was published before, and then lets go of everything, also where that could not be done in time.
+    /// Durable messages that were not settled are delivered again soon, to whoever subscribes by the name. Calls of other methods that are under
+    /// way throw ``BridgeError/Code/closed``.
     ///
     /// - Parameter deadline: How long it may take to send what is in the buffer.
     /// - Throws: ``BridgeError/Code/deadlineExceeded`` where published messages were, or may have been, lost.

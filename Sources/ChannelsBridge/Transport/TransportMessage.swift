@@ -50,7 +50,7 @@ public struct TransportReply: Hashable, Sendable {
 public struct InboundMessage: Sendable {
     /// The message.
     public let message: TransportMessage
-    /// How often the broker has delivered it to this name, this time included. 1 where the transport does not know.
+    /// How often the broker has delivered a durable message to this name, this time included; 1 for others.
     public let deliveryCount: Int
     /// Tells the broker what became of a durable message; nil where the message is not durable. To be called once, from any thread. Does not
     /// wait; where the connection has gone, the broker delivers the message again.

@@ -3,7 +3,7 @@ internal import Channels
 /// Where one task waits for the first of several outcomes.
 ///
 /// Guarded by its lock; the continuation is resumed without it.
-final class Answer<Value: Sendable>: Sendable {
+package final class Answer<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?
         var continuation: CheckedContinuation<Value, any Error>?
@@ -11,8 +11,10 @@ final class Answer<Value: Sendable>: Sendable {
 
     private let state = Locked(State())
 
+    package init() {}
+
     /// Settles the outcome, if it is not settled yet.
-    func finish(_ result: Result<Value, any Error>) {
+    package func finish(_ result: Result<Value, any Error>) {
         let continuation = state.withLock { state -> CheckedContinuation<Value, any Error>? in
             guard state.result == nil else { return nil }
             state.result = result
@@ -25,7 +27,7 @@ final class Answer<Value: Sendable>: Sendable {
     /// Waits for the outcome, once, and at most for a time.
     ///
     /// - Throws: What it was settled with, the error given where time runs out, or `CancellationError`.
-    func value(within time: Duration, clock: any Clock<Duration>, else error: BridgeError) async throws -> Value {
+    package func value(within time: Duration, clock: any Clock<Duration>, else error: BridgeError) async throws -> Value {
         let timer = Task.detached {
             try await clock.sleep(for: time)
             self.finish(.failure(error))

@@ -3,7 +3,7 @@ internal import Channels
 /// A door that opens once. Tasks wait before it without holding a thread.
 ///
 /// Guarded by its lock; continuations are resumed without it.
-final class Latch: Sendable {
+package final class Latch: Sendable {
     private struct State {
         var isOpen = false
         var nextNumber = 0
@@ -12,9 +12,11 @@ final class Latch: Sendable {
 
     private let state = Locked(State())
 
-    var isOpen: Bool { state.withLock { $0.isOpen } }
+    package init() {}
 
-    func open() {
+    package var isOpen: Bool { state.withLock { $0.isOpen } }
+
+    package func open() {
         let waiting = state.withLock { state in
             defer { state.waiting = [:] }
             state.isOpen = true
@@ -26,7 +28,7 @@ final class Latch: Sendable {
     /// Suspends until the latch is open.
     ///
     /// - Throws: `CancellationError` where the task is cancelled before.
-    func wait() async throws {
+    package func wait() async throws {
         if isOpen { return }
         let number = state.withLock { state in
             state.nextNumber += 1
@@ -57,7 +59,7 @@ final class Latch: Sendable {
     ///
     /// - Returns: Whether the latch is open.
     @discardableResult
-    func wait(atMost time: Duration, clock: any Clock<Duration>) async -> Bool {
+    package func wait(atMost time: Duration, clock: any Clock<Duration>) async -> Bool {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await clock.sleep(for: time) }
             group.addTask { try? await self.wait() }
