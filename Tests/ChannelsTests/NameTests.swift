@@ -38,6 +38,68 @@ struct NameTests {
         #expect(board.snapshot().channels.map(\.name) == [text])
     }
 
+    /// Names are read eight bytes at a time: each character of ASCII at each place of names of up to 18 bytes, and pairs of full stops.
+    @Test func aCharacterIsAllowedOrNotWhereverInANameItStands() {
+        func isName(_ characters: [UInt8]) -> Bool {
+            let tokens = characters.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            return tokens.allSatisfy { token in
+                !token.isEmpty && token.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "*") && $0 != UInt8(ascii: ">") }
+            }
+        }
+        for length in 1...18 {
+            for place in 0..<length {
+                var characters = [UInt8](repeating: UInt8(ascii: "n"), count: length)
+                for character in UInt8(0)..<0x80 {
+                    characters[place] = character
+                    let name = try? ChannelName<Int>(validating: String(decoding: characters, as: UTF8.self))
+                    #expect((name != nil) == isName(characters), "\(character) at \(place) of \(length)")
+                }
+                characters[place] = UInt8(ascii: ".")
+                for other in 0..<length {
+                    var pair = characters
+                    pair[other] = UInt8(ascii: ".")
+                    let name = try? ChannelName<Int>(validating: String(decoding: pair, as: UTF8.self))
+                    #expect((name != nil) == isName(pair), "full stops at \(place) and \(other) of \(length)")
+                }
+            }
+        }
+    }
+
+    @Test func namesThatDifferInOneByteAreDifferentNames() throws {
+        let board = Switchboard()
+        var channels: [Channel<Int>] = []
+        for length in 1...24 {
+            for place in 0..<length {
+                var characters = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+                characters[place] = UInt8(ascii: "b")
+                channels.append(try board.channel(String(decoding: characters, as: UTF8.self), of: Int.self))
+            }
+        }
+        #expect(Set(channels.map(ObjectIdentifier.init)).count == channels.count)
+        #expect(board.snapshot().channels.count == channels.count)
+    }
+
+    /// Compares with a dictionary while names come and go.
+    @Test(arguments: 0..<4)
+    func aNameIsFoundAsLongAsItsChannelIsHeldAndNoLonger(seed: Int) throws {
+        var random = SeededGenerator(seed: seed)
+        let board = Switchboard()
+        var held: [String: Channel<Int>] = [:]
+        for _ in 0..<4_000 {
+            let text = "name.\(Int.random(in: 0..<600, using: &random))"
+            if Int.random(in: 0..<5, using: &random) == 0 {
+                held[text] = nil
+            } else {
+                let found = try board.channel(text, of: Int.self)
+                #expect(held[text] == nil || held[text] === found)
+                held[text] = found
+            }
+        }
+        #expect(Set(board.snapshot().channels.map(\.name)) == Set(held.keys))
+        held = [:]
+        #expect(board.snapshot().channels.isEmpty)
+    }
+
     @Test func canonicalEquivalentsAreDifferentNames() throws {
         let composed = "caf\u{E9}"
         let decomposed = "cafe\u{301}"

@@ -151,6 +151,14 @@ struct SenderTests {
         #expect(channel.observerCount == 3)
     }
 
+    /// An error in an existential is in a box, also one that is an object: the box is not the object.
+    @Test func anErrorGivenAsObserverTraps() async {
+        await #expect(processExitsWith: .failure) {
+            final class Failure: Error {}
+            _ = ProtocolChannel<any Error>().add(Failure())
+        }
+    }
+
     @Test func aValueGivenAsObserverTraps() async {
         await #expect(processExitsWith: .failure) { ProtocolChannel<any Open>().add(Plain()) }
     }

@@ -87,6 +87,9 @@ extension ListenerList {
             localPosts += 1
             return
         }
+        let group = thread.pointee.group
+        // Before the slot is set: a canceller that does not see the bit comes before this post, which then sees what was taken out.
+        if posters.load(ordering: .acquiring) & group == 0 { posters.bitwiseOr(group, ordering: .sequentiallyConsistent) }
         let slot = thread.pointee.slots + depth
         if depth >= thread.pointee.used.load(ordering: .relaxed) {
             precondition(depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
@@ -179,12 +182,18 @@ extension ListenerList {
         before number: UInt64
     ) -> Bool {
         let word = listener.word.load(ordering: .acquiring)
+        if word ^ Self.isolatedWithOwner < number, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
+            let mayCall = mailbox._withUnsafeGuaranteedRef { $0.isIsolated(to: frame.pointee.isolation) }
+            if mayCall { return callIsolated(listener, message, frame) }
+        }
         guard word & (ListenerEntry.ended | ListenerEntry.paused) == 0, word & ListenerEntry.number < number else { return false }
         if word & Self.needsOwner == 0, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
             // Its drain is under way and finds out whether the owner is still there: a weak load for each message would cost more than
             // all the rest. `isBusy` may be outdated; then the message starts a drain, as any other. The entry holds the mailbox.
             let outcome = mailbox._withUnsafeGuaranteedRef { mailbox -> Bool? in
-                mailbox.isBusy.load(ordering: .relaxed) ? mailbox.enqueue(message, frame, for: listener) : nil
+                guard mailbox.isBusy.load(ordering: .relaxed) else { return nil }
+                return mailbox.isUnbounded && !frame.pointee.carriesMore
+                    ? mailbox.enqueueAlone(message, for: listener) : mailbox.enqueue(message, frame, for: listener)
             }
             if let outcome { return outcome }
         }
@@ -228,6 +237,23 @@ extension ListenerList {
         tracker.expectOne()
         listener.run(message, address, frame)
         tracker.finish(frame.pointee.outcome(for: listener))
+    }
+
+    /// What is set in the word of a listener with an owner that is isolated to an actor, and with which nothing else is the matter.
+    private static var isolatedWithOwner: UInt64 { ListenerEntry.owned | ListenerEntry.special | ListenerEntry.general }
+
+    /// Calls a listener on the isolation of the post, which is its own.
+    @inline(__always)
+    private func callIsolated(_ listener: ListenerEntry, _ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer) -> Bool {
+        guard let owner = listener.owner.map({ Unmanaged.passRetained($0) }) else {
+            remove(listener)
+            return false
+        }
+        frame.pointee.listener = .passUnretained(listener)
+        listener.mailboxReference?._withUnsafeGuaranteedRef { $0.countIsolatedCall() }
+        withUnsafePointer(to: listener.body) { $0.callGeneral(message, UnsafeRawPointer(owner.toOpaque()), frame) }
+        owner.release()
+        return true
     }
 
     /// Asks the interceptors. False where one of them stopped the message.

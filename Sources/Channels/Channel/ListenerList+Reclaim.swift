@@ -52,6 +52,11 @@ struct RetiredEntries {
 
     /// Whether every thread is known to see that there is something here; see `barrierThenCollect`.
     var isAnnounced = false
+    /// How often in a row posts have looked since, and nothing was there.
+    var idleCollections = 0
+    /// An announcement costs microseconds, looking in vain some ten nanoseconds: where listeners come and go beside a poster, it is not
+    /// taken back at once.
+    static let mostIdleCollections = 64
 
     var isEmpty: Bool { current.isEmpty && incoming.isEmpty && waiters.isEmpty }
 }
@@ -71,7 +76,7 @@ extension ListenerList {
             retired.incoming.add(entry)
             return false
         }
-        let posts = ThreadRecord.posts(on: address)
+        let posts = ThreadRecord.posts(on: self)
         guard !posts.isEmpty else {
             freed.add(entry)
             return false
@@ -149,7 +154,7 @@ extension ListenerList {
                 freed.append(retired.current)
                 retired.current = retired.incoming
                 retired.incoming = RetiredEntries.Chain()
-                retired.underWay = retired.current.isEmpty ? [] : ThreadRecord.posts(on: address)
+                retired.underWay = retired.current.isEmpty ? [] : ThreadRecord.posts(on: self)
                 if !retired.underWay.isEmpty { needsBarrier = announceRetired(to: retired.underWay) || needsBarrier }
             }
             if !retired.waiters.isEmpty {
@@ -159,7 +164,9 @@ extension ListenerList {
                     return true
                 }
             }
-            if retired.isEmpty {
+            retired.idleCollections = retired.isEmpty && freed.isEmpty ? retired.idleCollections + 1 : 0
+            guard retired.isEmpty else { return }
+            if !retired.isAnnounced || retired.idleCollections > RetiredEntries.mostIdleCollections {
                 hasRetired.store(false, ordering: .sequentiallyConsistent)
                 retired.isAnnounced = false
             }
@@ -181,7 +188,7 @@ extension ListenerList {
     func waitForPosts() async {
         guard !isLocal else { return }
         await withCheckedContinuation { continuation in
-            let posts = ThreadRecord.posts(on: address).filter { !$0.isOnCallingThread }
+            let posts = ThreadRecord.posts(on: self).filter { !$0.isOnCallingThread }
             guard !posts.isEmpty else {
                 continuation.resume()
                 return

@@ -10,11 +10,19 @@ extension ListenerList {
         _ site: PackedSite,
         once: Bool = false
     ) -> ListenerToken {
-        let entry = entry(for: plan, buffering, site, once: once)
+        let entry = plan.isBare && counter == nil ? bareEntry(for: plan, site, once: once) : entry(for: plan, buffering, site, once: once)
         add(entry, priority: priority.rawValue)
         return ListenerToken(entry)
     }
 
+    /// The entry of a listener that is simply called.
+    @inline(__always)
+    private func bareEntry(for plan: ListenerPlan, _ site: PackedSite, once: Bool) -> ListenerEntry {
+        let bits = (plan.owner == nil ? 0 : ListenerEntry.owned) | (once ? ListenerEntry.once : 0)
+        return ListenerEntry(bits: bits, owner: plan.owner, mailbox: nil, site: site, call: plan.call)
+    }
+
+    @inline(never)
     func entry(
         for plan: ListenerPlan,
         _ buffering: BufferingPolicy,

@@ -3,7 +3,9 @@ internal import Synchronization
 extension ListenerList {
     /// Puts an entry in, behind those of its priority. Afterwards posts reach it.
     ///
-    /// - Returns: False where the channel has gone, or the owner is being deinitialised: the entry is then inactive.
+    /// A weak reference to an object that is being deinitialised is nil from the start: such an owner's entry is an orphan as any other.
+    ///
+    /// - Returns: False where the channel has gone: the entry is then inactive.
     /// - Complexity: O(1) for the priorities in use, O(log *p*) to start a new one of *p*.
     @discardableResult
     func add(_ entry: ListenerEntry, priority: Int, asInterceptor: Bool = false) -> Bool {
@@ -18,14 +20,9 @@ extension ListenerList {
     /// ``lockWasGivenUp()``.
     func insert(_ entry: ListenerEntry, priority: Int, asInterceptor: Bool = false) -> (isIn: Bool, sweeps: Bool) {
         let isOwned = entry.word.load(ordering: .relaxed) & ListenerEntry.owned != 0
-        // A weak reference to an object that is being deinitialised is nil from the start.
-        guard !isOwned || entry.owner != nil else {
-            entry.word.bitwiseOr(ListenerEntry.cancelled, ordering: .sequentiallyConsistent)
-            return (false, false)
-        }
         let outcome = withBareLock { () -> (Bool, Bool) in
             guard !isClosed else { return (false, false) }
-            withLane(of: priority, forInterceptors: asInterceptor) { link(entry, into: $0) }
+            link(entry, into: lane(of: priority, forInterceptors: asInterceptor))
             if isOwned { ownedCount += 1 }
             if entry.isForwarder { forwarderCount += 1 }
             return (true, changeCallsForSweep())
@@ -171,65 +168,76 @@ extension ListenerList {
         if hasRetired.load(ordering: .relaxed) { collectIfAsked() }
     }
 
+    /// The lane of a priority, which is in its index; that holds it until it is discarded.
     @inline(__always)
-    private func withLane(of priority: Int, forInterceptors: Bool, _ body: (Lane) -> Void) {
-        let isRecent = recentLane?._withUnsafeGuaranteedRef { $0.priority == priority && $0.isForInterceptors == forInterceptors }
-        if isRecent != true { findLane(of: priority, forInterceptors: forInterceptors, body) } else { recentLane?._withUnsafeGuaranteedRef(body) }
+    private func lane(of priority: Int, forInterceptors: Bool) -> Unmanaged<Lane> {
+        if let recentLane, recentLane._withUnsafeGuaranteedRef({ $0.priority == priority && $0.isForInterceptors == forInterceptors }) {
+            return recentLane
+        }
+        return findLane(of: priority, forInterceptors: forInterceptors)
     }
 
     @inline(never)
-    private func findLane(of priority: Int, forInterceptors: Bool, _ body: (Lane) -> Void) {
-        let found = forInterceptors ? interceptorLanes.lane(of: priority) : lanes.lane(of: priority)
-        let lane = found ?? Lane(priority: priority, list: self, isForInterceptors: forInterceptors)
-        body(lane)
-        // It is in its index now, which holds it until it is discarded.
+    private func findLane(of priority: Int, forInterceptors: Bool) -> Unmanaged<Lane> {
+        let lane: Lane
+        if let found = forInterceptors ? interceptorLanes.lane(of: priority) : lanes.lane(of: priority) {
+            lane = found
+        } else {
+            lane = Lane(priority: priority, list: self, isForInterceptors: forInterceptors)
+            if forInterceptors { interceptorLanes.insert(lane) } else { lanes.insert(lane) }
+            lane.isIndexed = true
+            emptyLaneCount += 1
+        }
         recentLane = .passUnretained(lane)
+        return .passUnretained(lane)
     }
 
-    private func link(_ entry: ListenerEntry, into lane: Lane) {
-        entry.laneReference = .passRetained(lane)  // given back in the entry's deinit
+    private func link(_ entry: ListenerEntry, into lane: Unmanaged<Lane>) {
+        entry.laneReference = lane.retain()  // given back in the entry's deinit
         let number = nextNumber.load(ordering: .relaxed)
         // The bits above the number are only added to later, by whoever has the token, which nobody has yet.
         entry.word.store(entry.word.load(ordering: .relaxed) | number, ordering: .relaxed)
-        let before = lane.tail != 0 ? lane.tail : begin(lane)
-        let after =
-            Unmanaged<ListenerEntry>.at(before)?._withUnsafeGuaranteedRef { $0.next.load(ordering: .relaxed) }
-            ?? firstAddress(in: lane)
-        entry.previous = before
-        entry.next.store(after, ordering: .relaxed)
         // The list's reference; given back in `RetiredEntries.Chain.free`.
         let address = UInt(bitPattern: Unmanaged.passRetained(entry).toOpaque())
-        Unmanaged<ListenerEntry>.at(after)?._withUnsafeGuaranteedRef { $0.previous = address }
-        if let before = Unmanaged<ListenerEntry>.at(before) {
-            before._withUnsafeGuaranteedRef { $0.next.store(address, ordering: .releasing) }
-        } else if lane.isForInterceptors {
-            interceptorHead.store(address, ordering: .releasing)
-        } else {
-            head.store(address, ordering: .releasing)
+        lane._withUnsafeGuaranteedRef { lane in
+            let before = lane.tail != 0 ? lane.tail : begin(lane)
+            let after =
+                Unmanaged<ListenerEntry>.at(before)?._withUnsafeGuaranteedRef { $0.next.load(ordering: .relaxed) }
+                ?? firstAddress(in: lane)
+            entry.previous = before
+            entry.next.store(after, ordering: .relaxed)
+            Unmanaged<ListenerEntry>.at(after)?._withUnsafeGuaranteedRef { $0.previous = address }
+            if let before = Unmanaged<ListenerEntry>.at(before) {
+                before._withUnsafeGuaranteedRef { $0.next.store(address, ordering: .releasing) }
+            } else if lane.isForInterceptors {
+                interceptorHead.store(address, ordering: .releasing)
+            } else {
+                head.store(address, ordering: .releasing)
+            }
+            lane.tail = address
+            // After the link: a post that reads the higher number finds the entry.
+            nextNumber.store(number + 1, ordering: .releasing)
+            if !lane.isForInterceptors { listenerCount.store(listenerCount.load(ordering: .relaxed) + 1, ordering: .releasing) }
         }
-        lane.tail = address
-        // After the link: a post that reads the higher number finds the entry.
-        nextNumber.store(number + 1, ordering: .releasing)
-        if !lane.isForInterceptors { listenerCount.store(listenerCount.load(ordering: .relaxed) + 1, ordering: .releasing) }
     }
 
     private func firstAddress(in lane: Lane) -> UInt {
         lane.isForInterceptors ? interceptorHead.load(ordering: .relaxed) : head.load(ordering: .relaxed)
     }
 
-    /// Sees to it that an empty lane is in its index.
+    /// The first entry of a lane is about to come.
     ///
     /// - Returns: The address of the last entry of the next higher priority, or 0.
-    @inline(never)
+    @inline(__always)
     private func begin(_ lane: Lane) -> UInt {
+        emptyLaneCount -= 1
+        return firstAddress(in: lane) == 0 ? 0 : lastAddress(above: lane)
+    }
+
+    @inline(never)
+    private func lastAddress(above lane: Lane) -> UInt {
         func next(above priority: Int) -> Lane? {
             lane.isForInterceptors ? interceptorLanes.lane(above: priority) : lanes.lane(above: priority)
-        }
-        if lane.isIndexed {
-            emptyLaneCount -= 1
-        } else {
-            lane.isIndexed = true
-            if lane.isForInterceptors { interceptorLanes.insert(lane) } else { lanes.insert(lane) }
         }
         // Few lanes are empty.
         var above = next(above: lane.priority)

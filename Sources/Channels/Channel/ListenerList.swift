@@ -28,6 +28,8 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     let interceptorHead = Atomic<UInt>(0)
     let nextNumber = Atomic<UInt64>(1)
     let hasRetired = Atomic<Bool>(false)
+    /// The groups of the threads that have ever posted here (`ThreadRecord.group`), so that a canceller need not look at all others.
+    let posters = Atomic<UInt64>(0)
 
     /// Set by a post that ends while another thread holds the lock; see `collectIfAsked`.
     let mustCollect = Atomic<Bool>(false)
@@ -47,6 +49,9 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     /// Whether that place is in the chain of interceptors.
     @exclusivity(unchecked) var sweepsInterceptors = true
     @exclusivity(unchecked) var changesSinceSweep = 0
+    /// How many entries with a living owner the search has met in this round, and had met in the last when it had gone round.
+    @exclusivity(unchecked) var livingSeen = 0
+    @exclusivity(unchecked) var livingInLastRound = 0
     @exclusivity(unchecked) var retired = RetiredEntries()
     /// Posts under way on a local list.
     @exclusivity(unchecked) var localPosts = 0

@@ -52,20 +52,30 @@ struct ThreadRecord: ~Copyable {
     /// Whether posts must end with a full barrier, because the system has none that a canceller could run on every thread.
     let endsWithBarrier: Bool
     let isTaken = Atomic<Bool>(true)
-    /// The record registered before this one.
+    /// One bit: threads are told apart in so many groups, and lists remember which have posted.
+    let group: UInt64
+    /// The record of the group registered before this one.
     let next: UInt
 
     static let slotCount = deepest + 64
 
-    init(next: UInt, endsWithBarrier: Bool) {
+    init(group: UInt64, next: UInt, endsWithBarrier: Bool) {
         slots = .allocate(capacity: Self.slotCount)
         for index in 0..<Self.slotCount { (slots + index).initialize(to: HazardSlot()) }
+        self.group = group
         self.next = next
         self.endsWithBarrier = endsWithBarrier
     }
 
-    /// The record registered last; they form a chain that only grows.
-    private static let newest = Atomic<UInt>(0)
+    /// How many records there are.
+    private static let count = Atomic<Int>(0)
+    /// The record registered last in each group; they form chains that only grow.
+    // Unsafe for the pointer only, which never changes: what it points to is atomic and never freed.
+    nonisolated(unsafe) private static let newest: UnsafeMutablePointer<Atomic<UInt>> = {
+        let groups = UnsafeMutablePointer<Atomic<UInt>>.allocate(capacity: UInt64.bitWidth)
+        for index in 0..<UInt64.bitWidth { (groups + index).initialize(to: Atomic(0)) }
+        return groups
+    }()
 
     /// The record of the calling thread.
     @inline(__always)
@@ -80,12 +90,23 @@ struct ThreadRecord: ~Copyable {
     static var currentAddress: UInt { UInt(bitPattern: current) }
 
     /// The posts of a list that are under way on any thread.
-    static func posts(on list: UInt) -> [PostUnderWay] {
+    ///
+    /// - Complexity: O(*n*) in the number of threads that have posted on the list, and of those in their groups.
+    static func posts(on list: ListenerList) -> [PostUnderWay] {
         // The calling thread has its record before it looks: else it could be given that of a thread that posted and ended in between, and take
         // that post for its own, which it alone would look after.
         _ = current
+        var groups = list.posters.load(ordering: .sequentiallyConsistent)
         var found: [PostUnderWay] = []
-        var address = newest.load(ordering: .sequentiallyConsistent)
+        while groups != 0 {
+            findPosts(on: list.address, inGroup: groups.trailingZeroBitCount, &found)
+            groups &= groups - 1
+        }
+        return found
+    }
+
+    private static func findPosts(on list: UInt, inGroup group: Int, _ found: inout [PostUnderWay]) {
+        var address = newest[group].load(ordering: .sequentiallyConsistent)
         while let record = Pointer(bitPattern: address) {
             let used = record.pointee.used.load(ordering: .sequentiallyConsistent)
             let slots = record.pointee.slots
@@ -95,7 +116,6 @@ struct ThreadRecord: ~Copyable {
             }
             address = record.pointee.next
         }
-        return found
     }
 
     @inline(never)
@@ -110,12 +130,14 @@ struct ThreadRecord: ~Copyable {
 
     /// A record whose thread has ended.
     private static func free() -> Pointer? {
-        var address = newest.load(ordering: .sequentiallyConsistent)
-        while let record = Pointer(bitPattern: address) {
-            if !record.pointee.isTaken.load(ordering: .relaxed), !record.pointee.isTaken.exchange(true, ordering: .acquiring) {
-                return record
+        for group in 0..<UInt64.bitWidth {
+            var address = newest[group].load(ordering: .sequentiallyConsistent)
+            while let record = Pointer(bitPattern: address) {
+                if !record.pointee.isTaken.load(ordering: .relaxed), !record.pointee.isTaken.exchange(true, ordering: .acquiring) {
+                    return record
+                }
+                address = record.pointee.next
             }
-            address = record.pointee.next
         }
         return nil
     }
@@ -123,10 +145,11 @@ struct ThreadRecord: ~Copyable {
     private static func create() -> Pointer {
         let record = Pointer.allocate(capacity: 1)
         let endsWithBarrier = !channels_barrier_on_all_threads()
-        var head = newest.load(ordering: .sequentiallyConsistent)
+        let group = count.wrappingAdd(1, ordering: .relaxed).oldValue % UInt64.bitWidth
+        var head = newest[group].load(ordering: .sequentiallyConsistent)
         while true {
-            record.initialize(to: ThreadRecord(next: head, endsWithBarrier: endsWithBarrier))
-            let (exchanged, original) = newest.compareExchange(
+            record.initialize(to: ThreadRecord(group: 1 << UInt64(group), next: head, endsWithBarrier: endsWithBarrier))
+            let (exchanged, original) = newest[group].compareExchange(
                 expected: head,
                 desired: UInt(bitPattern: record),
                 ordering: .sequentiallyConsistent

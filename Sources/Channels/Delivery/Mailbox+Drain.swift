@@ -9,9 +9,9 @@ extension Mailbox {
     /// Runs after which a drain lets others on its actor or queue have a turn.
     private static let runsBeforeYield = 16
     /// How often an emptied mailbox is looked at before the drain takes what has come, or ends if nothing has.
-    private static let looks = 4
-    /// About half a microsecond: far less than a new job costs.
-    private static let spinsBetweenLooks = 16
+    private static let looks = 2
+    /// About a microsecond: less than a new job costs.
+    private static let spinsBetweenLooks = 48
     /// What is worth taking before the last look. One swap for many messages: posters and the drain seldom meet at the lock.
     private static let gathered = 32
 
@@ -217,7 +217,6 @@ extension Mailbox {
 
     /// Swaps in what has come since. False, with `phase` idle, where nothing has.
     private func refill(_ listener: ListenerEntry) -> Bool {
-        batch.giveBackIfLarge()
         // What a job was started for is not kept waiting; what follows may be many.
         if hasTaken { gather() }
         hasTaken = true
@@ -254,7 +253,7 @@ extension Mailbox {
         // The drain's own, left where the owner went between two runs.
         if isDead { batch.discardAll() }
         var leaving = Leaving()
-        var discarded: MessageRing?
+        var discarded: MessageQueue?
         lock.withLock {
             if isDead {
                 self.isDead.store(true, ordering: .sequentiallyConsistent)

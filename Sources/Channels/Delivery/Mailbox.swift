@@ -43,7 +43,12 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
 
     let target: Target
     /// Whether whoever reads the sequence takes the messages, and there is no drain.
-    let isConsumed: Bool
+    var isConsumed: Bool { readers != nil }
+    /// Those of `target`, which holds them.
+    let readers: Unmanaged<SequenceReaders>?
+    let isUnbounded: Bool
+    /// The address of the actor of `target`, which the closure holds; nil where there is none.
+    private let actorAddress: UnsafeRawPointer?
     let layout: MessageLayout
     let policy: BufferingPolicy
     let lock = SpinLock()
@@ -52,12 +57,12 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     let isBusy = Atomic<Bool>(false)
     let posted = Atomic<Int>(0)
     let dropped = Atomic<Int>(0)
-    @exclusivity(unchecked) var incoming: MessageRing
+    @exclusivity(unchecked) var incoming: MessageQueue
     @exclusivity(unchecked) var phase = Phase.idle
     // Keeps what the drain writes for each message off the cache lines that posters write.
     private let padding = Padding()
     let delivered = Atomic<Int>(0)
-    @exclusivity(unchecked) var batch: MessageRing
+    @exclusivity(unchecked) var batch: MessageQueue
     /// Whether the drain under way, or a reader, has taken messages before.
     @exclusivity(unchecked) var hasTaken = false
 
@@ -74,11 +79,14 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     init(_ target: Target, _ layout: MessageLayout, _ policy: BufferingPolicy, awaiting asyncCall: AsyncListenerCall? = nil) {
         self.asyncCall = asyncCall
         self.target = target
-        if case .consumer = target { isConsumed = true } else { isConsumed = false }
+        readers = if case .consumer(let readers) = target { .passUnretained(readers) } else { nil }
+        isUnbounded = policy.kind == .unbounded
+        actorAddress =
+            if case .actor(let actor) = target { UnsafeRawPointer(Unmanaged.passUnretained(actor as AnyObject).toOpaque()) } else { nil }
         self.layout = layout
         self.policy = policy
-        incoming = MessageRing(layout)
-        batch = MessageRing(layout)
+        incoming = MessageQueue(layout)
+        batch = MessageQueue(layout)
     }
 
     // MARK: Direct calls
@@ -87,14 +95,25 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     func mayCall(from isolation: UnsafeRawPointer?, owner: AnyObject?) -> Bool {
         switch target {
         case .direct: return true
-        case .actor(let actor):
-            guard let isolation, isolation == UnsafeRawPointer(Unmanaged.passUnretained(actor as AnyObject).toOpaque()) else { return false }
+        case .actor: guard isolation == actorAddress else { return false }
         case .owner:
             guard let owner, isolation == UnsafeRawPointer(Unmanaged.passUnretained(owner).toOpaque()) else { return false }
         case .inline: break
         case .queue, .async, .consumer: return false
         }
         return !isBusy.load(ordering: .acquiring)
+    }
+
+    /// The same where the answer is yes and the listener is isolated to an actor; false says nothing.
+    @inline(__always)
+    func isIsolated(to isolation: UnsafeRawPointer?) -> Bool {
+        isolation != nil && isolation == actorAddress && !isBusy.load(ordering: .acquiring)
+    }
+
+    /// The actor's isolation lets one call run at a time.
+    @inline(__always)
+    func countIsolatedCall() {
+        direct.store(direct.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
     func countDirectCall() {
@@ -109,7 +128,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     ///
     /// - Returns: Whether the listener was there to receive it; also true where the buffer was full.
     func enqueue(_ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer, for listener: ListenerEntry) -> Bool {
-        if policy.kind == .unbounded, !frame.pointee.carriesMore { return enqueueAlone(message, for: listener) }
+        if isUnbounded, !frame.pointee.carriesMore { return enqueueAlone(message, for: listener) }
         let tracker = frame.pointee.envelope?.tracker
         let isAwaited = tracker.map { isListener(listener, awaitedBy: $0) } ?? false
         let envelope = frame.pointee.envelopeToKeep(withTracker: isAwaited)
@@ -143,10 +162,10 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
         switch outcome {
         case .nothing: break
         case .schedule: schedule(listener)
-        case .wake: if case .consumer(let readers) = target { readers.wakeOne() }
+        case .wake: wakeReader()
         case .overflow:
             displaced?.envelope?.tracker?.finish(.dropped)
-            if case .consumer(let readers) = target { readers.wakeOne() }
+            wakeReader()
             let list = frame.pointee.list.takeUnretainedValue()
             list.faults.report(.bufferOverflow, list: list, listener: listener, detail: "buffering \(policy)")
         case .refused:
@@ -157,29 +176,39 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     }
 
     /// Puts a message in with which nothing travels, into a buffer without a bound: what nearly every post does.
-    private func enqueueAlone(_ message: UnsafeMutableRawPointer, for listener: ListenerEntry) -> Bool {
-        let outcome = lock.withLock { () -> Enqueued in
-            guard !listener.isCancelled, !isDead.load(ordering: .relaxed) else { return .refused }
+    @inline(__always)
+    func enqueueAlone(_ message: UnsafeMutableRawPointer, for listener: ListenerEntry) -> Bool {
+        var isFirst = false
+        let isIn = lock.withLock {
+            guard !listener.isCancelled, !isDead.load(ordering: .relaxed) else { return false }
             posted.store(posted.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-            incoming.append(copying: message, nil)
+            incoming.append(copying: message)
+            // Where a drain is under way it has been set.
+            guard phase == .idle else { return true }
             isBusy.store(true, ordering: .releasing)
-            guard phase == .idle else { return .nothing }
-            if isConsumed { return .wake }
-            phase = .scheduled
-            return .schedule
+            isFirst = true
+            if !isConsumed { phase = .scheduled }
+            return true
         }
-        switch outcome {
-        case .nothing, .overflow: break
-        case .schedule: schedule(listener)
-        case .wake: if case .consumer(let readers) = target { readers.wakeOne() }
-        case .refused: return false
-        }
-        return true
+        if isFirst { hasMessage(for: listener) }
+        return isIn
+    }
+
+    /// Wakes a reader, where there are readers and one of them waits.
+    @inline(__always)
+    private func wakeReader() {
+        readers?._withUnsafeGuaranteedRef { $0.wakeOne() }
+    }
+
+    /// Has the message just put in taken out.
+    @inline(__always)
+    private func hasMessage(for listener: ListenerEntry) {
+        if readers != nil { wakeReader() } else { schedule(listener) }
     }
 
     /// Whether a post waits for this listener: not for a sequence, and not for one inside which the poster itself runs.
     private func isListener(_ listener: ListenerEntry, awaitedBy tracker: PostTracker) -> Bool {
-        if case .consumer = target { return false }
+        if isConsumed { return false }
         return !tracker.chain.contains { $0 === listener }
     }
 
@@ -198,7 +227,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
             posted.store(posted.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
             incoming.append(copying: message, nil)
             isBusy.store(true, ordering: .releasing)
-            if case .consumer = target { return true }
+            if isConsumed { return true }
             guard phase == .idle else { return false }
             phase = .scheduled
             return true
@@ -219,7 +248,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
 
     /// Discards what waits: the listener was cancelled or its owner has gone.
     func discardWaiting(of listener: ListenerEntry) {
-        var discarded: MessageRing?
+        var discarded: MessageQueue?
         let isIdle = lock.withLock {
             isDead.store(true, ordering: .sequentiallyConsistent)
             guard !incoming.isEmpty else { return false }
@@ -229,15 +258,15 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
         }
         discarded?.discardAll()
         if isIdle { listener.freeBody() }
-        if case .consumer(let readers) = target {
+        if let readers {
             discardTaken()
-            readers.wakeAll()
+            readers._withUnsafeGuaranteedRef { $0.wakeAll() }
         }
     }
 
     /// The channel has gone: what waits is still delivered.
     func channelHasGone() {
-        if case .consumer(let readers) = target { readers.wakeAll() }
+        readers?._withUnsafeGuaranteedRef { $0.wakeAll() }
     }
 
     /// No post can see the listener any more: its closure is freed once nothing waits for it.
@@ -308,17 +337,17 @@ private struct KeptEnvelope {
         self.envelope = envelope
     }
 
-    init(takingFirstOf ring: inout MessageRing) {
+    init(takingFirstOf ring: inout MessageQueue) {
         let kept = KeptMessage(uninitialised: ring.layout)
         envelope = ring.moveFirst(to: kept.address)
         message = kept
     }
 }
 
-extension MessageRing {
+extension MessageQueue {
     /// Empties the ring into the one returned.
-    mutating func takeAll() -> MessageRing {
-        var taken = MessageRing(layout)
+    mutating func takeAll() -> MessageQueue {
+        var taken = MessageQueue(layout)
         swap(&self, &taken)
         return taken
     }

@@ -99,8 +99,13 @@ final class SequenceReaders: Sendable {
 
     /// Resumes the reader that has waited longest. Called after a message was put in, under the mailbox's lock, behind which a
     /// reader looks again once it has been counted.
+    @inline(__always)
     func wakeOne() {
-        guard count.load(ordering: .sequentiallyConsistent) > 0 else { return }
+        if count.load(ordering: .sequentiallyConsistent) > 0 { wakeFirst() }
+    }
+
+    @inline(never)
+    private func wakeFirst() {
         resume { $0.isEmpty ? nil : 0 }
     }
 
@@ -145,7 +150,6 @@ extension Mailbox {
 
     /// Takes everything that has come at once: readers and posters seldom meet at the lock. Under the readers' lock.
     private func refillForReaders() -> Bool {
-        batch.giveBackIfLarge()
         return lock.withLock {
             guard !incoming.isEmpty else {
                 isBusy.store(false, ordering: .releasing)
@@ -159,7 +163,7 @@ extension Mailbox {
 
     /// Discards what readers have taken out and not read. The listener was cancelled: nothing follows.
     func discardTaken() {
-        var discarded: MessageRing?
+        var discarded: MessageQueue?
         readLock.withLock { discarded = batch.takeAll() }
         discarded?.discardAll()
     }

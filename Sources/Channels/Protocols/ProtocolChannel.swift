@@ -58,6 +58,8 @@ public final class ProtocolChannel<Observer> {
     ) -> Bool {
         let object = Self.object(observer)
         let entry = list.entry(forObserver: observer, object, PackedSite(fileID, line))
+        // An observer that adds itself in its deinit.
+        guard !entry.isOrphan else { return false }
         // Releasing an entry, or looking at its owner, may run a deinit: neither happens under the mutex. (The caller holds this one's.) The
         // list's lock is taken inside, so that who finds an entry in the table finds it in the list.
         while true {
@@ -147,6 +149,10 @@ public final class ProtocolChannel<Observer> {
 
     /// The observer as an object; traps for a value.
     private static func object(_ observer: Observer) -> AnyObject {
+        precondition(
+            Observer.self != (any Error).self,
+            "any Error cannot be observed: an error is kept in a box, which is not the object; declare a protocol of your own"
+        )
         // `as AnyObject` boxes a value on Linux, so the type is asked.
         precondition(
             type(of: observer as Any) is AnyObject.Type,

@@ -13,7 +13,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         let value: UnsafeMutableRawPointer
         /// The turns that wait, and their values, one for one.
         var turns = Queue<Turn>()
-        var values: MessageRing
+        var values: MessageQueue
         /// The record of the thread that delivers, or 0.
         var deliverer: UInt = 0
         /// How long the chain is that led to the value being delivered.
@@ -42,7 +42,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         self.list = list
         let value = UnsafeMutableRawPointer.allocate(byteCount: max(list.layout.stride, 1), alignment: list.layout.alignment)
         list.layout.copy(from: initial, to: value)
-        guarded = Locked(Guarded(value: value, values: MessageRing(list.layout)))
+        guarded = Locked(Guarded(value: value, values: MessageQueue(list.layout)))
         list.onResume = { [weak self] entry in self?.resume(entry) }
     }
 

@@ -107,10 +107,21 @@ final class PatternListener: Sendable {
 ///
 /// Guarded by the mutex, in which no user code runs; shards and lists are locked inside it.
 final class PatternListeners: Sendable {
-    private let listeners = Locked<[PatternListener]>([])
+    private struct Table {
+        /// In the order of registration.
+        var listeners: [PatternListener] = []
+        /// Where the search for owners that have gone stands.
+        var hand = 0
+    }
+
+    private static let looksPerAdd = 4
+
+    private let table = Locked(Table())
     private let count = Atomic<Int>(0)
 
-    var all: [PatternListener] { listeners.withLock { $0 } }
+    var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
+
+    var all: [PatternListener] { table.withLock { $0.listeners } }
 
     /// Whether any pattern matches a name.
     func match(_ name: String) -> Bool {
@@ -122,9 +133,9 @@ final class PatternListeners: Sendable {
     func add(_ listener: PatternListener, channels: () -> [(name: String, kind: ChannelKind, list: ListenerList, object: AnyObject)]) {
         // Released without the mutex: the last reference to a channel may be among them.
         var seen: [(name: String, kind: ChannelKind, list: ListenerList, object: AnyObject)] = []
-        listeners.withLock { listeners in
-            listeners.append(listener)
-            count.store(listeners.count, ordering: .releasing)
+        table.withLock { table in
+            table.listeners.append(listener)
+            count.store(table.listeners.count, ordering: .releasing)
             seen = channels()
             for channel in seen where listener.hears(channel.kind) && listener.pattern.matches(channel.name) {
                 listener.attach(to: channel.list)
@@ -137,8 +148,8 @@ final class PatternListeners: Sendable {
     /// Attaches the patterns that match to a new channel and then runs a body, before any other pattern comes.
     func attaching<Result>(to list: ListenerList, named name: String, _ kind: ChannelKind, _ body: () throws -> Result) rethrows -> Result {
         if case .requests = kind { return try body() }
-        return try listeners.withLock { listeners in
-            for listener in listeners where listener.hears(kind) && listener.pattern.matches(name) { listener.attach(to: list) }
+        return try table.withLock { table in
+            for listener in table.listeners where listener.hears(kind) && listener.pattern.matches(name) { listener.attach(to: list) }
             return try body()
         }
     }
@@ -149,18 +160,24 @@ final class PatternListeners: Sendable {
     }
 
     func remove(_ listener: PatternListener) {
-        let wasIn = listeners.withLock { listeners in
-            guard let index = listeners.firstIndex(where: { $0 === listener }) else { return false }
-            listeners.remove(at: index)
-            count.store(listeners.count, ordering: .releasing)
+        let wasIn = table.withLock { table in
+            guard let index = table.listeners.firstIndex(where: { $0 === listener }) else { return false }
+            table.listeners.remove(at: index)
+            count.store(table.listeners.count, ordering: .releasing)
             return true
         }
         if wasIn { listener.detach() }
     }
 
-    /// Lets go of listeners whose owner has gone.
+    /// Lets go of listeners whose owner has gone, among the next few: each registration pays for some.
     private func sweep() {
-        for listener in all { _ = listener.hub.activeListenerCount }
+        let some = table.withLock { table in
+            (0..<min(Self.looksPerAdd, table.listeners.count)).map { _ in
+                table.hand = table.hand + 1 < table.listeners.count ? table.hand + 1 : 0
+                return table.listeners[table.hand]
+            }
+        }
+        for listener in some { _ = listener.hub.activeListenerCount }
     }
 }
 

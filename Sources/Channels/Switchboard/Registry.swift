@@ -40,6 +40,18 @@ final class Registry: Sendable {
         shards[Int(truncatingIfNeeded: key.hash >> 32) & (Self.shardCount - 1)]
     }
 
+    /// The listeners of a channel that carries messages of a type; nil where there is none, or one of another kind.
+    @inline(__always)
+    func list(_ key: NameKey, ofMessages type: any Any.Type) -> ListenerList? {
+        shard(key).list(key, ofMessages: ObjectIdentifier(type))
+    }
+
+    /// The channel itself.
+    @inline(__always)
+    func channel(_ key: NameKey, ofMessages type: any Any.Type) -> AnyObject? {
+        shard(key).channel(key, ofMessages: ObjectIdentifier(type))
+    }
+
     /// The channel of a name, if there is one.
     ///
     /// - Throws: ``ChannelError/Code/typeMismatch``, naming both.
@@ -96,6 +108,8 @@ final class Registry: Sendable {
 final class RegistrySlot: @unchecked Sendable {
     let key: NameKey
     let kind: ChannelKind
+    /// The type of the messages, where it carries messages.
+    let messageType: ObjectIdentifier?
     let list: ListenerList
     weak let object: AnyObject?
     /// The object, while the switchboard keeps it alive.
@@ -105,28 +119,46 @@ final class RegistrySlot: @unchecked Sendable {
     init(_ key: NameKey, _ kind: ChannelKind, _ object: AnyObject, _ list: ListenerList) {
         self.key = key
         self.kind = kind
+        messageType = if case .messages(let type) = kind { ObjectIdentifier(type) } else { nil }
         self.list = list
         self.object = object
         held = kind.isHeld ? object : nil
     }
 }
 
-/// `slots`, `order` and `hand` are guarded by `lock`. Objects are handed out of it to be released: their deinit is user code.
-final class RegistryShard: @unchecked Sendable {
+/// A part of the names.
+///
+/// `table`, `order` and `hand` are guarded by `lock`. Objects are handed out of it to be released: their deinit is user code.
+final class RegistryShard: @unchecked Sendable {  // guards: see above
     private let lock = SpinLock()
-    @exclusivity(unchecked) private var slots: [NameKey: RegistrySlot] = [:]
+    @exclusivity(unchecked) private var table = NameTable()
     @exclusivity(unchecked) private var order: [RegistrySlot] = []
     @exclusivity(unchecked) private var hand = 0
 
+    @inline(__always)
+    func list(_ key: NameKey, ofMessages type: ObjectIdentifier) -> ListenerList? {
+        lock.withLock {
+            table.find(key)?._withUnsafeGuaranteedRef { $0.messageType == type ? $0.list : nil }
+        }
+    }
+
+    @inline(__always)
+    func channel(_ key: NameKey, ofMessages type: ObjectIdentifier) -> AnyObject? {
+        lock.withLock {
+            table.find(key)?._withUnsafeGuaranteedRef { $0.messageType == type ? $0.held ?? $0.object : nil }
+        }
+    }
+
     func object(_ key: NameKey) -> (AnyObject, ChannelKind)? {
         lock.withLock {
-            guard let slot = slots[key], let object = slot.held ?? slot.object else { return nil }
-            return (object, slot.kind)
+            table.find(key)?._withUnsafeGuaranteedRef { slot in
+                (slot.held ?? slot.object).map { ($0, slot.kind) }
+            }
         }
     }
 
     func list(_ key: NameKey) -> ListenerList? {
-        lock.withLock { slots[key]?.list }
+        lock.withLock { table.find(key)?._withUnsafeGuaranteedRef { $0.list } }
     }
 
     func enter(_ slot: RegistrySlot) -> (AnyObject, ChannelKind) {
@@ -134,12 +166,12 @@ final class RegistryShard: @unchecked Sendable {
         var replaced: RegistrySlot?
         defer { withExtendedLifetime(replaced) {} }
         return lock.withLock {
-            if let found = slots[slot.key] {
+            if let found = self.slot(of: slot.key) {
                 if let object = found.held ?? found.object { return (object, found.kind) }
                 replaced = found
                 takeOut(found)
             }
-            slots[slot.key] = slot
+            table.insert(slot)
             slot.position = order.count
             order.append(slot)
             return (slot.object!, slot.kind)  // the caller holds it
@@ -149,7 +181,7 @@ final class RegistryShard: @unchecked Sendable {
     func listeningChanged(_ key: NameKey, _ object: AnyObject, _ list: ListenerList) {
         var released: AnyObject?
         lock.withLock {
-            guard let slot = slots[key], slot.list === list else { return }
+            guard let slot = self.slot(of: key), slot.list === list else { return }
             // Read under the lock: of two threads that come here the later one reads the later count.
             if list.hasOwnListeners {
                 slot.held = object
@@ -165,7 +197,7 @@ final class RegistryShard: @unchecked Sendable {
     func remove(_ key: NameKey) -> Bool {
         var released: (slot: RegistrySlot, object: AnyObject?)?
         lock.withLock {
-            guard let slot = slots[key] else { return }
+            guard let slot = self.slot(of: key) else { return }
             released = (slot, slot.held ?? slot.object)
             takeOut(slot)
         }
@@ -175,7 +207,7 @@ final class RegistryShard: @unchecked Sendable {
     func removeGone(_ key: NameKey, _ list: ListenerList) {
         var released: RegistrySlot?
         lock.withLock {
-            guard let slot = slots[key], slot.list === list else { return }
+            guard let slot = self.slot(of: key), slot.list === list else { return }
             released = slot
             takeOut(slot)
         }
@@ -200,9 +232,15 @@ final class RegistryShard: @unchecked Sendable {
         }
     }
 
-    /// Under the lock. The caller holds the slot.
+    // MARK: Under the lock
+
+    private func slot(of key: NameKey) -> RegistrySlot? {
+        table.find(key)?.takeUnretainedValue()
+    }
+
+    /// The caller holds the slot.
     private func takeOut(_ slot: RegistrySlot) {
-        slots[slot.key] = nil
+        table.remove(slot)
         let last = order.removeLast()
         guard last !== slot else { return }
         order[slot.position] = last

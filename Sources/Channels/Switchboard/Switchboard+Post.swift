@@ -14,8 +14,7 @@ extension Switchboard {
         echo: Bool = true,
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
-        guard let channel = channelToPost(name) else { return 0 }
-        return channel.post(message, from: sender, echo: echo, isolation: isolation)
+        deliver(message, to: name, from: sender, echo: echo, isolation: isolation)
     }
 
     /// Delivers a dictionary. The same as the generic form; with it, a literal such as `["total": 3]` has the type of the name.
@@ -28,8 +27,7 @@ extension Switchboard {
         echo: Bool = true,
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
-        guard let channel = channelToPost(name) else { return 0 }
-        return channel.post(message, from: sender, echo: echo, isolation: isolation)
+        deliver(message, to: name, from: sender, echo: echo, isolation: isolation)
     }
 
     /// Delivers a message that says only that it was posted.
@@ -41,8 +39,30 @@ extension Switchboard {
         echo: Bool = true,
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
-        guard let channel = channelToPost(name) else { return 0 }
-        return channel.post((), from: sender, echo: echo, isolation: isolation)
+        deliver((), to: name, from: sender, echo: echo, isolation: isolation)
+    }
+
+    @inlinable
+    @inline(__always)
+    func deliver<Message: Sendable>(
+        _ message: Message,
+        to name: ChannelName<Message>,
+        from sender: (any AnyObject & Sendable)?,
+        echo: Bool,
+        isolation: isolated (any Actor)?
+    ) -> Int {
+        if let list = listToPost(name.key, ofMessages: Message.self) {
+            defer { withExtendedLifetime(list) {} }
+            return withUnsafePointer(to: message) {
+                // The list only reads it.
+                list.post(UnsafeMutableRawPointer(mutating: $0), from: sender, echo: echo, isolation: isolation)
+            }
+        }
+        if let found = find(name.key, ofMessages: Message.self) {
+            // What is found under a type of messages is a channel of that type.
+            return unsafeDowncast(found, to: Channel<Message>.self).post(message, from: sender, echo: echo, isolation: isolation)
+        }
+        return channelToPost(name)?.post(message, from: sender, echo: echo, isolation: isolation) ?? 0
     }
 
     /// Delivers a message and suspends until every listener has finished with it. See ``Channel/postAndWait(_:from:echo:isolation:)``.

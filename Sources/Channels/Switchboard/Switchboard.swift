@@ -58,7 +58,23 @@ public final class Switchboard: Sendable {
     ///   that and a fault is raised.
     /// - Precondition: The name is not in use for another kind or type.
     /// - Complexity: O(1).
+    @inlinable
     public func channel<Message: Sendable>(_ name: ChannelName<Message>, reentrancy: Reentrancy? = nil) -> Channel<Message> {
+        if reentrancy == nil, let found = find(name.key, ofMessages: Message.self) {
+            // What is found under a type of messages is a channel of that type.
+            return unsafeDowncast(found, to: Channel<Message>.self)
+        }
+        return make(name, reentrancy: reentrancy)
+    }
+
+    @usableFromInline
+    func find(_ key: NameKey, ofMessages type: any Any.Type) -> AnyObject? {
+        registry.channel(key, ofMessages: type)
+    }
+
+    @usableFromInline
+    @inline(never)
+    func make<Message: Sendable>(_ name: ChannelName<Message>, reentrancy: Reentrancy?) -> Channel<Message> {
         unwrap { try channel(key: name.key, of: Message.self, reentrancy: reentrancy) }
     }
 
@@ -70,7 +86,12 @@ public final class Switchboard: Sendable {
         of type: Message.Type,
         reentrancy: Reentrancy? = nil
     ) throws -> Channel<Message> {
-        try channel(key: NameKey(validating: name), of: type, reentrancy: reentrancy)
+        let key = try NameKey(validating: name)
+        if reentrancy == nil, let found = find(key, ofMessages: type) {
+            // What is found under a type of messages is a channel of that type.
+            return unsafeDowncast(found, to: Channel<Message>.self)
+        }
+        return try channel(key: key, of: type, reentrancy: reentrancy)
     }
 
     /// The state channel of a name, created with a first value if there is none.
@@ -228,8 +249,18 @@ public final class Switchboard: Sendable {
         do { return try body() } catch { preconditionFailure("\(error)") }
     }
 
+    /// The listeners to post to, where a channel of the type is in use and nobody listens to patterns.
+    ///
+    /// Cheaper to hold than the channel, to which weak references point. Where the channel goes before the message has gone round, nobody
+    /// listens on it any more; only whoever listens to a pattern would miss the message.
+    @usableFromInline
+    func listToPost(_ key: NameKey, ofMessages type: any Any.Type) -> ListenerList? {
+        patterns.isEmpty ? registry.list(key, ofMessages: type) : nil
+    }
+
     /// The channel to post on; nil where nobody would hear it.
     @usableFromInline
+    @inline(never)
     func channelToPost<Message: Sendable>(_ name: ChannelName<Message>) -> Channel<Message>? {
         let found = unwrap { try registry.channel(name.key, kind: .messages(Message.self), as: Channel<Message>.self) }
         if let found { return found }

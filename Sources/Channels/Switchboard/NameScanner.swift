@@ -1,0 +1,86 @@
+/// Reads names eight bytes at a time: most are plain, and a literal is read at each use.
+enum NameScanner {
+    private static let seed = UInt64.random(in: .min ... .max) | 1
+
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+    private static let highBits: UInt64 = 0x8080_8080_8080_8080
+
+    /// The hash of a text that is a valid name in ASCII; nil for any other, valid or not.
+    static func hashIfPlain(_ text: String) -> UInt64? {
+        var copy = text
+        return copy.withUTF8 { bytes in
+            guard !bytes.isEmpty, bytes.count <= NameKey.longest else { return nil }
+            var hash = start(bytes.count)
+            // A name begins and ends as if there were a full stop beside it: none may follow on one.
+            var followsStop: UInt64 = 0x80
+            var offset = 0
+            while offset + 8 <= bytes.count {
+                let word = UInt64(littleEndian: UnsafeRawPointer(bytes.baseAddress.unsafelyUnwrapped + offset).loadUnaligned(as: UInt64.self))
+                guard let stops = stopsIfPlain(word), stops & (stops << 8 | followsStop) == 0 else { return nil }
+                followsStop = stops >> 56
+                hash = fold(hash ^ word)
+                offset += 8
+            }
+            let rest = lastWord(bytes, from: offset)
+            guard let stops = stopsIfPlain(rest), stops & (stops << 8 | followsStop) == 0 else { return nil }
+            // Behind the last byte a letter was put, so it is the last that is looked at.
+            guard bytes[bytes.count - 1] != UInt8(ascii: ".") else { return nil }
+            return fold(hash ^ rest)
+        }
+    }
+
+    /// The hash of any text.
+    static func hash(_ text: String) -> UInt64 {
+        var copy = text
+        return copy.withUTF8 { bytes in
+            var hash = start(bytes.count)
+            var offset = 0
+            while offset + 8 <= bytes.count {
+                hash = fold(
+                    hash ^ UInt64(littleEndian: UnsafeRawPointer(bytes.baseAddress.unsafelyUnwrapped + offset).loadUnaligned(as: UInt64.self))
+                )
+                offset += 8
+            }
+            return fold(hash ^ lastWord(bytes, from: offset))
+        }
+    }
+
+    @inline(__always)
+    private static func start(_ count: Int) -> UInt64 {
+        seed ^ (UInt64(truncatingIfNeeded: count) &* 0xE703_7ED1_A0B4_28DB)
+    }
+
+    /// The multiply-and-fold step of wyhash (Wang Yi, public domain).
+    @inline(__always)
+    private static func fold(_ value: UInt64) -> UInt64 {
+        let product = value.multipliedFullWidth(by: 0xA076_1D64_78BD_642F)
+        return product.high ^ product.low
+    }
+
+    /// The bytes that do not fill a word, behind which a letter is put.
+    @inline(__always)
+    private static func lastWord(_ bytes: UnsafeBufferPointer<UInt8>, from offset: Int) -> UInt64 {
+        var word = ones &* UInt64(UInt8(ascii: "a"))
+        var index = bytes.count
+        while index > offset {
+            index -= 1
+            word = word << 8 | UInt64(bytes[index])
+        }
+        return word
+    }
+
+    /// Which bytes of a word are full stops, as high bits; nil where one of them is not an ASCII character of which names are made.
+    ///
+    /// With all high bits clear no sum of a byte runs over into the next, so that each byte is tested by itself ("determining if a word
+    /// has a zero byte", S. E. Anderson, Bit Twiddling Hacks).
+    @inline(__always)
+    private static func stopsIfPlain(_ word: UInt64) -> UInt64? {
+        guard word & highBits == 0 else { return nil }
+        func differs(from byte: UInt8) -> UInt64 { (word ^ ones &* UInt64(byte)) &+ ones &* 0x7F }
+        // Above the space and the control characters.
+        let isAboveSpace = word &+ ones &* (0x80 - 0x21)
+        let isAllowed = isAboveSpace & differs(from: 0x7F) & differs(from: UInt8(ascii: "*")) & differs(from: UInt8(ascii: ">"))
+        guard isAllowed & highBits == highBits else { return nil }
+        return ~differs(from: UInt8(ascii: ".")) & highBits
+    }
+}
