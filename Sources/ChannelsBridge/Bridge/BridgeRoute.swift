@@ -132,7 +132,8 @@ extension BridgeRoute {
                 context: context
             ) { message, subject, context in
                 guard let message = message as? Message else {
-                    throw BridgeError(.unencodable, subject: subject, detail: "a \(Swift.type(of: message)) was posted, the route is for \(Message.self)")
+                    let detail = "a \(Swift.type(of: message)) was posted, the route is for \(Message.self)"
+                    throw BridgeError(.unencodable, subject: subject, detail: detail)
                 }
                 return try context.encode(message, for: subject)
             }

@@ -41,7 +41,8 @@ final class IncomingLane: Lane {
         case .taken: break
         case .full:
             guard let settle = inbound.settle else {
-                let detail = "\(context.configuration.incomingLimit) messages or \(context.configuration.incomingByteLimit) bytes wait for their listeners"
+                let limits = "\(context.configuration.incomingLimit) messages or \(context.configuration.incomingByteLimit) bytes"
+                let detail = "\(limits) wait for their listeners"
                 return context.lose(BridgeError(.bufferFull, subject: inbound.message.subject, detail: detail), \.overflowed)
             }
             context.count(\.retried)

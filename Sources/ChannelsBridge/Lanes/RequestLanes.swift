@@ -55,7 +55,7 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
             return response
         } catch let error as BridgeError where error.code == .noResponder {
             throw noResponder(error)
-        } catch where error is CancellationError || error is ChannelError {
+        } catch  where error is CancellationError || error is ChannelError {
             throw error
         } catch {
             throw BridgeError.from(error, subject: name)

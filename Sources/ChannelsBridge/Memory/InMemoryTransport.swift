@@ -73,15 +73,16 @@ public final class InMemoryTransport: Transport {
 
     /// Breaks the connection, as a network does: for tests.
     public func breakConnection() {
-        let (events, requests, reached) = state.withLock { state -> (HandlerQueue<TransportEvent>?, [Answer<TransportReply>], [HandlerQueue<InboundMessage>]) in
-            guard case .connected = state.phase else { return (nil, [], []) }
+        var requests: [Int: Answer<TransportReply>] = [:]
+        let (events, reached) = state.withLock { state -> (HandlerQueue<TransportEvent>?, [HandlerQueue<InboundMessage>]) in
+            guard case .connected = state.phase else { return (nil, []) }
             state.phase = .broken(since: .now)
             state.events?.enqueue(.disconnected(reason: nil))
-            defer { state.requests = [:] }
-            return (state.events, Array(state.requests.values), broker.state.withLock { $0.disconnect(connection, forEver: false, broker) })
+            swap(&requests, &state.requests)
+            return (state.events, broker.state.withLock { $0.disconnect(connection, forEver: false, broker) })
         }
         for queue in reached { queue.deliver() }
-        for request in requests { request.finish(.failure(BridgeError(.notConnected))) }
+        for request in requests.values { request.finish(.failure(BridgeError(.notConnected))) }
         events?.deliver()
     }
 

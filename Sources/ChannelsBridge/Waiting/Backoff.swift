@@ -11,7 +11,10 @@ public struct Backoff: Hashable, Sendable {
     ///
     /// - Precondition: `factor` is at least 1 and no duration is negative.
     public init(first: Duration = .milliseconds(100), factor: Int = 2, limit: Duration = .seconds(30)) {
-        precondition(factor >= 1 && first >= .zero && limit >= .zero, "Backoff(first: \(first), factor: \(factor), limit: \(limit)) does not wait longer each time")
+        precondition(
+            factor >= 1 && first >= .zero && limit >= .zero,
+            "Backoff(first: \(first), factor: \(factor), limit: \(limit)) does not wait longer each time"
+        )
         self.first = first
         self.factor = factor
         self.limit = limit

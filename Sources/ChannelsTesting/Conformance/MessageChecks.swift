@@ -30,7 +30,9 @@ extension TransportConformance {
             let transport = try await run.connected()
             let heard = Recorder<TransportHeaders>()
             try await transport.subscribe(to: try run.pattern("a"), durableName: nil) { heard.record($0.message.headers) }
-            let sent: TransportHeaders = ["ce-id": "1", "x-empty": "", "x-odd": "a: b, \"c\"; d=%20", "content-type": "application/json; charset=utf-8"]
+            let sent: TransportHeaders = [
+                "ce-id": "1", "x-empty": "", "x-odd": "a: b, \"c\"; d=%20", "content-type": "application/json; charset=utf-8",
+            ]
             try await transport.publish(try run.message("a", "", headers: sent), durable: false)
             let received = await heard.first(1).first ?? [:]
             for (name, value) in sent {
