@@ -7,21 +7,23 @@ struct DurableTests {
     private let broker = InMemoryBroker()
 
     @Test func postAndWaitReturnsWhenTheBrokerHasAcknowledged() async throws {
-        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)])
-        try await kitchen.stop()
-        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
-        let report = await till.board.postAndWait(Order(dish: "soup"), to: .ordered)
-        #expect(report.isComplete && report.reached == 1)
-        try await till.stop()
-        let back = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)], waits: false) { board, _ in
-            _ = board
+        let gate = Gate()
+        let published = Recorder<TransportMessage>()
+        var slow = AlteredTransport(broker)
+        slow.publishes = { message in
+            published.record(message)
+            await gate.wait()
+            return message
         }
-        let (heard, token) = back.recorder(.ordered)
-        _ = await back.bridge.status.next { $0 == .running }
-        // It may have come before the recorder: then nobody listened, and it was acknowledged.
-        #expect(heard.count + back.bridge.statistics.received >= 0)
-        try await back.stop()
-        withExtendedLifetime(token) {}
+        let till = await MiniProcess("till", slow, [.outgoing(.ordered, durable: true)])
+        let reports = Recorder<DeliveryReport>()
+        let posting = Task { reports.record(await till.board.postAndWait(Order(dish: "soup"), to: .ordered)) }
+        _ = await published.first(1)
+        #expect(reports.count == 0)
+        gate.open()
+        await posting.value
+        #expect(reports.all.first?.isComplete == true && reports.all.first?.reached == 1)
+        try await till.stop()
     }
 
     @Test func whatIsPostedWhileAReceiverIsAwayArrivesWhenItIsBack() async throws {

@@ -41,7 +41,7 @@ public final class Bridge: Sendable {
     public var events: Channel<TransportEvent> { context.events }
 
     private let context: BridgeContext
-    private let lanes: [any Lane]
+    let lanes: [any Lane]
     private let hasRun = Atomic<Bool>(false)
 
     /// Creates a bridge. What is posted on its outgoing routes from now on waits until it runs.

@@ -80,6 +80,9 @@ final class StateLane<State: Codable & Sendable>: Lane {
         bell.ring()
     }
 
+    /// Whether everything set here is stored and everything that came is set.
+    var isSettled: Bool { guarded.withLock { $0.sync.isSettled } }
+
     // MARK: From here
 
     /// Called by the listener, for one value after the other.
