@@ -60,7 +60,11 @@ struct BridgeLifeTests {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
         let configuration = BridgeConfiguration.quick.with { $0.closeDeadline = .milliseconds(1) }
         let kitchen = await MiniProcess(
-            "kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)], configuration: configuration)
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.ordered, durable: true)],
+            configuration: configuration
+        )
         let gate = Gate()
         let begun = Recorder<Order>()
         let token = kitchen.board.listen(to: .ordered) { order in
@@ -150,7 +154,8 @@ struct BridgeLifeTests {
                     case .reconnected(let gap, let unsent): events.record("reconnected \(gap >= .zero) \(unsent)")
                     default: events.record("\(event)")
                     }
-                })
+                }
+            )
         }
         transport.breakConnection()
         #expect(till.bridge.status.value == .disconnected)

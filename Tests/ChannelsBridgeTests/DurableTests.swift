@@ -88,7 +88,11 @@ struct DurableTests {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
         let configuration = BridgeConfiguration.quick.with { $0.maximumDeliveries = 3 }
         let kitchen = await MiniProcess(
-            "kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)], configuration: configuration)
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.ordered, durable: true)],
+            configuration: configuration
+        )
         let attempts = Recorder<Order>()
         let token = kitchen.board.listen(to: .ordered) { order in
             attempts.record(order)
@@ -115,7 +119,11 @@ struct DurableTests {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
         let configuration = BridgeConfiguration.quick.with { $0.backoff = Backoff(first: .seconds(1), factor: 3, limit: .seconds(5)) }
         let kitchen = await MiniProcess(
-            "kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)], configuration: configuration)
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.ordered, durable: true)],
+            configuration: configuration
+        )
         let attempts = Recorder<Order>()
         let token = kitchen.board.listen(to: .ordered) { order in
             attempts.record(order)
@@ -214,7 +222,8 @@ struct DurableTests {
         for _ in 0..<2 {
             let board = Switchboard()
             let token = board.listen(to: .ordered) { order in heard.record(order) }
-            kitchens.append((await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)], board: board), token))
+            let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)], board: board)
+            kitchens.append((kitchen, token))
         }
         for number in 0..<40 { till.board.post(Order(dish: "\(number)"), to: .ordered) }
         _ = await heard.first(40)
@@ -233,7 +242,12 @@ struct DurableTests {
             $0.backoff = Backoff(first: .milliseconds(1), limit: .milliseconds(1))
         }
         let kitchen = await MiniProcess(
-            "kitchen", InMemoryTransport(broker), [.incoming(.sold, durable: true)], configuration: configuration, holdingDeadLetters: gate)
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.sold, durable: true)],
+            configuration: configuration,
+            holdingDeadLetters: gate
+        )
         let (heard, token) = kitchen.recorder(.sold)
         try await sender.publish(try .event("no JSON", to: "shop.sold", id: "bad"), durable: true)
         _ = await kitchen.deadLetters.first(1)

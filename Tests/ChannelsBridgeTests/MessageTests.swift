@@ -170,7 +170,8 @@ struct MessageTests {
         let configuration = BridgeConfiguration.quick.with { $0.outgoingLimit = 2 }
         let faults = Recorder<Fault>()
         let board = Switchboard(onFault: { faults.record($0) })
-        let bridge = Bridge("till", switchboard: board, transport: InMemoryTransport(broker), routes: [.outgoing(.sold)], configuration: configuration)
+        let transport = InMemoryTransport(broker)
+        let bridge = Bridge("till", switchboard: board, transport: transport, routes: [.outgoing(.sold)], configuration: configuration)
         // Not running: at most one is being sent and two wait.
         for total in 0..<5 { board.post(Sale(total: total), to: .sold) }
         #expect(bridge.statistics.dropped >= 2)

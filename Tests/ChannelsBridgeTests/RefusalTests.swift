@@ -120,12 +120,17 @@ struct RefusalTests {
         let tokens = Recorder<ListenerToken>()
         let configuration = BridgeConfiguration.quick.with { $0.incomingLimit = 3 }
         let kitchen = await MiniProcess(
-            "kitchen", InMemoryTransport(broker), [.incoming(.sold)], configuration: configuration, holdingDeadLetters: gate
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.sold)],
+            configuration: configuration,
+            holdingDeadLetters: gate
         ) { _, bridge in
             tokens.record(
                 bridge.events.listen { event in
                     if case .slowConsumer(let pattern, let dropped) = event, pattern == "shop.sold" { events.record(dropped) }
-                })
+                }
+            )
         }
         let (heard, token) = kitchen.recorder(.sold)
         try await sender.publish(try .event("holds the route", to: "shop.sold"), durable: false)
@@ -148,7 +153,12 @@ struct RefusalTests {
         let gate = Gate()
         let configuration = BridgeConfiguration.quick.with { $0.incomingByteLimit = 50 }
         let kitchen = await MiniProcess(
-            "kitchen", InMemoryTransport(broker), [.incoming(.sold)], configuration: configuration, holdingDeadLetters: gate)
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.sold)],
+            configuration: configuration,
+            holdingDeadLetters: gate
+        )
         let (heard, token) = kitchen.recorder(.sold)
         try await sender.publish(try .event("holds the route", to: "shop.sold"), durable: false)
         _ = await kitchen.deadLetters.first(1)

@@ -1,7 +1,8 @@
 import Channels
-@testable import ChannelsBridge
 import ChannelsTesting
 import Testing
+
+@testable import ChannelsBridge
 
 struct StateTests {
     private let broker = InMemoryBroker()

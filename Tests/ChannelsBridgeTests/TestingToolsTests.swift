@@ -102,11 +102,11 @@ struct Flaw: Sendable, CustomTestStringConvertible {
                 ]
             }
         },
-        Flaw(name: "repeats what is terminated", check: "whatIsSettledForGoodDoesNotComeAgain") { transport in
+        Flaw(name: "forgets that a message is terminated", check: "whatIsSettledForGoodDoesNotComeAgain") { transport in
             transport.receives = { message in
                 [
                     InboundMessage(message.message, deliveryCount: message.deliveryCount) { settlement in
-                        message.settle?(settlement == .terminated ? .retry(after: .milliseconds(5)) : settlement)
+                        if settlement != .terminated { message.settle?(settlement) }
                     }
                 ]
             }
@@ -114,7 +114,9 @@ struct Flaw: Sendable, CustomTestStringConvertible {
         Flaw(name: "does not store", check: "aWatcherGetsTheStoredValueBeforeWatchReturns") { transport in
             transport.stores = { if String(decoding: $0.body, as: UTF8.self) == "current" { throw Trouble() } }
         },
-        Flaw(name: "replies with something else", check: "aRequestGetsItsReply") { $0.repliesWith = { TransportReply(headers: $0.headers, body: []) } },
+        Flaw(name: "replies with something else", check: "aRequestGetsItsReply") { transport in
+            transport.repliesWith = { TransportReply(headers: $0.headers, body: []) }
+        },
         Flaw(name: "throws errors of its own", check: "nothingButCloseWorksBeforeConnecting") { $0.publishes = { _ in throw Trouble() } },
     ]
 }

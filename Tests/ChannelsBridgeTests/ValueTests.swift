@@ -1,7 +1,8 @@
 import Channels
-@testable import ChannelsBridge
 import ChannelsTesting
 import Testing
+
+@testable import ChannelsBridge
 
 struct ValueTests {
     @Test func waitsGrowUpToTheirLimit() {
@@ -75,4 +76,3 @@ struct ValueTests {
         #expect(sync.next() == nil && sync.isSettled)
     }
 }
-
