@@ -216,6 +216,33 @@ struct BridgeLifeTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test func aBridgeWithALimitOfZeroTraps() async {
+        await #expect(processExitsWith: .failure) {
+            _ = Bridge(
+                "till",
+                switchboard: Switchboard(),
+                transport: InMemoryTransport(InMemoryBroker()),
+                routes: [],
+                configuration: BridgeConfiguration(publishAttempts: 0)
+            )
+        }
+    }
+
+    @MainActor @Test func aBridgeMayBeRunOnTheMainActorAndReachesItsListeners() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
+        let board = Switchboard()
+        let bridge = Bridge("display", switchboard: board, transport: InMemoryTransport(broker), routes: [.incoming(.sold)])
+        let display = Display()
+        board.listen(display, to: .sold) { me, sale in me.show(sale) }
+        let running = Task { try await bridge.run() }
+        _ = await bridge.status.next { $0 == .running }
+        till.board.post(Sale(total: 3), to: .sold)
+        #expect(await display.shown.first(1) == [Sale(total: 3)])
+        running.cancel()
+        try await running.value
+        try await till.stop()
+    }
+
     @Test func aBridgeThatIsDroppedDoesNotListenAnyMore() async throws {
         let board = Switchboard()
         do {
@@ -226,4 +253,11 @@ struct BridgeLifeTests {
         #expect(board.post(Sale(total: 2), to: .sold) == 0)
         #expect(board.requests(.price).isEmpty)
     }
+}
+
+@MainActor
+private final class Display {
+    let shown = Recorder<Sale>()
+
+    func show(_ sale: Sale) { shown.record(sale) }
 }

@@ -136,7 +136,7 @@ struct RequestTests {
         }
         let prices = till.board.requests(.price)
         var asking: [Task<Int, any Error>] = []
-        // Two are being answered; of the others one may be in hand and one waits.
+        // Two are being answered; of the others one is in hand and one waits.
         for index in 0..<8 {
             asking.append(Task { try await prices.ask("\(index)") })
             if index < 2 { _ = await begun.first(index + 1) }

@@ -53,7 +53,7 @@ public final class Bridge: Sendable {
     ///   - routes: What it carries.
     ///   - configuration: How it encodes, buffers, repeats and gives up.
     ///   - onDeadLetter: Called for every message that came in and cannot be delivered.
-    /// - Precondition: The name is not empty, and names are in use in the switchboard as the routes have them.
+    /// - Precondition: The name is not empty, every limit is positive, and names are in use in the switchboard as the routes have them.
     public init(
         _ name: String,
         switchboard: Switchboard = .shared,
@@ -63,6 +63,7 @@ public final class Bridge: Sendable {
         onDeadLetter: DeadLetterHandler? = nil
     ) {
         precondition(!name.isEmpty, "a bridge needs a name")
+        configuration.check()
         let context = BridgeContext(
             name: name,
             switchboard: switchboard,
@@ -157,7 +158,7 @@ public final class Bridge: Sendable {
     // MARK: Ending
 
     private func end() async throws {
-        let clock = context.configuration.clock
+        let began = ContinuousClock.now
         let reason = context.closing.withLock { $0 }
         let isDone = Latch()
         let ending = Task { [lanes] in
@@ -167,13 +168,14 @@ public final class Bridge: Sendable {
             isDone.open()
         }
         // Where the connection has gone, there is nothing to wait for.
-        let wasInTime = reason == nil ? await isDone.wait(atMost: context.configuration.closeDeadline, clock: clock) : false
+        let wasInTime = reason == nil ? await isDone.wait(atMost: context.configuration.closeDeadline, clock: ContinuousClock()) : false
         var failure: (any Error)?
         if !wasInTime {
             for lane in lanes { lane.abandon() }
             failure = BridgeError(.deadlineExceeded, subject: context.name, detail: "not done: \(statistics)")
         }
-        do { try await context.transport.close(within: context.configuration.closeDeadline) } catch { failure = failure ?? error }
+        let rest = max(context.configuration.closeDeadline - began.duration(to: .now), .zero)
+        do { try await context.transport.close(within: rest) } catch { failure = failure ?? error }
         if wasInTime { await ending.value }
         status.set(.ended)
         if let reason { throw reason }

@@ -1,4 +1,4 @@
-/// How a bridge encodes, buffers, repeats and gives up.
+/// How a bridge encodes, buffers, repeats and gives up. Every limit is positive; a bridge made with another traps.
 public struct BridgeConfiguration: Sendable {
     /// How messages become bytes; that of all processes that talk with this one.
     public var codec: any Codec
@@ -12,7 +12,8 @@ public struct BridgeConfiguration: Sendable {
     /// Identifiers of durable messages remembered by an incoming route, to drop what is delivered twice. A message delivered a second time after
     /// that many others is delivered to listeners twice.
     public var duplicateWindow: Int
-    /// How often a durable message is delivered to listeners that throw before it goes to the dead letters.
+    /// How often a durable message may be delivered before it goes to the dead letters when its listeners throw. What the broker delivered while the
+    /// incoming buffer was full counts, too.
     public var maximumDeliveries: Int
     /// How often the bridge tries to publish a durable message, or to store a state, before it gives up.
     public var publishAttempts: Int
@@ -24,7 +25,7 @@ public struct BridgeConfiguration: Sendable {
     public var concurrentRequests: Int
     /// How long the end of a bridge may take: for what waits to be sent, and for what came in to be delivered.
     public var closeDeadline: Duration
-    /// What the waits are measured by.
+    /// What the waits before repetitions are measured by.
     public var clock: any Clock<Duration>
 
     /// Creates a configuration; every value has a default.
@@ -54,5 +55,15 @@ public struct BridgeConfiguration: Sendable {
         self.concurrentRequests = concurrentRequests
         self.closeDeadline = closeDeadline
         self.clock = clock
+    }
+
+    /// Traps where a limit leaves nothing.
+    func check() {
+        let limits = [
+            ("outgoingLimit", outgoingLimit), ("incomingLimit", incomingLimit), ("incomingByteLimit", incomingByteLimit),
+            ("duplicateWindow", duplicateWindow), ("maximumDeliveries", maximumDeliveries), ("publishAttempts", publishAttempts),
+            ("concurrentRequests", concurrentRequests),
+        ]
+        for (name, limit) in limits { precondition(limit > 0, "BridgeConfiguration.\(name) is \(limit); it must be positive") }
     }
 }

@@ -66,9 +66,9 @@ extension BridgeRoute {
 
     /// Posts here what other processes send on a name, with ``PostInfo/origin`` telling which. It is never sent out again.
     ///
-    /// Messages come in one after the other. A durable message is acknowledged when every listener has finished with it; where one throws, it is delivered
-    /// again, to all of them, up to ``BridgeConfiguration/maximumDeliveries`` times, after which it is a ``DeadLetter``. Other messages follow
-    /// meanwhile.
+    /// Messages come in one after the other. A durable message is acknowledged when every listener has finished with it, also where nobody listens: so
+    /// register listeners before the bridge runs. Where one throws, the message is delivered again, to all of them, up to
+    /// ``BridgeConfiguration/maximumDeliveries`` times, after which it is a ``DeadLetter``. Other messages follow meanwhile.
     ///
     /// - Parameters:
     ///   - name: The name.

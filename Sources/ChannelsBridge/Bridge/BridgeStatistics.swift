@@ -1,7 +1,8 @@
 /// What a bridge has carried so far, and what it has not.
 ///
-/// Every message that an outgoing route took is in one of `sent`, `failed`, `dropped` or waits. Every message that a transport handed over is in one of
-/// `received`, `echoes`, `duplicates`, `refused`, `retried`, `overflowed`, `unfinished` or waits.
+/// Every message that an outgoing route took is in one of `sent`, `failed`, `dropped` or waits. Every message that a transport handed over to an
+/// incoming route is in one of `received`, `echoes`, `duplicates`, `refused`, `retried`, `overflowed`, `unfinished` or waits, unless an earlier
+/// route has it. Of states, those that are replaced before their turn are not counted.
 public struct BridgeStatistics: Hashable, Sendable {
     /// Messages and states handed to the transport; durable ones and states acknowledged by the broker.
     public var sent = 0

@@ -7,11 +7,28 @@ final class InboundQueue<Item: Sendable>: Sendable {
     enum Outcome { case taken, full, closed }
 
     private struct State {
-        var items: [Item] = []
+        /// Those before `first` have been taken.
+        var items: [(item: Item, bytes: Int)] = []
+        var first = 0
         var bytes = 0
         var isClosed = false
         /// Dropped since the last time somebody asked.
         var dropped = 0
+
+        var count: Int { items.count - first }
+
+        mutating func popFirst() -> Item? {
+            guard first < items.count else { return nil }
+            let (item, size) = items[first]
+            first += 1
+            bytes -= size
+            // Half of it has been taken: each item is moved once, on average.
+            if first * 2 >= items.count {
+                items.removeFirst(first)
+                first = 0
+            }
+            return item
+        }
     }
 
     private let limit: Int
@@ -28,11 +45,11 @@ final class InboundQueue<Item: Sendable>: Sendable {
     func add(_ item: Item, bytes: Int) -> Outcome {
         let outcome = state.withLock { state -> Outcome in
             guard !state.isClosed else { return .closed }
-            guard state.items.count < limit, state.items.isEmpty || state.bytes + bytes <= byteLimit else {
+            guard state.count < limit, state.count == 0 || state.bytes + bytes <= byteLimit else {
                 state.dropped += 1
                 return .full
             }
-            state.items.append(item)
+            state.items.append((item, bytes))
             state.bytes += bytes
             return .taken
         }
@@ -40,21 +57,20 @@ final class InboundQueue<Item: Sendable>: Sendable {
         return outcome
     }
 
-    /// Waits for items and takes all there are.
-    ///
-    /// - Returns: The items, in order; none where the queue is closed and empty, or the task is cancelled. And how many were dropped since the last call.
-    func takeAll() async -> (items: [Item], dropped: Int) {
+    /// Waits for the next item; nil where the queue is closed and empty, or empty and the task is cancelled.
+    func next() async -> Item? {
         while true {
-            let (items, dropped, isClosed) = state.withLock { state in
-                defer {
-                    state.items = []
-                    state.bytes = 0
-                    state.dropped = 0
-                }
-                return (state.items, state.dropped, state.isClosed)
-            }
-            if !items.isEmpty || isClosed || Task.isCancelled { return (items, dropped) }
+            let (item, isClosed) = state.withLock { ($0.popFirst(), $0.isClosed) }
+            if item != nil || isClosed || Task.isCancelled { return item }
             await bell.wait()
+        }
+    }
+
+    /// How many were dropped since this was last asked.
+    func takeDroppedCount() -> Int {
+        state.withLock { state in
+            defer { state.dropped = 0 }
+            return state.dropped
         }
     }
 
@@ -64,5 +80,5 @@ final class InboundQueue<Item: Sendable>: Sendable {
         bell.ring()
     }
 
-    var count: Int { state.withLock { $0.items.count } }
+    var count: Int { state.withLock { $0.count } }
 }

@@ -15,8 +15,8 @@ final class IncomingLane: Lane {
     private let decode: Decode
     private let queue: InboundQueue<InboundMessage>
     private let task = Locked<Task<Void, Never>?>(nil)
-    /// Messages of the batch being delivered that have not had their turn.
-    private let inHand = Atomic<Int>(0)
+    /// Whether a message is being delivered.
+    private let isBusy = Atomic<Bool>(false)
 
     init(pattern: ChannelPattern, shadowedBy earlier: [ChannelPattern], isDurable: Bool, context: BridgeContext, decode: @escaping Decode) {
         self.pattern = pattern
@@ -56,15 +56,13 @@ final class IncomingLane: Lane {
     func work() {
         let work = Task { [self] in
             var window = DuplicateWindow(limit: context.configuration.duplicateWindow)
-            while true {
-                let (batch, dropped) = await queue.takeAll()
+            while let message = await queue.next() {
+                // Said by the task and not by the transport's thread, which must not wait for listeners to events.
+                let dropped = queue.takeDroppedCount()
                 if dropped > 0 { context.events.post(.slowConsumer(pattern: pattern.text, dropped: dropped)) }
-                guard !batch.isEmpty else { return }
-                inHand.store(batch.count, ordering: .relaxed)
-                for message in batch {
-                    if Task.isCancelled { context.count(\.unfinished) } else { await deliver(message, &window) }
-                    inHand.wrappingSubtract(1, ordering: .relaxed)
-                }
+                isBusy.store(true, ordering: .relaxed)
+                if Task.isCancelled { context.count(\.unfinished) } else { await deliver(message, &window) }
+                isBusy.store(false, ordering: .relaxed)
             }
         }
         task.withLock { $0 = work }
@@ -81,7 +79,7 @@ final class IncomingLane: Lane {
     }
 
     func add(to statistics: inout BridgeStatistics) {
-        statistics.waitingToDeliver += queue.count + inHand.load(ordering: .relaxed)
+        statistics.waitingToDeliver += queue.count + (isBusy.load(ordering: .relaxed) ? 1 : 0)
     }
 
     // MARK: Delivering

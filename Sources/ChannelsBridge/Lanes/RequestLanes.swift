@@ -120,17 +120,13 @@ final class AnsweringLane<Request: Codable & Sendable, Response: Codable & Senda
         let work = Task { [self] in
             await withTaskGroup(of: Void.self) { group in
                 var running = 0
-                while true {
-                    let (batch, _) = await queue.takeAll()
-                    guard !batch.isEmpty else { return }
-                    for request in batch {
-                        if running >= context.configuration.concurrentRequests {
-                            await group.next()
-                            running -= 1
-                        }
-                        running += 1
-                        group.addTask { await self.answer(request) }
+                while let request = await queue.next() {
+                    if running >= context.configuration.concurrentRequests {
+                        await group.next()
+                        running -= 1
                     }
+                    running += 1
+                    group.addTask { await self.answer(request) }
                 }
             }
         }
