@@ -221,6 +221,37 @@ struct SwitchboardTests {
         #expect(board.snapshot().channels.isEmpty)
     }
 
+    /// Rule 15, also where the last reference to the channel is the switchboard's.
+    @Test func aNameRemovedDuringAPostFinishesThatPost() {
+        let board = Switchboard()
+        let heard = Heard<String>()
+        let owner = Owner()
+        board.listen(owner, to: .number) { _, _ in
+            heard.add("first")
+            board.removeChannel(.number)
+        }
+        board.listen(owner, to: .number) { _, _ in heard.add("second") }
+        #expect(board.post(1, to: .number) == 2)
+        #expect(heard.all == ["first", "second"])
+        #expect(board.post(2, to: .number) == 0)
+        withExtendedLifetime(owner) {}
+    }
+
+    /// Rule 9: a post by name inside a listener that was the only one is still a post inside a post.
+    @Test func aQueuedPostWaitsAlsoWhereTheOnlyListenerWasCalledOnce() {
+        let board = Switchboard(reentrancy: .queued)
+        let heard = Heard<String>()
+        let owner = Owner()
+        board.once(owner, to: .number) { owner, _ in
+            board.listen(owner, to: .number) { _, number in heard.add("later \(number)") }
+            board.post(2, to: .number)
+            heard.add("once ends")
+        }
+        board.post(1, to: .number)
+        #expect(heard.all == ["once ends", "later 2"])
+        withExtendedLifetime(owner) {}
+    }
+
     @Test func aDifferingLaterReentrancyIsAFaultAndTheFirstCreatorDecides() {
         let faults = Heard<Fault>()
         let board = Switchboard { faults.add($0) }

@@ -182,9 +182,9 @@ extension ListenerList {
         before number: UInt64
     ) -> Bool {
         let word = listener.word.load(ordering: .acquiring)
-        if word ^ Self.isolatedWithOwner < number, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
-            let mayCall = mailbox._withUnsafeGuaranteedRef { $0.isIsolated(to: frame.pointee.isolation) }
-            if mayCall { return callIsolated(listener, message, frame) }
+        if (word & ~ListenerEntry.owned) ^ ListenerEntry.special < number, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
+            let mayCall = mailbox._withUnsafeGuaranteedRef { $0.isFree(for: frame.pointee.isolation) }
+            if mayCall { return callAlone(listener, message, frame) }
         }
         guard word & (ListenerEntry.ended | ListenerEntry.paused) == 0, word & ListenerEntry.number < number else { return false }
         if word & Self.needsOwner == 0, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
@@ -239,19 +239,24 @@ extension ListenerList {
         tracker.finish(frame.pointee.outcome(for: listener))
     }
 
-    /// What is set in the word of a listener with an owner that is isolated to an actor, and with which nothing else is the matter.
-    private static var isolatedWithOwner: UInt64 { ListenerEntry.owned | ListenerEntry.special | ListenerEntry.general }
-
-    /// Calls a listener on the isolation of the post, which is its own.
+    /// Calls a listener with a plain body, whose mailbox is free for this post and with which nothing else is the matter.
     @inline(__always)
-    private func callIsolated(_ listener: ListenerEntry, _ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer) -> Bool {
-        guard let owner = listener.owner.map({ Unmanaged.passRetained($0) }) else {
+    private func callAlone(_ listener: ListenerEntry, _ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer) -> Bool {
+        frame.pointee.listener = .passUnretained(listener)
+        guard listener.hasOwner else {
+            listener.mailboxReference?._withUnsafeGuaranteedRef { $0.countLoneCall() }
+            withUnsafePointer(to: listener.body) { $0.callBare(message) }
+            return true
+        }
+        guard var owner = listener.owner.map({ Unmanaged.passRetained($0) }) else {
             remove(listener)
             return false
         }
-        frame.pointee.listener = .passUnretained(listener)
-        listener.mailboxReference?._withUnsafeGuaranteedRef { $0.countIsolatedCall() }
-        withUnsafePointer(to: listener.body) { $0.callGeneral(message, UnsafeRawPointer(owner.toOpaque()), frame) }
+        listener.mailboxReference?._withUnsafeGuaranteedRef { $0.countLoneCall() }
+        // The body reads the reference at the address; the retain above is released after the call.
+        withUnsafeMutablePointer(to: &owner) { owner in
+            withUnsafePointer(to: listener.body) { $0.callBare(message, owner: UnsafeMutableRawPointer(owner)) }
+        }
         owner.release()
         return true
     }

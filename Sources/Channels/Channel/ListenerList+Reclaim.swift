@@ -76,7 +76,15 @@ extension ListenerList {
             retired.incoming.add(entry)
             return false
         }
-        let posts = ThreadRecord.posts(on: self)
+        guard ThreadRecord.hasPosts(on: self) else {
+            freed.add(entry)
+            return false
+        }
+        return retire(entry, waitingFor: ThreadRecord.posts(on: self), freed: &freed)
+    }
+
+    @inline(never)
+    private func retire(_ entry: ListenerEntry, waitingFor posts: [PostUnderWay], freed: inout RetiredEntries.Chain) -> Bool {
         guard !posts.isEmpty else {
             freed.add(entry)
             return false

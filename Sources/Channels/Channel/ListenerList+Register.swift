@@ -10,9 +10,15 @@ extension ListenerList {
         _ site: PackedSite,
         once: Bool = false
     ) -> ListenerToken {
-        let entry = plan.isBare && counter == nil ? bareEntry(for: plan, site, once: once) : entry(for: plan, buffering, site, once: once)
-        add(entry, priority: priority.rawValue)
-        return ListenerToken(entry)
+        let token: ListenerToken
+        if plan.isBare, counter == nil, case .isolated(nil) = plan.delivery {
+            token = ListenerToken(bareEntry(for: plan, site, once: once))
+        } else {
+            token = ListenerToken(entry(for: plan, buffering, site, once: once))
+        }
+        // The token holds it.
+        Unmanaged.passUnretained(token.entry)._withUnsafeGuaranteedRef { _ = add($0, priority: priority.rawValue) }
+        return token
     }
 
     /// The entry of a listener that is simply called.

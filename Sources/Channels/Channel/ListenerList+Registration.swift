@@ -246,11 +246,11 @@ extension ListenerList {
     }
 
     /// Up to so many empty lanes are kept for the next listener of their priority: one that comes and goes allocates nothing but itself.
-    private static var mostEmptyLanes: Int { 16 }
+    private static var mostEmptyLanes: Int32 { 16 }
 
     private func laneIsEmpty(_ lane: Lane) {
         // A lane holds the list, and a closed list is not closed a second time.
-        guard isClosed || emptyLaneCount == Self.mostEmptyLanes else {
+        guard isClosed || emptyLaneCount >= Self.mostEmptyLanes else {
             emptyLaneCount += 1
             return
         }

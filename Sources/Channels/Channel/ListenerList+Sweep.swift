@@ -6,14 +6,14 @@ internal import Synchronization
 /// a third of the time of registering and cancelling beside 10,000.)
 extension ListenerList {
     private static let entriesPerSweep = 16
-    private static let changesPerSweep = 32
-    private static let changesPerSweepWhileGrowing = 4
+    private static let changesPerSweep: Int32 = 32
+    private static let changesPerSweepWhileGrowing: Int32 = 4
 
     /// Whether this change is one that sweeps. Under the lock.
     func changeCallsForSweep() -> Bool {
         guard ownedCount > 0 else { return false }
         changesSinceSweep += 1
-        let isGrowing = ownedCount > livingInLastRound + livingInLastRound / 4 + 32
+        let isGrowing = ownedCount > Int(livingInLastRound) * 5 / 4 + 32
         guard changesSinceSweep >= (isGrowing ? Self.changesPerSweepWhileGrowing : Self.changesPerSweep) else { return false }
         changesSinceSweep = 0
         return true
@@ -28,7 +28,7 @@ extension ListenerList {
         defer { leave(thread) }
         withUnsafeTemporaryAllocation(of: Unmanaged<ListenerEntry>.self, capacity: Self.entriesPerSweep) { found in
             var count = 0
-            let endsRound = withLock {
+            withLock {
                 // Under the lock the chain does not change; after it the entries stay because the list has been entered.
                 if cursor == 0 { cursor = nextChainToSweep() }
                 while count < Self.entriesPerSweep, let entry = Unmanaged<ListenerEntry>.at(cursor) {
@@ -36,22 +36,16 @@ extension ListenerList {
                     count += 1
                     cursor = entry._withUnsafeGuaranteedRef { $0.next.load(ordering: .relaxed) }
                 }
-                return cursor == 0 && !sweepsInterceptors
             }
             // Looking at a weak owner holds it for a moment, and letting go may run its deinit: not under the lock.
-            var living = 0
+            var living: Int32 = 0
             for entry in found[..<count] {
                 entry._withUnsafeGuaranteedRef { entry in
                     guard entry.hasOwner else { return }
                     if entry.owner == nil { remove(entry, inSweep: true) } else { living += 1 }
                 }
             }
-            withLock {
-                livingSeen += living
-                guard endsRound else { return }
-                livingInLastRound = livingSeen
-                livingSeen = 0
-            }
+            withLock { livingSeen &+= living }
         }
     }
 }
@@ -61,6 +55,9 @@ extension ListenerList {
     private func nextChainToSweep() -> UInt {
         sweepsInterceptors.toggle()
         if sweepsInterceptors {
+            // A round has ended, here or where the last entry was taken out. Two sweeps at once, or entries that moved, may have been counted twice.
+            livingInLastRound = min(livingSeen, Int32(clamping: ownedCount))
+            livingSeen = 0
             let first = interceptorHead.load(ordering: .relaxed)
             if first != 0 { return first }
             sweepsInterceptors = false

@@ -40,7 +40,7 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     /// The lane used last: most listeners of a channel have one priority.
     @exclusivity(unchecked) var recentLane: Unmanaged<Lane>?
     /// How many lanes are in their index although nobody is in them.
-    @exclusivity(unchecked) var emptyLaneCount = 0
+    @exclusivity(unchecked) var emptyLaneCount: Int32 = 0
     @exclusivity(unchecked) var isClosed = false
     /// How many entries have an owner, and so can be orphaned.
     @exclusivity(unchecked) var ownedCount = 0
@@ -48,10 +48,10 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     @exclusivity(unchecked) var cursor: UInt = 0
     /// Whether that place is in the chain of interceptors.
     @exclusivity(unchecked) var sweepsInterceptors = true
-    @exclusivity(unchecked) var changesSinceSweep = 0
+    @exclusivity(unchecked) var changesSinceSweep: Int32 = 0
     /// How many entries with a living owner the search has met in this round, and had met in the last when it had gone round.
-    @exclusivity(unchecked) var livingSeen = 0
-    @exclusivity(unchecked) var livingInLastRound = 0
+    @exclusivity(unchecked) var livingSeen: Int32 = 0
+    @exclusivity(unchecked) var livingInLastRound: Int32 = 0
     @exclusivity(unchecked) var retired = RetiredEntries()
     /// Posts under way on a local list.
     @exclusivity(unchecked) var localPosts = 0

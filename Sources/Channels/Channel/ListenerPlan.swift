@@ -28,9 +28,9 @@ struct ListenerPlan {
     }
 
     @usableFromInline
-    init(owner: AnyObject?, bare call: BareCall) {
+    init(owner: AnyObject?, isolatedTo isolation: (any Actor)?, bare call: BareCall) {
         self.owner = owner
-        delivery = .isolated(nil)
+        delivery = .isolated(isolation)
         self.call = call
         isBare = true
     }

@@ -92,29 +92,44 @@ struct ThreadRecord: ~Copyable {
     /// The posts of a list that are under way on any thread.
     ///
     /// - Complexity: O(*n*) in the number of threads that have posted on the list, and of those in their groups.
+    @inline(never)
     static func posts(on list: ListenerList) -> [PostUnderWay] {
-        // The calling thread has its record before it looks: else it could be given that of a thread that posted and ended in between, and take
-        // that post for its own, which it alone would look after.
-        _ = current
-        var groups = list.posters.load(ordering: .sequentiallyConsistent)
         var found: [PostUnderWay] = []
-        while groups != 0 {
-            findPosts(on: list.address, inGroup: groups.trailingZeroBitCount, &found)
-            groups &= groups - 1
+        forEachPost(on: list) { slot in
+            found.append(PostUnderWay(slot: slot, sequence: slot.pointee.sequence.load(ordering: .acquiring)))
+            return true
         }
         return found
     }
 
-    private static func findPosts(on list: UInt, inGroup group: Int, _ found: inout [PostUnderWay]) {
-        var address = newest[group].load(ordering: .sequentiallyConsistent)
-        while let record = Pointer(bitPattern: address) {
-            let used = record.pointee.used.load(ordering: .sequentiallyConsistent)
-            let slots = record.pointee.slots
-            for index in 0..<used where (slots + index).pointee.list.load(ordering: .sequentiallyConsistent) == list {
-                let slot = slots + index
-                found.append(PostUnderWay(slot: slot, sequence: slot.pointee.sequence.load(ordering: .acquiring)))
+    /// Whether there are any.
+    static func hasPosts(on list: ListenerList) -> Bool {
+        var isFound = false
+        forEachPost(on: list) { _ in
+            isFound = true
+            return false
+        }
+        return isFound
+    }
+
+    /// Visits the slots of a list's posts, as long as the body returns true.
+    @inline(__always)
+    private static func forEachPost(on list: ListenerList, _ body: (UnsafeMutablePointer<HazardSlot>) -> Bool) {
+        // The calling thread has its record before it looks: else it could be given that of a thread that posted and ended in between, and take
+        // that post for its own, which it alone would look after.
+        _ = current
+        var groups = list.posters.load(ordering: .sequentiallyConsistent)
+        while groups != 0 {
+            var address = newest[groups.trailingZeroBitCount].load(ordering: .sequentiallyConsistent)
+            groups &= groups - 1
+            while let record = Pointer(bitPattern: address) {
+                let used = record.pointee.used.load(ordering: .sequentiallyConsistent)
+                let slots = record.pointee.slots
+                for index in 0..<used where (slots + index).pointee.list.load(ordering: .sequentiallyConsistent) == list.address {
+                    if !body(slots + index) { return }
+                }
+                address = record.pointee.next
             }
-            address = record.pointee.next
         }
     }
 

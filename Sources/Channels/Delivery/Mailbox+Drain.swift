@@ -280,6 +280,8 @@ extension Mailbox {
     /// Under the lock.
     private func becomeIdle(_ leaving: inout Leaving) {
         phase = .idle
+        incoming.giveBack()
+        batch.giveBack()
         isBusy.store(false, ordering: .releasing)
         swap(&leaving.waiters, &waiters)
         leaving.freesBody = hasLeft

@@ -49,6 +49,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     let isUnbounded: Bool
     /// The address of the actor of `target`, which the closure holds; nil where there is none.
     private let actorAddress: UnsafeRawPointer?
+    private let isInline: Bool
     let layout: MessageLayout
     let policy: BufferingPolicy
     let lock = SpinLock()
@@ -81,6 +82,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
         self.target = target
         readers = if case .consumer(let readers) = target { .passUnretained(readers) } else { nil }
         isUnbounded = policy.kind == .unbounded
+        isInline = if case .inline = target { true } else { false }
         actorAddress =
             if case .actor(let actor) = target { UnsafeRawPointer(Unmanaged.passUnretained(actor as AnyObject).toOpaque()) } else { nil }
         self.layout = layout
@@ -104,15 +106,15 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
         return !isBusy.load(ordering: .acquiring)
     }
 
-    /// The same where the answer is yes and the listener is isolated to an actor; false says nothing.
+    /// The same where the listener is isolated to an actor, or where one post after the other comes (`inline`). False says nothing.
     @inline(__always)
-    func isIsolated(to isolation: UnsafeRawPointer?) -> Bool {
-        isolation != nil && isolation == actorAddress && !isBusy.load(ordering: .acquiring)
+    func isFree(for isolation: UnsafeRawPointer?) -> Bool {
+        (isInline || isolation != nil && isolation == actorAddress) && !isBusy.load(ordering: .acquiring)
     }
 
-    /// The actor's isolation lets one call run at a time.
+    /// Counts a call where ``isFree(for:)`` said yes: there is one at a time.
     @inline(__always)
-    func countIsolatedCall() {
+    func countLoneCall() {
         direct.store(direct.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 

@@ -13,8 +13,12 @@ struct MessageQueue: ~Copyable {
 
     private static let smallestBlock = 16
     private static let largestBlock = 256
+    /// Each block has four times as many slots as the one before, up to this.
+    private static let growth = 4
     /// Blocks of large messages have fewer slots.
     private static let bytesPerBlock = 16_384
+    /// What an empty queue that is not needed for now keeps.
+    private static let mostBytesKept = 2_048
 
     let layout: MessageLayout
     private let offset: Int
@@ -106,6 +110,17 @@ struct MessageQueue: ~Copyable {
         firstIsOut()
     }
 
+    /// Gives up the block of an empty queue, where it is large: nothing is expected soon.
+    mutating func giveBack() {
+        guard count == 0, let block = lastBlock, capacity * stride > Self.mostBytesKept else { return }
+        block.deallocate()
+        firstBlock = nil
+        lastBlock = nil
+        first = 0
+        end = 0
+        capacity = 0
+    }
+
     // MARK: Slots and blocks
 
     /// There must be a message.
@@ -147,7 +162,7 @@ struct MessageQueue: ~Copyable {
     @inline(never)
     private mutating func addBlock() {
         let most = max(4, min(Self.largestBlock, Self.bytesPerBlock / stride))
-        let capacity = min(capacity == 0 ? Self.smallestBlock : most, most)
+        let capacity = min(capacity == 0 ? Self.smallestBlock : capacity * Self.growth, most)
         let block = UnsafeMutableRawPointer.allocate(byteCount: start + capacity * stride, alignment: Self.alignment(layout))
         block.initializeMemory(as: Header.self, to: Header(next: nil, capacity: capacity))
         if let lastBlock { Self.header(of: lastBlock).pointee.next = block } else { firstBlock = block }

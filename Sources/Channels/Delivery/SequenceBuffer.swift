@@ -152,6 +152,7 @@ extension Mailbox {
     private func refillForReaders() -> Bool {
         return lock.withLock {
             guard !incoming.isEmpty else {
+                incoming.giveBack()
                 isBusy.store(false, ordering: .releasing)
                 return false
             }

@@ -20,7 +20,7 @@ internal import Synchronization
 ///
 /// The channel is Sendable where its protocol is. Observers are classes or actors: a value given as observer traps.
 public final class ProtocolChannel<Observer> {
-    let list: ListenerList
+    @usableFromInline let list: ListenerList
     /// The entries by the address of their observer. An address may be that of an observer that has gone: see `add`.
     private let entries = Locked<[ObjectIdentifier: ListenerEntry]>([:])
 
@@ -115,11 +115,13 @@ public final class ProtocolChannel<Observer> {
     ///   - body: What to call. It does not escape and runs in the caller's isolation.
     /// - Returns: How many observers were called.
     /// - Complexity: O(*n*) in the number of observers. Does not allocate.
+    @inlinable
     @discardableResult
     public func notify(from sender: AnyObject? = nil, echo: Bool = true, _ body: (Observer) -> Void) -> Int {
         defer { withExtendedLifetime(self) {} }
         return list.notify(from: sender, echo: echo) { existential in
-            body(existential.assumingMemoryBound(to: Observer.self).pointee)
+            // The list holds the observer during the call.
+            lend(existential.assumingMemoryBound(to: Observer.self)) { (observer: borrowing Observer) in body(observer) }
         }
     }
 
@@ -187,6 +189,7 @@ extension ListenerList {
     }
 
     /// Walks the chain like a post, but calls a closure of the notifier's, which need not escape.
+    @usableFromInline
     func notify(from sender: AnyObject?, echo: Bool, _ visit: (UnsafeMutableRawPointer) -> Void) -> Int {
         if head.load(ordering: .acquiring) == 0, counter == nil { return 0 }
         var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: nil)

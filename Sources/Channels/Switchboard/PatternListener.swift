@@ -119,8 +119,6 @@ final class PatternListeners: Sendable {
     private let table = Locked(Table())
     private let count = Atomic<Int>(0)
 
-    var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
-
     var all: [PatternListener] { table.withLock { $0.listeners } }
 
     /// Whether any pattern matches a name.

@@ -40,13 +40,13 @@ final class Registry: Sendable {
         shards[Int(truncatingIfNeeded: key.hash >> 32) & (Self.shardCount - 1)]
     }
 
-    /// The listeners of a channel that carries messages of a type; nil where there is none, or one of another kind.
+    /// Keeps a channel that carries messages of a type and on which somebody listens; nil where there is none.
     @inline(__always)
-    func list(_ key: NameKey, ofMessages type: any Any.Type) -> ListenerList? {
-        shard(key).list(key, ofMessages: ObjectIdentifier(type))
+    func keeper(_ key: NameKey, ofMessages type: any Any.Type) -> ChannelKeeper? {
+        shard(key).keeper(key, ofMessages: ObjectIdentifier(type))
     }
 
-    /// The channel itself.
+    /// The channel that carries messages of a type; nil where there is none, or one of another kind.
     @inline(__always)
     func channel(_ key: NameKey, ofMessages type: any Any.Type) -> AnyObject? {
         shard(key).channel(key, ofMessages: ObjectIdentifier(type))
@@ -102,6 +102,18 @@ final class Registry: Sendable {
     }
 }
 
+/// Keeps a channel alive. Weak references point to a channel, which makes it dear to retain; none points here.
+@usableFromInline
+final class ChannelKeeper: @unchecked Sendable {  // constant, and every channel is Sendable
+    let channel: AnyObject
+    @usableFromInline let list: ListenerList
+
+    init(_ channel: AnyObject, _ list: ListenerList) {
+        self.channel = channel
+        self.list = list
+    }
+}
+
 /// One name in use.
 ///
 /// `held` and `position` are guarded by the shard's lock; the rest is constant.
@@ -112,8 +124,8 @@ final class RegistrySlot: @unchecked Sendable {
     let messageType: ObjectIdentifier?
     let list: ListenerList
     weak let object: AnyObject?
-    /// The object, while the switchboard keeps it alive.
-    @exclusivity(unchecked) var held: AnyObject?
+    /// Keeps the object alive while the switchboard does.
+    @exclusivity(unchecked) var held: ChannelKeeper?
     @exclusivity(unchecked) var position = 0
 
     init(_ key: NameKey, _ kind: ChannelKind, _ object: AnyObject, _ list: ListenerList) {
@@ -122,8 +134,11 @@ final class RegistrySlot: @unchecked Sendable {
         messageType = if case .messages(let type) = kind { ObjectIdentifier(type) } else { nil }
         self.list = list
         self.object = object
-        held = kind.isHeld ? object : nil
+        held = kind.isHeld ? ChannelKeeper(object, list) : nil
     }
+
+    /// The object, where it is there still.
+    var living: AnyObject? { held?.channel ?? object }
 }
 
 /// A part of the names.
@@ -136,23 +151,23 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     @exclusivity(unchecked) private var hand = 0
 
     @inline(__always)
-    func list(_ key: NameKey, ofMessages type: ObjectIdentifier) -> ListenerList? {
+    func keeper(_ key: NameKey, ofMessages type: ObjectIdentifier) -> ChannelKeeper? {
         lock.withLock {
-            table.find(key)?._withUnsafeGuaranteedRef { $0.messageType == type ? $0.list : nil }
+            table.find(key)?._withUnsafeGuaranteedRef { $0.messageType == type ? $0.held : nil }
         }
     }
 
     @inline(__always)
     func channel(_ key: NameKey, ofMessages type: ObjectIdentifier) -> AnyObject? {
         lock.withLock {
-            table.find(key)?._withUnsafeGuaranteedRef { $0.messageType == type ? $0.held ?? $0.object : nil }
+            table.find(key)?._withUnsafeGuaranteedRef { $0.messageType == type ? $0.living : nil }
         }
     }
 
     func object(_ key: NameKey) -> (AnyObject, ChannelKind)? {
         lock.withLock {
             table.find(key)?._withUnsafeGuaranteedRef { slot in
-                (slot.held ?? slot.object).map { ($0, slot.kind) }
+                slot.living.map { ($0, slot.kind) }
             }
         }
     }
@@ -167,7 +182,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         defer { withExtendedLifetime(replaced) {} }
         return lock.withLock {
             if let found = self.slot(of: slot.key) {
-                if let object = found.held ?? found.object { return (object, found.kind) }
+                if let object = found.living { return (object, found.kind) }
                 replaced = found
                 takeOut(found)
             }
@@ -179,12 +194,12 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     }
 
     func listeningChanged(_ key: NameKey, _ object: AnyObject, _ list: ListenerList) {
-        var released: AnyObject?
+        var released: ChannelKeeper?
         lock.withLock {
             guard let slot = self.slot(of: key), slot.list === list else { return }
             // Read under the lock: of two threads that come here the later one reads the later count.
             if list.hasOwnListeners {
-                slot.held = object
+                if slot.held == nil { slot.held = ChannelKeeper(object, list) }
             } else {
                 released = slot.held
                 slot.held = nil
@@ -198,7 +213,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         var released: (slot: RegistrySlot, object: AnyObject?)?
         lock.withLock {
             guard let slot = self.slot(of: key) else { return }
-            released = (slot, slot.held ?? slot.object)
+            released = (slot, slot.living)
             takeOut(slot)
         }
         return released?.object != nil
@@ -227,7 +242,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     var channels: [(name: String, kind: ChannelKind, list: ListenerList, object: AnyObject)] {
         lock.withLock {
             order.compactMap { slot in
-                (slot.held ?? slot.object).map { (slot.key.text, slot.kind, slot.list, $0) }
+                slot.living.map { (slot.key.text, slot.kind, slot.list, $0) }
             }
         }
     }

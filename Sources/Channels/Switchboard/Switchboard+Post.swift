@@ -51,11 +51,12 @@ extension Switchboard {
         echo: Bool,
         isolation: isolated (any Actor)?
     ) -> Int {
-        if let list = listToPost(name.key, ofMessages: Message.self) {
-            defer { withExtendedLifetime(list) {} }
+        if let keeper = keeper(name.key, ofMessages: Message.self) {
+            // The channel lives until the post has gone round, whatever becomes of its name.
+            defer { withExtendedLifetime(keeper) {} }
             return withUnsafePointer(to: message) {
                 // The list only reads it.
-                list.post(UnsafeMutableRawPointer(mutating: $0), from: sender, echo: echo, isolation: isolation)
+                keeper.list.post(UnsafeMutableRawPointer(mutating: $0), from: sender, echo: echo, isolation: isolation)
             }
         }
         if let found = find(name.key, ofMessages: Message.self) {

@@ -38,6 +38,7 @@ extension Switchboard {
     /// Calls a method on every observer of a protocol; a body that throws has to catch. See ``ProtocolChannel/notify(from:echo:_:)``.
     ///
     /// - Returns: How many observers were called.
+    @inlinable
     @discardableResult
     public func notify<Observer: Sendable>(
         _ type: Observer.Type,
@@ -45,7 +46,14 @@ extension Switchboard {
         echo: Bool = true,
         _ body: (Observer) -> Void
     ) -> Int {
-        protocols.existing(type)?.notify(from: sender, echo: echo, body) ?? 0
+        guard let found = find(ofProtocol: type) else { return 0 }
+        // What is found under a protocol is a channel of that protocol.
+        return unsafeDowncast(found, to: ProtocolChannel<Observer>.self).notify(from: sender, echo: echo, body)
+    }
+
+    @usableFromInline
+    func find(ofProtocol type: any Any.Type) -> AnyObject? {
+        protocols.existing(ObjectIdentifier(type))
     }
 }
 
@@ -65,9 +73,13 @@ final class ProtocolRegistry: @unchecked Sendable {
     private let lock = SpinLock()
     @exclusivity(unchecked) private var channels: [ObjectIdentifier: any AnyProtocolChannel] = [:]
 
+    func existing(_ type: ObjectIdentifier) -> (any AnyProtocolChannel)? {
+        lock.withLock { channels[type] }
+    }
+
     func existing<Observer: Sendable>(_ type: Observer.Type) -> ProtocolChannel<Observer>? {
         // Entered below under the identity of the type of which it is generic.
-        lock.withLock { channels[ObjectIdentifier(type)] }.map { unsafeDowncast($0, to: ProtocolChannel<Observer>.self) }
+        existing(ObjectIdentifier(type)).map { unsafeDowncast($0, to: ProtocolChannel<Observer>.self) }
     }
 
     func channel<Observer: Sendable>(

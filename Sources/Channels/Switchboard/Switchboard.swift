@@ -249,13 +249,10 @@ public final class Switchboard: Sendable {
         do { return try body() } catch { preconditionFailure("\(error)") }
     }
 
-    /// The listeners to post to, where a channel of the type is in use and nobody listens to patterns.
-    ///
-    /// Cheaper to hold than the channel, to which weak references point. Where the channel goes before the message has gone round, nobody
-    /// listens on it any more; only whoever listens to a pattern would miss the message.
+    /// Keeps the channel to post on, where somebody listens on it.
     @usableFromInline
-    func listToPost(_ key: NameKey, ofMessages type: any Any.Type) -> ListenerList? {
-        patterns.isEmpty ? registry.list(key, ofMessages: type) : nil
+    func keeper(_ key: NameKey, ofMessages type: any Any.Type) -> ChannelKeeper? {
+        registry.keeper(key, ofMessages: type)
     }
 
     /// The channel to post on; nil where nobody would hear it.

@@ -9,15 +9,7 @@ extension ListenerPlan {
         body: @escaping @isolated(any) @Sendable (Owner, Message) -> Void
     ) {
         let plain = Body2(unisolated: IsolatedBody2(body))
-        guard body.isolation != nil else {
-            self.init(owner: owner, bare: BareCall(plain))
-            return
-        }
-        self.init(owner: owner, delivery: .isolated(body.isolation)) { message, owner, _ in
-            lend(owner, message.assumingMemoryBound(to: Message.self)) { (owner: Owner, message: borrowing Message) in
-                plain.call(owner, message)
-            }
-        }
+        self.init(owner: owner, isolatedTo: body.isolation, bare: BareCall(plain))
     }
 
     @inlinable
@@ -276,15 +268,7 @@ extension ListenerPlan {
         body: @escaping @isolated(any) @Sendable (Message) -> Void
     ) {
         let plain = Body1(unisolated: IsolatedBody1(body))
-        guard body.isolation != nil else {
-            self.init(owner: nil, bare: BareCall(plain))
-            return
-        }
-        self.init(owner: nil, delivery: .isolated(body.isolation)) { message, _, _ in
-            lend(message.assumingMemoryBound(to: Message.self)) { (message: borrowing Message) in
-                plain.call(message)
-            }
-        }
+        self.init(owner: nil, isolatedTo: body.isolation, bare: BareCall(plain))
     }
 
     @inlinable
