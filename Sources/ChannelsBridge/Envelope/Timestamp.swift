@@ -4,7 +4,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// A moment, as RFC 3339 writes it in UTC.
+/// A moment between the years 0 and 9999, as RFC 3339 writes it in UTC.
 struct Timestamp: Hashable, Sendable {
     let secondsSince1970: Double
 
@@ -26,19 +26,32 @@ struct Timestamp: Hashable, Sendable {
         let dayOfMonth = dayOfYear - (153 * month + 2) / 5 + 1
         let calendarMonth = month < 10 ? month + 3 : month - 9
         let calendarYear = year + cycle * 400 + (calendarMonth <= 2 ? 1 : 0)
-        return "\(calendarYear.padded(4))-\(calendarMonth.padded(2))-\(dayOfMonth.padded(2))"
-            + "T\((second / 3_600).padded(2)):\((second / 60 % 60).padded(2)):\((second % 60).padded(2))"
-            + ".\((milliseconds - seconds * 1_000).padded(3))Z"
+        // Written digit by digit: with each message there is one.
+        return String(unsafeUninitializedCapacity: 24) { text in
+            var end = 0
+            func write(_ number: Int, digits: Int, then separator: Unicode.Scalar) {
+                var rest = number
+                for place in (0..<digits).reversed() {
+                    text[end + place] = UInt8(ascii: "0") + UInt8(rest % 10)
+                    rest /= 10
+                }
+                text[end + digits] = UInt8(ascii: separator)
+                end += digits + 1
+            }
+            write(calendarYear, digits: 4, then: "-")
+            write(calendarMonth, digits: 2, then: "-")
+            write(dayOfMonth, digits: 2, then: "T")
+            write(second / 3_600, digits: 2, then: ":")
+            write(second / 60 % 60, digits: 2, then: ":")
+            write(second % 60, digits: 2, then: ".")
+            write(milliseconds - seconds * 1_000, digits: 3, then: "Z")
+            return end
+        }
     }
 }
 
 extension Int {
     fileprivate func flooredQuotient(_ divisor: Int) -> Int {
         self >= 0 ? self / divisor : (self - divisor + 1) / divisor
-    }
-
-    fileprivate func padded(_ width: Int) -> String {
-        let digits = String(self)
-        return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
     }
 }

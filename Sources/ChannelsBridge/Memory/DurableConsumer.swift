@@ -20,7 +20,9 @@ struct DurableConsumer {
     }
 
     let pattern: ChannelPattern
+    /// By number. Those before `first` have been taken.
     private var waiting: [Entry] = []
+    private var first = 0
     private var unsettled: [UInt64: Unsettled] = [:]
     private var members: [Member] = []
     private var turn = 0
@@ -33,7 +35,7 @@ struct DurableConsumer {
     }
 
     /// Messages kept: waiting or unsettled.
-    var count: Int { waiting.count + unsettled.count }
+    var count: Int { waiting.count - first + unsettled.count }
 
     mutating func join(_ member: Member) {
         members.append(member)
@@ -54,7 +56,7 @@ struct DurableConsumer {
 
     /// Takes back what was to be delivered later.
     mutating func wait(_ entry: Entry) {
-        let index = waiting.firstIndex { $0.number > entry.number } ?? waiting.endIndex
+        let index = waiting[first...].firstIndex { $0.number > entry.number } ?? waiting.endIndex
         waiting.insert(entry, at: index)
     }
 
@@ -67,10 +69,16 @@ struct DurableConsumer {
 
     /// The next message to deliver, and to whom; nil where none waits, nobody is there, or enough are unsettled.
     mutating func next() -> (entry: Entry, member: Member)? {
-        guard !waiting.isEmpty, !members.isEmpty, unsettled.count < Self.mostUnsettled else { return nil }
+        guard first < waiting.count, !members.isEmpty, unsettled.count < Self.mostUnsettled else { return nil }
         turn = (turn + 1) % members.count
         let member = members[turn]
-        var entry = waiting.removeFirst()
+        var entry = waiting[first]
+        first += 1
+        // Half of it has been taken: each entry is moved once, on average.
+        if first * 2 >= waiting.count {
+            waiting.removeFirst(first)
+            first = 0
+        }
         entry.deliveries += 1
         unsettled[entry.number] = Unsettled(entry: entry, connection: member.connection)
         return (entry, member)
