@@ -1,6 +1,6 @@
 public import ChannelsBridge
 
-/// The checks that a ``ChannelsBridge/Transport`` has to pass, for its author to run.
+/// The checks that a `Transport` has to pass, for its author to run.
 ///
 /// ```swift
 /// @Test(arguments: TransportConformance.checks)
@@ -12,7 +12,7 @@ public import ChannelsBridge
 /// ```
 ///
 /// It uses no test framework. Each check makes transports of its own, on subjects of its own that begin with `prefix`, closes them, and needs
-/// nothing of the broker but that it is there. What a transport says it cannot do (``ChannelsBridge/TransportCapabilities``) is skipped.
+/// nothing of the broker but that it is there. What a transport says it cannot do (`TransportCapabilities`) is skipped.
 public struct TransportConformance: Sendable {
     /// Makes a transport that is not connected, always to the same broker.
     public typealias MakeTransport = @Sendable () async throws -> any Transport

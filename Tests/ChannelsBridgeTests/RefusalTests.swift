@@ -94,6 +94,33 @@ struct RefusalTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test func handlersOfFaultsAndEventsMayUseTheBridge() async throws {
+        let sender = try await connectedTransport(broker)
+        let bridges = Recorder<Bridge>()
+        let told = Recorder<Int>()
+        let board = Switchboard(onFault: { _ in told.record(bridges.all.first?.statistics.refused ?? -1) })
+        let transport = InMemoryTransport(broker)
+        let tokens = Recorder<ListenerToken>()
+        let kitchen = await MiniProcess("kitchen", transport, [.both(.sold)], board: board) { board, bridge in
+            bridges.record(bridge)
+            tokens.record(
+                bridge.events.listen { _ in
+                    told.record(bridge.statistics.sent)
+                    board.post(Sale(total: 1), to: .sold)
+                }
+            )
+        }
+        try await sender.publish(try .event("no JSON", to: "shop.sold"), durable: false)
+        _ = await kitchen.deadLetters.first(1)
+        transport.breakConnection()
+        transport.restoreConnection()
+        // Connected, refused, disconnected, reconnected.
+        #expect(await told.first(4).count == 4)
+        try await kitchen.stop()
+        #expect(kitchen.bridge.statistics.sent == 3)
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func aNameInUseWithAnotherTypeIsADeadLetter() async throws {
         let sender = try await connectedTransport(broker)
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(matching: "shop.*", of: Sale.self)])

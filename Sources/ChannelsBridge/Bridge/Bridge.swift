@@ -11,14 +11,16 @@ internal import Synchronization
 ///
 /// ## Behavior
 ///
-/// - What came in from another process has ``PostInfo/origin`` `.remote`, and is never sent out again, by this bridge or another of the same
+/// - What came in from another process has `PostInfo.origin` `.remote`, and is never sent out again, by this bridge or another of the same
 ///   switchboard. Messages of this bridge that come back are dropped.
 /// - Messages are posted in other processes in the order in which one poster posted them, for each route. Of different routes nothing is promised.
 /// - Messages that are not durable are delivered at most once: accepted does not mean delivered. Durable ones at least once: what is delivered
 ///   twice is dropped by its identifier, within ``BridgeConfiguration/duplicateWindow``; a message whose listener threw is delivered again.
-/// - Nothing is lost in silence: what could not be sent, understood or kept is in ``statistics``, raises a ``Fault`` of the switchboard, and, where it
+/// - Nothing is lost in silence: what could not be sent, understood or kept is in ``statistics``, raises a `Fault` of the switchboard, and, where it
 ///   came in, goes to the dead letters.
 /// - No lock of the library is held while listeners, responders or handlers run.
+/// - A switchboard has one bridge for each broker: two over the same one send every message twice, and each takes the other's for remote ones. Bridges
+///   over different brokers do not hear each other.
 ///
 /// All methods may be called from any thread.
 public final class Bridge: Sendable {

@@ -35,7 +35,7 @@ extension BridgeRoute {
     /// Sends what is posted in this process on a name.
     ///
     /// What is posted before the bridge is connected waits. In all, ``BridgeConfiguration/outgoingLimit`` messages may wait.
-    /// ``Switchboard/postAndWait(_:to:from:echo:isolation:)`` waits for the sending, too: when it returns, a durable message has been acknowledged
+    /// `Switchboard.postAndWait` waits for the sending, too: when it returns, a durable message has been acknowledged
     /// by the broker, or the report says why not.
     ///
     /// - Parameters:
@@ -64,7 +64,7 @@ extension BridgeRoute {
         BridgeRoute(parts: [outgoing(pattern, message, durable, type) { _ in nil }])
     }
 
-    /// Posts here what other processes send on a name, with ``PostInfo/origin`` telling which. It is never sent out again.
+    /// Posts here what other processes send on a name, with `PostInfo.origin` telling which. It is never sent out again.
     ///
     /// Messages come in one after the other. A durable message is acknowledged when every listener has finished with it, also where nobody listens: so
     /// register listeners before the bridge runs. Where one throws, the message is delivered again, to all of them, up to
@@ -231,7 +231,7 @@ extension BridgeRoute {
 extension BridgeRoute {
     /// Has another process answer what is asked here on a name and nobody here responds to.
     ///
-    /// ``RequestChannel/ask(_:)`` throws ``ChannelError/Code/noResponder`` where nobody responds anywhere, and a ``BridgeError`` where no reply comes in
+    /// `RequestChannel.ask` throws `ChannelError.noResponder` where nobody responds anywhere, and a ``BridgeError`` where no reply comes in
     /// time, the other side's responder threw, or there is no connection. Counts as a responder of the lowest priority.
     public static func asking<Request: Codable & Sendable, Response: Codable & Sendable>(
         _ name: RequestName<Request, Response>

@@ -52,7 +52,7 @@ public protocol Transport: Sendable {
     /// ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
     ///
     /// - Parameters:
-    ///   - pattern: A subject, or a pattern with `*` and `>` as in ``ChannelPattern``.
+    ///   - pattern: A subject, or a pattern with `*` and `>` as in `ChannelPattern`.
     ///   - durableName: Where nil: what is published from now on, durable or not, at most once. Otherwise: the durable messages that nobody of
     ///     this name and pattern has settled yet, from when this name and pattern first subscribed or earlier, at least once; each has an
     ///     ``InboundMessage/settle``. Whether it gets messages on these subjects that were not published as durable is the broker's business.
