@@ -26,6 +26,7 @@ let package = Package(
         .executableTarget(
             name: "tour",
             dependencies: ["Channels"],
+            exclude: ["Resources/README.md"],
             resources: [.embedInCode("Resources/tips.csv")],
             swiftSettings: settings
         ),

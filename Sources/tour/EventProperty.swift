@@ -9,8 +9,8 @@ final class Counter {
 /// Hears of one time of day: which, is the context handed back at each call.
 @MainActor
 final class Tally {
-    private(set) var count = 0
-    private(set) var largest = 0
+    private var count = 0
+    private var largest = 0
 
     func listen(to counter: Counter, time: String) {
         counter.paid.listen(self, context: time) { me, sale, time in
@@ -21,6 +21,10 @@ final class Tally {
     private func note(_ sale: Sale) {
         count += 1
         largest = max(largest, sale.guests)
+    }
+
+    var report: String {
+        count == 0 ? "no table of two or more" : "\(count.of("table", "tables")) of two or more, the largest of \(largest)"
     }
 }
 
@@ -39,9 +43,9 @@ func eventProperty(_ sales: [Sale], _ stage: Stage) {
 
     for sale in sales { counter.paid.post(sale) }
 
-    say("lunch", "\(lunch.count) tables of two or more, the largest of \(lunch.largest)")
-    say("dinner", "\(dinner?.count ?? 0) tables of two or more, the largest of \(dinner?.largest ?? 0)")
+    say("lunch", lunch.report)
+    if let dinner { say("dinner", dinner.report) }
     dinner = nil
-    say("counter", "\(counter.paid.listenerCount) listener left now that dinner has gone; it did not say goodbye")
+    say("counter", "\(counter.paid.listenerCount.of("listener", "listeners")) left now that dinner has gone; it did not say goodbye")
     stage.keep(counter, lunch, rule)
 }

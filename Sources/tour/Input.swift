@@ -13,6 +13,9 @@ enum Input {
         let description: String
     }
 
+    /// The most that is read: what is talked about in seconds, and held in memory.
+    private static let limit = 4 << 20
+
     static func file(_ path: String) throws(Failure) -> [UInt8] {
         let descriptor = open(path, O_RDONLY)
         guard descriptor >= 0 else { throw failure() }
@@ -32,20 +35,29 @@ enum Input {
             if count == 0 { return bytes }
             if count > 0 {
                 bytes += chunk[..<count]
+                guard bytes.count <= limit else { throw Failure(description: "it is larger than \(limit >> 20) MiB") }
             } else if errno != EINTR {
                 throw failure()
             }
         }
     }
 
+    /// Ends the program once all that was printed is written.
+    static func finish(_ status: Int32) -> Never {
+        guard fflush(nil) != 0 else { exit(status) }
+        // Nobody has to be told that they stopped reading.
+        if errno != EPIPE { report("tour: cannot write: \(failure())") }
+        exit(1)
+    }
+
     private static func failure() -> Failure {
         Failure(description: String(cString: strerror(errno)))
     }
 
-    /// Writes a line to standard error, behind what was printed so far.
-    static func report(_ line: String) {
+    /// Writes lines to standard error, behind what was printed so far.
+    static func report(_ lines: String...) {
         fflush(nil)
-        var text = Array("\(line)\n".utf8)[...]
+        var text = Array(lines.map { $0.printable + "\n" }.joined().utf8)[...]
         while !text.isEmpty {
             let count = text.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
             guard count > 0 else { return }

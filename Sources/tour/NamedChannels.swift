@@ -1,4 +1,6 @@
 import Channels
+import Dispatch
+import Synchronization
 
 // A. Named channels. Whoever knows the name can post and listen; the name carries the type of its messages.
 extension ChannelName<Sale> {
@@ -8,7 +10,7 @@ extension ChannelName<Sale> {
 /// Rings sales up, and would hear of them itself.
 final class Till: Sendable {
     func ring(_ sale: Sale, on board: Switchboard) async {
-        // `echo: false` keeps the till from hearing its own voice. Waits until the kitchen has noted the order, too.
+        // `echo: false` keeps the till from hearing its own voice. Waits until the kitchen and the printer have done with it, too.
         await board.postAndWait(sale, to: .sale, from: self, echo: false)
     }
 }
@@ -19,6 +21,26 @@ actor Kitchen {
 
     func open(_ board: Switchboard) {
         board.listen(self, to: .sale) { me, sale in me.heard.add(sale) }
+    }
+}
+
+/// Prints receipts, on a queue of its own, which makes one call at a time.
+final class Printer: Sendable {
+    private let queue = DispatchQueue(label: "printer")
+    private let printed = Mutex(Totals())
+
+    func open(_ board: Switchboard) {
+        board.listen(self, to: .sale, on: queue) { me, sale in me.print(sale) }
+    }
+
+    private func print(_ sale: Sale) {
+        dispatchPrecondition(condition: .onQueue(queue))
+        printed.withLock { $0.add(sale) }
+    }
+
+    func report() {
+        let printed = printed.withLock { $0 }
+        say("printer", "\(printed.sales.of("receipt", "receipts")) over \(printed.bills.dollars), each on the queue '\(queue.label)'")
     }
 }
 
@@ -66,8 +88,9 @@ final class Waiter: ChannelParticipant, Sendable {
 func namedChannels(_ sales: [Sale], _ stage: Stage) async -> Totals {
     heading("A. Named channels")
     let board = stage.board
-    let (till, kitchen, display) = (Till(), Kitchen(), Display())
+    let (till, kitchen, printer, display) = (Till(), Kitchen(), Printer(), Display())
     display.open(board)
+    printer.open(board)
     await kitchen.open(board)
     board.listen(till, to: .sale) { _, _ in say("till", "I should not hear myself") }
     var patternHeard = 0
@@ -76,16 +99,17 @@ func namedChannels(_ sales: [Sale], _ stage: Stage) async -> Totals {
     for sale in sales { await till.ring(sale, on: board) }
 
     let heard = await kitchen.heard
-    say("kitchen", "\(heard.sales) orders for \(heard.guests) guests")
-    say("till.*", "\(patternHeard) messages matched the pattern")
+    say("kitchen", "\(heard.sales.of("order", "orders")) for \(heard.guests.of("guest", "guests"))")
+    printer.report()
+    say("till.*", "\(patternHeard.of("message", "messages")) matched the pattern")
 
     let (anna, ben) = (Waiter("Anna"), Waiter("Ben"))
     anna.begin()
     ben.begin()
     anna.free(table: 4)
     ben.end()
-    say("Anna", "\(anna.reached(5)) waiters heard me after Ben had left")
-    stage.keep(till, kitchen, display, all, anna, ben)
+    say("Anna", "\(anna.reached(5).of("waiter", "waiters")) heard me after Ben had left")
+    stage.keep(till, kitchen, printer, display, all, anna, ben)
     return heard
 }
 

@@ -38,6 +38,6 @@ func notificationCentre(_ stage: Stage) {
     board.notify((any HouseEvents).self) { $0.doorsClosed() }
     board.removeAll(doorkeeper)
     let reached = board.notify((any HouseEvents).self) { $0.doorsOpened() }
-    say("centre", "\(reached) observer left without the doorkeeper")
+    say("centre", "\(reached.of("observer", "observers")) left without the doorkeeper")
     stage.keep(doorkeeper, cleaner)
 }

@@ -17,7 +17,7 @@ final class Auditor: ShiftEvents {
 
     func shiftEnded(days: Int) {
         guard let least = takings.min(), let most = takings.max() else { return }
-        say("auditor", "\(days) days, from \(least.dollars) to \(most.dollars), together \(takings.reduce(0, +).dollars)")
+        say("auditor", "\(days.of("day", "days")), from \(least.dollars) to \(most.dollars), together \(takings.reduce(0, +).dollars)")
     }
 }
 
@@ -38,8 +38,7 @@ func protocolNotifications(_ sales: [Sale], _ stage: Stage) {
     board.add(owner, for: (any ShiftEvents).self)
     board.add(auditor, for: (any ShiftEvents).self, priority: .high)
 
-    var days: [String] = []
-    for sale in sales where !days.contains(sale.day) { days.append(sale.day) }
+    let days = sales.distinct(\.day)
     for day in days.prefix(7) {
         let takings = sales.lazy.filter { $0.day == day }.map(\.bill).reduce(0, +)
         board.notify((any ShiftEvents).self) { $0.dayEnded(day, takings: takings) }

@@ -36,18 +36,16 @@ func requests(_ sales: [Sale], _ stage: Stage) async -> Int {
     }
 
     // Every jar answers; the amounts of its time of day only.
-    var times: [String] = []
-    for sale in sales where !times.contains(sale.time) { times.append(sale.time) }
-    let jars = times.map { time in TipJar(sales.filter { $0.time == time }) }
+    let salesOfTime = Dictionary(grouping: sales, by: \.time)
+    let jars = sales.distinct(\.time).map { time in TipJar(salesOfTime[time] ?? []) }
     for jar in jars { await jar.open(stage.board) }
 
     var all = 0
-    var days: [String] = []
-    for sale in sales where !days.contains(sale.day) { days.append(sale.day) }
+    let days = sales.distinct(\.day)
     for day in days {
         let answers = await tips.askAll(DayQuestion(day: day)).compactMap { try? $0.get() }
         all += answers.reduce(0, +)
-        if days.count <= 7 { say("waiter", "\(day): \(answers.map(\.dollars).joined(separator: " and ")) in \(answers.count) jars") }
+        if days.count <= 7 { say("waiter", "\(day): \(answers.map(\.dollars).joined(separator: " and ")) in \(answers.count.of("jar", "jars"))") }
     }
     stage.keep(jars)
     return all

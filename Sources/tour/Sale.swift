@@ -7,12 +7,22 @@ struct Sale: Sendable, Equatable {
     let guests: Int
 }
 
+extension [Sale] {
+    /// The values of a field, each once, in order of first appearance.
+    func distinct(_ field: (Sale) -> String) -> [String] {
+        var seen: Set<String> = []
+        return map(field).filter { seen.insert($0).inserted }
+    }
+}
+
 /// Where the money went, added up.
 struct Totals: Sendable, Equatable {
     var sales = 0
     var bills = 0
     var tips = 0
     var guests = 0
+
+    var counts: String { "\(sales.of("sale", "sales")), \(guests.of("guest", "guests"))" }
 
     mutating func add(_ sale: Sale) {
         sales += 1

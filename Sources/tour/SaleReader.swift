@@ -2,6 +2,7 @@
 ///
 /// The columns `total_bill`, `tip`, `day`, `time` and `size` may stand in any order and among others. Lines may end in LF or CRLF, fields may be
 /// quoted, a byte-order mark and empty lines are skipped. A record that is no sale is reported with the number of its line, and left out.
+/// What it keeps is bounded by the size of the text: of the reasons it keeps the first few, and counts the others.
 struct SaleReader {
     /// Why a line was left out.
     struct Malformed: Equatable, CustomStringConvertible {
@@ -14,10 +15,19 @@ struct SaleReader {
     /// Why the whole text could not be read.
     struct Unreadable: Error, Equatable, CustomStringConvertible {
         let description: String
+        /// What was wrong with the lines that may have been meant as sales, as in the reader.
+        var malformed: [Malformed] = []
+        var malformedCount = 0
     }
 
     private(set) var sales: [Sale] = []
+    /// The first of the lines that were left out.
     private(set) var malformed: [Malformed] = []
+    private(set) var malformedCount = 0
+
+    private static let reportedAtMost = 20
+    /// How many days and times may differ: whoever asks every jar about every day asks so many times so many questions.
+    private static let differentAtMost = 366
 
     private static let columns = ["total_bill", "tip", "day", "time", "size"]
 
@@ -27,7 +37,7 @@ struct SaleReader {
         var places: [Int] = []
         for column in Self.columns {
             switch header {
-            case .failure(let reason): throw Unreadable(description: "its header, line \(line), \(reason)")
+            case .failure(let reason): throw Unreadable(description: "its header, line \(line): \(reason)")
             case .success(let names):
                 guard let place = names.firstIndex(of: column) else {
                     throw Unreadable(description: "its header, line \(line), has no column \(column)")
@@ -35,30 +45,42 @@ struct SaleReader {
                 places.append(place)
             }
         }
+        var days: Set<String> = []
+        var times: Set<String> = []
         while let (line, record) = records.next() {
             do throws(Reason) {
-                sales.append(try Self.sale(record, places, columnCount: try header.get().count))
+                let sale = try Self.sale(record, places, columnCount: try header.get().count)
+                try Self.note(sale.day, in: &days, "days")
+                try Self.note(sale.time, in: &times, "times")
+                sales.append(sale)
             } catch {
-                malformed.append(Malformed(line: line, reason: error.description))
+                malformedCount += 1
+                if malformed.count < Self.reportedAtMost { malformed.append(Malformed(line: line, reason: error.description)) }
             }
         }
-        if sales.isEmpty { throw Unreadable(description: "there is no sale in it") }
+        if sales.isEmpty { throw Unreadable(description: "there is no sale in it", malformed: malformed, malformedCount: malformedCount) }
+    }
+
+    private static func note(_ value: String, in values: inout Set<String>, _ what: String) throws(Reason) {
+        guard values.count < differentAtMost || values.contains(value) else { throw Reason("more than \(differentAtMost) different \(what)") }
+        values.insert(value)
     }
 
     private static func sale(_ record: Result<[String], Reason>, _ places: [Int], columnCount: Int) throws(Reason) -> Sale {
         let fields = try record.get()
         guard fields.count == columnCount else {
-            throw Reason("\(fields.count) \(fields.count == 1 ? "field" : "fields") instead of \(columnCount)")
+            throw Reason("\(fields.count.of("field", "fields")) instead of \(columnCount)")
         }
         let bill = try cents(fields[places[0]], "total_bill")
         let tip = try cents(fields[places[1]], "tip")
-        let day = fields[places[2]]
+        let (day, time) = (fields[places[2]], fields[places[3]])
         guard !day.isEmpty else { throw Reason("day is empty") }
+        guard day.utf8.count <= 100, time.utf8.count <= 100 else { throw Reason("day or time is longer than 100 bytes") }
         let size = fields[places[4]]
         guard let guests = Int(size), (1...1_000).contains(guests) else {
             throw Reason("size \(shown(size)) is not a number from 1 to 1000")
         }
-        return Sale(bill: bill, tip: tip, day: day, time: fields[places[3]], guests: guests)
+        return Sale(bill: bill, tip: tip, day: day, time: time, guests: guests)
     }
 
     /// The amount in cents, exactly: no floating point is involved.
@@ -76,7 +98,7 @@ struct SaleReader {
     /// A value of the feed in a message: on one line, harmless to a terminal, not endless.
     private static func shown(_ text: String) -> String {
         let start = text.unicodeScalars.prefix(40)
-        return "'\(start.map { $0.escaped(asASCII: true) }.joined())\(start.endIndex < text.unicodeScalars.endIndex ? "…" : "")'"
+        return "'\(String(start).printable)\(start.endIndex < text.unicodeScalars.endIndex ? "…" : "")'"
     }
 }
 

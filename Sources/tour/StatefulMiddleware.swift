@@ -24,7 +24,7 @@ final class Latecomer {
 
     func report() {
         guard let first, let last else { return }
-        say("latecomer", "I came at \(first.bills.dollars) after \(first.sales) sales")
+        say("latecomer", "I came at \(first.bills.dollars) after \(first.sales.of("sale", "sales"))")
         say("latecomer", "I heard of \(values - 1) more, one by one, up to \(last.bills.dollars)")
     }
 }

@@ -17,44 +17,54 @@ struct Tour {
         do throws(Arguments.Misuse) {
             arguments = try Arguments.parse(Array(CommandLine.arguments.dropFirst()))
         } catch {
-            Input.report("tour: \(error)\nTry 'tour --help'.")
+            Input.report("tour: \(error)", "Try 'tour --help'.")
             exit(64)
         }
-        guard arguments != .help else { return print(Arguments.helpText) }
+        if arguments == .help {
+            print(Arguments.helpText)
+            Input.finish(0)
+        }
         let sales = read(arguments)
         let right = await talk(about: sales)
-        exit(right ? 0 : 1)
+        Input.finish(right ? 0 : 1)
     }
 
     /// The sales to talk about. Ends the program where there are none.
     private static func read(_ arguments: Arguments) -> [Sale] {
-        let source: String
+        let source =
+            switch arguments {
+            case .file(let path): "'\(path)'"
+            case .standardInput: "standard input"
+            case .ownSales, .help: "tips.csv"
+            }
         let bytes: [UInt8]
         do throws(Input.Failure) {
             switch arguments {
-            case .file(let path):
-                source = path
-                bytes = try Input.file(path)
-            case .standardInput:
-                source = "standard input"
-                bytes = try Input.standardInput()
-            case .ownSales, .help:
-                source = "tips.csv"
-                bytes = PackageResources.tips_csv
+            case .file(let path): bytes = try Input.file(path)
+            case .standardInput: bytes = try Input.standardInput()
+            case .ownSales, .help: bytes = PackageResources.tips_csv
             }
         } catch {
-            if case .file(let path) = arguments { Input.report("tour: cannot read \(path): \(error)") }
+            Input.report("tour: cannot read \(source): \(error)")
             exit(1)
         }
         do throws(SaleReader.Unreadable) {
             let reader = try SaleReader(bytes)
-            for malformed in reader.malformed { Input.report("tour: \(source): \(malformed)") }
-            print("\(reader.sales.count) sales from \(source)\(reader.malformed.isEmpty ? "" : ", \(reader.malformed.count) malformed").")
+            report(reader.malformed, of: reader.malformedCount, in: source)
+            let skipped = reader.malformedCount == 0 ? "" : ", \(reader.malformedCount.of("line", "lines")) malformed"
+            print("\(reader.sales.count.of("sale", "sales")) from \(source)\(skipped).".printable)
             return reader.sales
         } catch {
+            report(error.malformed, of: error.malformedCount, in: source)
             Input.report("tour: cannot use \(source): \(error)")
             exit(1)
         }
+    }
+
+    private static func report(_ malformed: [SaleReader.Malformed], of count: Int, in source: String) {
+        for malformed in malformed { Input.report("tour: \(source): \(malformed)") }
+        let others = count - malformed.count
+        if others > 0 { Input.report("tour: \(source): \(others.of("other line", "other lines")) skipped") }
     }
 
     /// - Returns: Whether the totals of the objects are those of a plain loop.
@@ -73,9 +83,9 @@ struct Tour {
         heading("The totals")
         var loop = Totals()
         for sale in sales { loop.add(sale) }
-        print("a plain loop: \(loop.sales) sales, \(loop.guests) guests, \(loop.bills.dollars) and \(loop.tips.dollars) in tips")
-        print("the ledger:   \(ledger.sales) sales, \(ledger.guests) guests, \(ledger.bills.dollars) and \(ledger.tips.dollars) in tips")
-        print("the kitchen:  \(heard.sales) sales, \(heard.guests) guests; the tip jars: \(tips.dollars)")
+        print("a plain loop: \(loop.counts), \(loop.bills.dollars) and \(loop.tips.dollars) in tips")
+        print("the ledger:   \(ledger.counts), \(ledger.bills.dollars) and \(ledger.tips.dollars) in tips")
+        print("the kitchen:  \(heard.counts); the tip jars: \(tips.dollars)")
         let right = ledger == loop && heard == loop && tips == loop.tips
         print(right ? "They agree." : "THEY DIFFER.")
         withExtendedLifetime(stage) {}
@@ -85,7 +95,7 @@ struct Tour {
 
 /// Prints what an object says.
 func say(_ who: String, _ what: String) {
-    print("  \(who): \(what)")
+    print("  \(who): \(what)".printable)
 }
 
 func heading(_ title: String) {

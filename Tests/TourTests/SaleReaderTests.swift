@@ -48,7 +48,15 @@ struct SaleReaderTests {
         ("99999999999999999999,0,F,No,Sun,Dinner,2", "total_bill '99999999999999999999' is too large"),
         ("1,0,F,No,Sun,Dinner,0", "size '0' is not a number from 1 to 1000"),
         ("1,0,F,No,Sun,Dinner,99999999999999999999", "size '99999999999999999999' is not a number from 1 to 1000"),
+        ("NaN,0,F,No,Sun,Dinner,2", "total_bill 'NaN' is not an amount such as 16.99"),
+        ("1,inf,F,No,Sun,Dinner,2", "tip 'inf' is not an amount such as 16.99"),
+        ("1,,F,No,Sun,Dinner,2", "tip '' is not an amount such as 16.99"),
+        ("\"1,000.00\",0,F,No,Sun,Dinner,2", "total_bill '1,000.00' is not an amount such as 16.99"),
+        ("1,0,F,No,Sun,Dinner,NaN", "size 'NaN' is not a number from 1 to 1000"),
         ("1,0,F,No,,Dinner,2", "day is empty"),
+        ("1,0,F,No,\(String(repeating: "S", count: 101)),Dinner,2", "day or time is longer than 100 bytes"),
+        ("1,0,F,No,Sun,\(String(repeating: "D", count: 101)),2", "day or time is longer than 100 bytes"),
+        ("\(String(repeating: "9", count: 50)),0,F,No,Sun,Dinner,2", "total_bill '\(String(repeating: "9", count: 40))…' is too large"),
         ("\u{1B}[31m,0,F,No,Sun,Dinner,2", "total_bill '\\u{1B}[31m' is not an amount such as 16.99"),
         ("1,0,\"F,No,Sun,Dinner,2", "a quotation mark is not closed, or text follows one"),
         ("1,0,\"F\"x,No,Sun,Dinner,2", "a quotation mark is not closed, or text follows one"),
@@ -56,7 +64,41 @@ struct SaleReaderTests {
     func aMalformedLineIsReportedWithItsNumberAndSkipped(line: String, reason: String) throws {
         let reader = try read(header + "1,0,F,No,Sun,Dinner,2\n" + line + "\n3,0,F,No,Sun,Dinner,4\n")
         #expect(reader.malformed == [.init(line: 3, reason: reason)])
+        #expect(reader.malformedCount == 1)
         #expect(reader.sales.map(\.guests) == [2, 4])
+    }
+
+    @Test func theFirstMalformedLinesAreReportedAndTheOthersCounted() throws {
+        let reader = try read(header + String(repeating: "x\n", count: 500) + "1,0,F,No,Sun,Dinner,2\n")
+        #expect(reader.malformed.map(\.line) == Array(2...21))
+        #expect(reader.malformedCount == 500)
+        #expect(reader.sales.count == 1)
+    }
+
+    @Test func aTextOfMalformedLinesSaysWhatIsWrongWithThem() {
+        let lines = [SaleReader.Malformed(line: 2, reason: "1 field instead of 7"), .init(line: 3, reason: "day is empty")]
+        #expect(throws: SaleReader.Unreadable(description: "there is no sale in it", malformed: lines, malformedCount: 2)) {
+            try read(header + "x\n1,0,F,No,,Dinner,2\n")
+        }
+    }
+
+    @Test(arguments: [("days", "d", ""), ("times", "", "t")])
+    func noMoreThanAYearOfDifferentDaysAndAsManyTimesAreTaken(what: String, day: String, time: String) throws {
+        let lines = (1...400).map { "1,0,F,No,Sun\(day.isEmpty ? "" : day + String($0)),Dinner\(time.isEmpty ? "" : time + String($0)),2\n" }
+        let reader = try read(header + lines.joined() + lines[0])
+        #expect(reader.sales.count == 367, "what is known already is taken")
+        #expect(reader.malformedCount == 34)
+        #expect(reader.malformed.first == .init(line: 368, reason: "more than 366 different \(what)"))
+    }
+
+    @Test func largestAmountsAddUpExactly() throws {
+        let line = "999999999.99,999999999.99,F,No,Sun,Dinner,1000\n"
+        let reader = try read(header + String(repeating: line, count: 1_000))
+        var totals = Totals()
+        for sale in reader.sales { totals.add(sale) }
+        #expect(totals.bills == 99_999_999_999_000)
+        #expect(totals.bills.dollars == "$999,999,999,990.00")
+        #expect(totals.counts == "1000 sales, 1000000 guests")
     }
 
     @Test func aLineThatIsNotUTF8IsReported() throws {
@@ -69,7 +111,7 @@ struct SaleReaderTests {
         ("\u{FEFF}\n\r\n", "it is empty"),
         ("total_bill,tip,sex,smoker,day,time,size\n", "there is no sale in it"),
         ("a,b\n1,2\n", "its header, line 1, has no column total_bill"),
-        ("\n\"total_bill\n", "its header, line 2, a quotation mark is not closed, or text follows one"),
+        ("\n\"total_bill\n", "its header, line 2: a quotation mark is not closed, or text follows one"),
     ])
     func aTextWithoutSalesIsAClearError(text: String, reason: String) {
         #expect(throws: SaleReader.Unreadable(description: reason)) { try read(text) }

@@ -40,7 +40,8 @@ extension Channel {
         }
     }
 
-    /// Registers an interceptor that lives as long as the token returned. See ``intercept(_:priority:fileID:line:_:)``.
+    /// Registers an interceptor that lives as long as the token returned. See
+    /// ``intercept(_:priority:fileID:line:_:)-(_,_,_,_,(Owner,Message)->Interception<Message>)``.
     @inlinable
     public func intercept(
         priority: Priority = .normal,
@@ -52,7 +53,7 @@ extension Channel {
     }
 
     /// Registers an interceptor that lives as long as the token returned and is also told who posted.
-    /// See ``intercept(_:priority:fileID:line:_:)``.
+    /// See ``intercept(_:priority:fileID:line:_:)-(_,_,_,_,(Owner,Message)->Interception<Message>)``.
     @inlinable
     public func intercept(
         priority: Priority = .normal,

@@ -1,7 +1,8 @@
 extension LocalChannel {
     /// Registers a closure that sees every message before any listener does and may replace or stop it.
     ///
-    /// One that throws raises a fault, and the message goes on as it was. See ``Channel/intercept(_:priority:fileID:line:_:)``.
+    /// One that throws raises a fault, and the message goes on as it was. See
+    /// ``Channel/intercept(_:priority:fileID:line:_:)-(_,_,_,_,(Owner,Message)->Interception<Message>)``.
     @inlinable
     @discardableResult
     public func intercept<Owner: AnyObject>(

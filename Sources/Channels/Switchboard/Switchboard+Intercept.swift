@@ -1,5 +1,6 @@
 extension Switchboard {
-    /// Registers an interceptor on a name. See ``Channel/intercept(_:priority:fileID:line:_:)``.
+    /// Registers an interceptor on a name. See
+    /// ``Channel/intercept(_:priority:fileID:line:_:)-(_,_,_,_,(Owner,Message)->Interception<Message>)``.
     @discardableResult
     public func intercept<Message: Sendable, Owner: AnyObject & Sendable>(
         _ owner: Owner,

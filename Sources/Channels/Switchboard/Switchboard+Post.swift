@@ -90,7 +90,8 @@ extension Switchboard {
         await postAndWait((), to: name, from: sender, echo: echo, isolation: isolation)
     }
 
-    /// Delivers a dictionary and suspends until every listener has finished with it; see ``post(_:to:from:echo:isolation:)``.
+    /// Delivers a dictionary and suspends until every listener has finished with it; see
+    /// ``post(_:to:from:echo:isolation:)-([String:Sendable],_,_,_,_)``.
     @discardableResult
     public func postAndWait(
         _ message: [String: any Sendable],

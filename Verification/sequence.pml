@@ -1,0 +1,169 @@
+/* Tasks that wait for the messages of a sequence whose buffer has no bound. Two readers, of which the first may be cancelled; the channel
+ * may go.
+ *
+ *   here             in Sources/Channels/Delivery
+ *   Reader           MessageSequence.Iterator.next, SequenceBuffer.waitForMore
+ *   take             SequenceBuffer.mayTake, Mailbox.takeOne, .refillForReaders           (SequenceBuffer)
+ *   look             Mailbox.hasWaiting                                                 (SequenceBuffer)
+ *   wake, wakeOne    SequenceReaders.wake, .wakeOne
+ *   Poster           Mailbox.enqueueAlone, then wakeOne
+ *   Closer           ListenerList.close, Mailbox.channelHasGone
+ *
+ * Left out: `comesInQuickly`, which only looks again before it sleeps; the order of waiting readers (any may be woken). A reader may stop after any
+ * message. Memory: sequentially consistent; `wakeOne` reads `count` behind the mailbox's lock, under which a reader looks again once it is
+ * counted.
+ *
+ * Asserted: no message is lost or taken twice; nobody sleeps while a message waits, or once the channel has gone, or once it was cancelled.
+ *
+ * Planted faults:
+ * -DTWO_LOOKS       `hasWaiting` looks at what was taken and at what came in two sections
+ * -DNO_HAND_ON      a reader that was woken and then cancelled does not wake another
+ * -DNO_SECOND_LOOK  a reader sleeps without looking again once it is counted
+ * -DWAKES_FIRST     a post wakes a reader before it has put its message in
+ */
+#define READERS 2
+#define MESSAGES 2
+
+byte incoming; byte batch; byte posted; byte taken;
+bool lock; bool readLock;
+bool isBusy; bool isClosed;
+bool waits[READERS];            /* in the list of readers */
+bool woken[READERS];            /* the continuation was resumed */
+bool asleep[READERS];
+bool isCancelled[READERS];
+bool hasStopped[READERS];
+
+inline acquire(l) { atomic { !l -> l = true } }
+
+inline wake(r) { d_step { if :: waits[r] -> waits[r] = false; woken[r] = true :: else fi } }
+
+/* The reader that waited longest: here, any. */
+inline wakeOne() {
+    if
+    :: atomic { waits[0] -> waits[0] = false; woken[0] = true }
+    :: atomic { waits[1] -> waits[1] = false; woken[1] = true }
+    :: atomic { !waits[0] && !waits[1] -> skip }
+    fi
+}
+
+inline look(found) {
+#ifdef TWO_LOOKS
+    acquire(readLock); found = batch > 0; readLock = false;
+    if :: !found -> acquire(lock); found = incoming > 0; lock = false :: else fi
+#else
+    acquire(readLock);
+    found = batch > 0;
+    if :: !found -> acquire(lock); found = incoming > 0; lock = false :: else fi;
+    readLock = false
+#endif
+}
+
+inline take(found) {
+    found = false;
+    if
+    :: isBusy && !isCancelled[me] ->
+        acquire(readLock);
+        if
+        :: batch == 0 ->
+            acquire(lock);
+            d_step { if :: incoming == 0 -> isBusy = false :: else -> batch = incoming; incoming = 0 fi };
+            lock = false
+        :: else
+        fi;
+        d_step { if :: batch > 0 -> batch--; taken++; found = true :: else fi };
+        readLock = false
+    :: else
+    fi
+}
+
+proctype Reader(byte me) {
+    bool found;
+again:
+    take(found);
+    if
+    :: found ->
+        found = false;
+        /* Goes on at once, or is busy with it for ever. */
+        if
+        :: goto again
+        :: goto stop
+        fi
+    :: else
+    fi;
+    /* waitForMore */
+    if
+    :: isCancelled[me] ->
+#ifndef NO_HAND_ON
+        look(found);
+        if :: found -> wakeOne() :: else fi;
+#endif
+        goto stop
+    :: isClosed && !isCancelled[me] -> take(found); goto stop
+    :: else
+    fi;
+    waits[me] = true;
+#ifndef NO_SECOND_LOOK
+    look(found);
+    if :: found || isClosed || isCancelled[me] -> wake(me) :: else fi;
+    found = false;
+#endif
+    asleep[me] = true;
+endAsleep:
+    woken[me];
+    d_step { woken[me] = false; asleep[me] = false };
+    if
+    :: isCancelled[me] ->
+        look(found);
+        if :: found -> wakeOne() :: else fi;
+        goto stop
+    :: else -> goto again
+    fi;
+stop:
+    found = false;
+    hasStopped[me] = true
+}
+
+proctype Poster() {
+    do
+    :: posted < MESSAGES ->
+#ifdef WAKES_FIRST
+        wakeOne();
+#endif
+        acquire(lock);
+        d_step { incoming++; posted++; isBusy = true };
+        lock = false;
+#ifndef WAKES_FIRST
+        wakeOne()
+#endif
+    :: else -> break
+    od
+}
+
+proctype Canceller() {
+    if
+    :: isCancelled[0] = true; wake(0)
+    :: skip
+    fi
+}
+
+/* The channel goes when the posts have ended. */
+proctype Closer() {
+    if
+    :: skip
+    :: posted == MESSAGES;
+        isClosed = true;
+        wake(0); wake(1)
+    fi
+}
+
+proctype Quiet() {
+    timeout;
+    assert(taken + batch + incoming == posted);
+    /* Nobody sleeps while something waits, nor when nothing more will come. */
+    assert(!(asleep[0] || asleep[1]) || (batch + incoming == 0 && !isClosed));
+    assert(!asleep[0] || !isCancelled[0])
+}
+
+init {
+    atomic { run Reader(0); run Reader(1); run Poster(); run Canceller(); run Closer(); run Quiet() }
+}
