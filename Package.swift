@@ -14,11 +14,15 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Channels", targets: ["Channels"]),
+        .library(name: "ChannelsBridge", targets: ["ChannelsBridge"]),
+        .library(name: "ChannelsTesting", targets: ["ChannelsTesting"]),
         .executable(name: "tour", targets: ["tour"]),
     ],
     targets: [
         .target(name: "CChannels"),
         .target(name: "Channels", dependencies: ["CChannels"], swiftSettings: settings),
+        .target(name: "ChannelsBridge", dependencies: ["Channels"], swiftSettings: settings),
+        .target(name: "ChannelsTesting", dependencies: ["Channels", "ChannelsBridge"], swiftSettings: settings),
         .executableTarget(
             name: "tour",
             dependencies: ["Channels"],
@@ -27,6 +31,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(name: "ChannelsTests", dependencies: ["Channels"], swiftSettings: settings),
+        .testTarget(
+            name: "ChannelsBridgeTests",
+            dependencies: ["Channels", "ChannelsBridge", "ChannelsTesting"],
+            swiftSettings: settings
+        ),
         .testTarget(name: "TourTests", dependencies: ["tour"], swiftSettings: settings),
         .testTarget(
             name: "MainActorDefaultTests",

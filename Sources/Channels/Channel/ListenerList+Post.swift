@@ -41,8 +41,14 @@ extension ListenerList {
     }
 
     /// Delivers to the listeners registered before a number, or to one of them, for a channel that keeps its posts in a queue of its own.
-    func post(_ message: UnsafeMutableRawPointer, isolation: (any Actor)?, before number: UInt64, onlyTo only: ListenerEntry?) {
-        var frame = PostFrame(list: self, sender: nil, echo: true, isolation: isolation)
+    func post(
+        _ message: UnsafeMutableRawPointer,
+        isolation: (any Actor)?,
+        before number: UInt64,
+        onlyTo only: ListenerEntry?,
+        envelope: Envelope? = nil
+    ) {
+        var frame = PostFrame(list: self, sender: nil, echo: true, isolation: isolation, envelope: envelope)
         defer { frame.end() }
         if let counter, only == nil { counter.posts.wrappingAdd(1, ordering: .relaxed) }
         withUnsafeMutablePointer(to: &frame) { frame in

@@ -3,17 +3,17 @@ internal import Synchronization
 
 #if canImport(Darwin)
 /// A value behind a lock, on which threads wait in the kernel: for sections that may take longer than a few dozen instructions.
-typealias Locked<Value: ~Copyable> = Mutex<Value>
+package typealias Locked<Value: ~Copyable> = Mutex<Value>
 #else
 /// A value behind a lock, on which threads wait in the kernel: for sections that may take longer than a few dozen instructions.
 ///
 /// A mutex of the C library, because the thread sanitizer knows it. The slow path of `Mutex` is in a library that is not instrumented on
 /// Linux (Swift 6.3), so that whoever runs tests under the sanitizer would see false reports inside our locks.
-struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // `value` is reached with the lock held only
+package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // `value` is reached with the lock held only
     private let lock: OpaquePointer
     private let value: UnsafeMutablePointer<Value>
 
-    init(_ initial: consuming Value) {
+    package init(_ initial: consuming Value) {
         lock = channels_lock_make()
         value = .allocate(capacity: 1)
         value.initialize(to: initial)
@@ -26,7 +26,7 @@ struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // `value` is
     }
 
     @inline(__always)
-    borrowing func withLock<Result: ~Copyable, Failure: Error>(
+    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         channels_lock(lock)

@@ -3,7 +3,7 @@ public struct Fault: Sendable, CustomStringConvertible {
     /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Storage: String {
-            case recursionLimit, bufferOverflow, listenerThrew, reentrancyMismatch
+            case recursionLimit, bufferOverflow, listenerThrew, reentrancyMismatch, bridgeFailed
         }
         private let storage: Storage
 
@@ -15,6 +15,8 @@ public struct Fault: Sendable, CustomStringConvertible {
         public static let listenerThrew = Code(storage: .listenerThrew)
         /// A channel was asked for with another ``Reentrancy`` than it was created with; it keeps the first.
         public static let reentrancyMismatch = Code(storage: .reentrancyMismatch)
+        /// A bridge could not carry a message; the underlying error says why.
+        public static let bridgeFailed = Code(storage: .bridgeFailed)
 
         /// The name of the code: `recursionLimit`.
         public var description: String { storage.rawValue }

@@ -66,13 +66,18 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ///   - store: Puts the value in the place of the one at the address. Called under the lock, once or, where the change is refused, not at all.
     @usableFromInline
     func set(_ message: UnsafeMutableRawPointer, isolation: (any Actor)?, store: (UnsafeMutableRawPointer) -> Void) {
+        set(message, isolation: isolation, envelope: nil, store: store)
+    }
+
+    /// The same, for a value with which an origin travels. Whoever registers later gets the value without it.
+    func set(_ message: UnsafeMutableRawPointer, isolation: (any Actor)?, envelope: Envelope?, store: (UnsafeMutableRawPointer) -> Void) {
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
         let turn = guarded.withLock { guarded in
             store(guarded.value)
-            return turnForChange(&guarded)
+            return turnForChange(&guarded, envelope)
         }
-        if let turn { deliver(message, turn, isolation) }
+        if let turn { deliver(message, turn, isolation, envelope) }
     }
 
     /// Changes the value in place and delivers it.
@@ -139,10 +144,10 @@ extension StateCore {
     /// The turn of the value just stored. Under the lock.
     ///
     /// - Returns: Where nobody delivers, the turn, which the caller then has to deliver. It need not go through the queue, which is empty.
-    private func turnForChange(_ guarded: inout Guarded) -> Turn? {
+    private func turnForChange(_ guarded: inout Guarded, _ envelope: Envelope? = nil) -> Turn? {
         // Who registers does so under the state's lock and is handed the value then.
         if list.hasNoListenerNow, list.counter == nil { return nil }
-        return enqueue(&guarded, onlyFor: nil)
+        return enqueue(&guarded, onlyFor: nil, envelope)
     }
 
     /// The turn of the value stored for a listener that is new or resumes. Under the lock.
@@ -155,7 +160,7 @@ extension StateCore {
         return enqueue(&guarded, onlyFor: entry)
     }
 
-    private func enqueue(_ guarded: inout Guarded, onlyFor entry: ListenerEntry?) -> Turn? {
+    private func enqueue(_ guarded: inout Guarded, onlyFor entry: ListenerEntry?, _ envelope: Envelope? = nil) -> Turn? {
         let thread = ThreadRecord.currentAddress
         if guarded.deliverer == 0 {
             guarded.deliverer = thread
@@ -164,7 +169,7 @@ extension StateCore {
         }
         let depth = guarded.deliverer == thread ? guarded.depth + 1 : 1
         guarded.turns.append(Turn(before: list.nextNumberNow, depth: depth, entry: entry))
-        guarded.values.append(copying: guarded.value, nil)
+        guarded.values.append(copying: guarded.value, envelope)
         return nil
     }
 
@@ -183,8 +188,8 @@ extension StateCore {
     }
 
     /// Delivers a turn, and then what waits, in order, until nothing does.
-    private func deliver(_ message: UnsafeMutableRawPointer, _ turn: Turn, _ isolation: (any Actor)?) {
-        list.post(message, isolation: isolation, before: turn.before, onlyTo: turn.entry)
+    private func deliver(_ message: UnsafeMutableRawPointer, _ turn: Turn, _ isolation: (any Actor)?, _ envelope: Envelope? = nil) {
+        list.post(message, isolation: isolation, before: turn.before, onlyTo: turn.entry, envelope: envelope)
         if hasNextTurn() { deliverWaiting(isolation) }
     }
 
@@ -202,14 +207,14 @@ extension StateCore {
     private func deliverWaiting(_ isolation: (any Actor)?) {
         withMemoryForValue { message in
             repeat {
-                let turn = guarded.withLock { guarded in
+                let (turn, envelope) = guarded.withLock { guarded in
                     // One value for each turn, and only the thread that delivers takes them out: it has found one.
                     let turn = guarded.turns.popFirst().unsafelyUnwrapped
-                    _ = guarded.values.moveFirst(to: message)
+                    let envelope = guarded.values.moveFirst(to: message)
                     guarded.depth = turn.depth
-                    return turn
+                    return (turn, envelope)
                 }
-                list.post(message, isolation: isolation, before: turn.before, onlyTo: turn.entry)
+                list.post(message, isolation: isolation, before: turn.before, onlyTo: turn.entry, envelope: envelope)
                 // Each value is released at the end of its turn, without the lock.
                 list.layout.destroy(message)
             } while hasNextTurn()

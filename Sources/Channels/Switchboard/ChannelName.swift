@@ -63,7 +63,7 @@ public struct RequestName<Request: Sendable, Response: Sendable>: Hashable, Send
 }
 
 /// A text in quotation marks, with control characters made visible and a long one cut short: names come from outside and end up in logs.
-func quoted(_ text: String) -> String {
+package func quoted(_ text: String) -> String {
     var shown = ""
     for scalar in text.unicodeScalars.prefix(80) {
         // Control characters, line and paragraph separators would break a line of a log, or worse.

@@ -16,10 +16,22 @@ final class PatternListener: Sendable {
     let priority: Priority
     let site: PackedSite
     let hub: ListenerList
+    /// For a bridge, which hears only messages posted in this process: what to enqueue for one of them; nil where it is not taken.
+    let intake: Intake?
     /// By the address of the channel's list.
     private let forwarders = Locked<[UInt: ListenerEntry]>([:])
 
-    init(_ pattern: ChannelPattern, _ priority: Priority, _ site: PackedSite, _ faults: FaultReporter, counts: Bool) {
+    typealias Intake = @Sendable (_ name: String, _ message: any Sendable) -> (any Sendable)?
+
+    init(
+        _ pattern: ChannelPattern,
+        _ priority: Priority,
+        _ site: PackedSite,
+        _ faults: FaultReporter,
+        counts: Bool,
+        intake: Intake? = nil
+    ) {
+        self.intake = intake
         self.pattern = pattern
         self.priority = priority
         self.site = site
@@ -31,14 +43,30 @@ final class PatternListener: Sendable {
         hub.close()
     }
 
+    /// Whether it hears channels of a kind whose name matches.
+    func hears(_ kind: ChannelKind) -> Bool {
+        switch kind {
+        case .messages: true
+        case .state: intake == nil
+        case .requests: false
+        }
+    }
+
     /// Puts a forwarder into a channel, if there is none. Runs no user code.
     func attach(to list: ListenerList) {
         let isNew = forwarders.withLock { $0[list.address] == nil }
         guard isNew else { return }
         let layout = list.layout
         let name = list.name ?? ""
-        let call: ListenerCall = { [hub] message, _, frame in
-            var forwarded = PatternMessage(name: name, message: layout.boxed(message))
+        let call: ListenerCall = { [hub, intake] message, _, frame in
+            let boxed: any Sendable
+            if let intake {
+                guard frame.pointee.envelope?.origin ?? .local == .local, let taken = intake(name, layout.boxed(message)) else { return }
+                boxed = taken
+            } else {
+                boxed = layout.boxed(message)
+            }
+            var forwarded = PatternMessage(name: name, message: boxed)
             withUnsafeMutablePointer(to: &forwarded) { forwarded in
                 var inner = PostFrame(forwarding: frame.pointee, to: hub)
                 frame.pointee.forwardedTo = withUnsafeMutablePointer(to: &inner) {
@@ -107,7 +135,7 @@ final class PatternListeners: Sendable {
             table.listeners.append(listener)
             count.store(table.listeners.count, ordering: .releasing)
             seen = channels()
-            for channel in seen where channel.kind.isHeardByPatterns && listener.pattern.matches(channel.name) {
+            for channel in seen where listener.hears(channel.kind) && listener.pattern.matches(channel.name) {
                 listener.attach(to: channel.list)
             }
         }
@@ -116,10 +144,10 @@ final class PatternListeners: Sendable {
     }
 
     /// Attaches the patterns that match to a new channel and then runs a body, before any other pattern comes.
-    func attaching<Result>(to list: ListenerList, named name: String, if isHeard: Bool, _ body: () throws -> Result) rethrows -> Result {
-        guard isHeard else { return try body() }
+    func attaching<Result>(to list: ListenerList, named name: String, _ kind: ChannelKind, _ body: () throws -> Result) rethrows -> Result {
+        if case .requests = kind { return try body() }
         return try table.withLock { table in
-            for listener in table.listeners where listener.pattern.matches(name) { listener.attach(to: list) }
+            for listener in table.listeners where listener.hears(kind) && listener.pattern.matches(name) { listener.attach(to: list) }
             return try body()
         }
     }

@@ -15,11 +15,6 @@ enum ChannelKind {
         }
     }
 
-    /// Whether listeners to patterns hear it.
-    var isHeardByPatterns: Bool {
-        if case .requests = self { false } else { true }
-    }
-
     /// Whether the switchboard holds it until it is removed.
     var isHeld: Bool {
         if case .messages = self { false } else { true }

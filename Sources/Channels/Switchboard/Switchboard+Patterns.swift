@@ -212,14 +212,15 @@ extension Switchboard {
         )
     }
 
-    private func register(
+    func register(
         _ plan: ListenerPlan,
         _ pattern: ChannelPattern,
         _ priority: Priority,
         _ buffering: BufferingPolicy,
-        _ site: PackedSite
+        _ site: PackedSite,
+        intake: PatternListener.Intake? = nil
     ) -> ListenerToken {
-        let listener = PatternListener(pattern, priority, site, faults, counts: diagnostics == .counts)
+        let listener = PatternListener(pattern, priority, site, faults, counts: diagnostics == .counts, intake: intake)
         listener.hub.onListeningChange = { [weak listener, reference] in
             guard let listener, listener.hub.isEmptyNow else { return }
             reference.patterns?.remove(listener)

@@ -228,7 +228,7 @@ public final class Switchboard: Sendable {
         let (made, list) = make()
         list.onClose = { [reference] list in reference.switchboard?.hasClosed(list, key) }
         // No pattern is registered between the attaching and the entering.
-        let (entered, found) = patterns.attaching(to: list, named: key.text, if: kind.isHeardByPatterns) {
+        let (entered, found) = patterns.attaching(to: list, named: key.text, kind) {
             registry.enter(key, kind: kind, made, list)
         }
         registry.sweepSome()

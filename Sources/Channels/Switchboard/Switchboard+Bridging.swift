@@ -1,0 +1,110 @@
+/// What a bridge to other processes needs of a switchboard.
+extension Switchboard {
+    /// Hears what is posted in this process to names that match a pattern; not what came in from another process, nor states and requests.
+    ///
+    /// The listener stands last. The hearing is asynchronous, one message after the other, so that whoever waits for a post waits for the body,
+    /// and hears what it threw.
+    ///
+    /// - Parameters:
+    ///   - pattern: The names.
+    ///   - buffering: How many messages may wait for the body.
+    ///   - intake: Called on the poster's thread, in its task, with the name and the message; what it returns is handed to the body, and where it
+    ///     is nil the message is not taken. Must not run user code.
+    ///   - body: Takes the name and what the intake returned.
+    /// - Returns: The token, as long as which the listener lives.
+    package func listenForBridge(
+        matching pattern: ChannelPattern,
+        buffering: BufferingPolicy,
+        intake: @escaping @Sendable (String, any Sendable) -> (any Sendable)?,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping @Sendable (String, any Sendable) async throws -> Void
+    ) -> ListenerToken {
+        register(
+            ListenerPlan(
+                owner: nil,
+                on: .closure(nil),
+                async: { message, _, _ in
+                    let message = message.assumingMemoryBound(to: PatternMessage.self).pointee
+                    try await body(message.name, message.message)
+                }
+            ),
+            pattern,
+            .last,
+            buffering,
+            PackedSite(fileID, line),
+            intake: intake
+        )
+    }
+
+    /// Delivers a message that came in from another process, if anybody listens.
+    ///
+    /// - Parameter waits: Whether to suspend until every listener has finished with it. If not, the report is empty.
+    /// - Throws: ``ChannelError/Code/typeMismatch`` where the name is in use for another kind or type.
+    package func deliver<Message: Sendable>(
+        _ message: Message,
+        to name: ChannelName<Message>,
+        from origin: Origin,
+        waits: Bool
+    ) async throws -> DeliveryReport {
+        let found = try registry.channel(name.key, kind: .messages(Message.self), as: Channel<Message>.self)
+        // Kept for the one post only where nothing but patterns hear it.
+        guard let channel = try found ?? (patterns.match(name.text) ? channel(name.text, of: Message.self) : nil) else { return DeliveryReport() }
+        guard waits else {
+            _ = channel.post(message, from: origin)
+            return DeliveryReport()
+        }
+        return await channel.postAndWait(message, from: origin)
+    }
+
+    /// Raises a fault of a bridge.
+    package func reportBridgeFault(on channel: String, error: any Error, detail: String? = nil) {
+        faults.report(.bridgeFailed, channel: channel, site: nil, error: error, detail: detail)
+    }
+}
+
+extension Channel {
+    /// Delivers a message that came in from another process and suspends until every listener has finished with it.
+    package func postAndWait(
+        _ message: Message,
+        from origin: Origin,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> DeliveryReport {
+        let tracker = PostTracker(chain: ListenerChain.listeners)
+        var copy = message
+        _ = withUnsafeMutablePointer(to: &copy) { copy in
+            list.post(
+                UnsafeMutableRawPointer(copy),
+                from: nil,
+                echo: true,
+                isolation: isolation,
+                envelope: Envelope(sender: nil, origin: origin, tracker: tracker)
+            )
+        }
+        return await tracker.wait()
+    }
+}
+
+extension StateChannel {
+    /// Stores a value that came in from another process.
+    package func set(_ value: State, from origin: Origin, isolation: isolated (any Actor)? = #isolation) {
+        // Holds the value that is replaced until the end of this method, to release it without the lock.
+        var other = value
+        withUnsafePointer(to: value) { message in
+            // The core only reads it.
+            core.set(
+                UnsafeMutableRawPointer(mutating: message),
+                isolation: isolation,
+                envelope: Envelope(sender: nil, origin: origin, tracker: nil)
+            ) { stored in
+                swap(&stored.assumingMemoryBound(to: State.self).pointee, &other)
+            }
+        }
+        withExtendedLifetime((self, other)) {}
+    }
+}
+
+extension Priority {
+    /// After every other.
+    package static let last = Priority(.min)
+}

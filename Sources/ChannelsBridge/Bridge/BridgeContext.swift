@@ -1,0 +1,142 @@
+internal import Channels
+internal import Synchronization
+
+/// What the routes of a bridge share.
+///
+/// `counters` and `lastLoss` are guarded by their locks; the rest is constant or atomic.
+final class BridgeContext: Sendable {
+    let name: String
+    /// The `ce-source` of what this bridge sends: unique to this object.
+    let source: String
+    let switchboard: Switchboard
+    let transport: any Transport
+    let configuration: BridgeConfiguration
+    let onDeadLetter: DeadLetterHandler?
+    let events = Channel<TransportEvent>()
+    /// Opens when the transport is connected and subscribed: what waits may be sent.
+    let isReady = Latch()
+    /// Opens when the bridge begins to end.
+    let isEnding = Latch()
+    /// Why the connection has ended for good, if it has.
+    let closing = Locked<BridgeError?>(nil)
+    private let instance: String
+    private let lastNumber = Atomic<UInt64>(0)
+    private let counters = Locked(BridgeStatistics())
+
+    init(
+        name: String,
+        switchboard: Switchboard,
+        transport: any Transport,
+        configuration: BridgeConfiguration,
+        onDeadLetter: DeadLetterHandler?
+    ) {
+        self.name = name
+        self.switchboard = switchboard
+        self.transport = transport
+        self.configuration = configuration
+        self.onDeadLetter = onDeadLetter
+        instance = String(UInt64.random(in: .min ... .max), radix: 36)
+        source = "channels/\(name)/\(instance)"
+    }
+
+    /// The number of the next message.
+    func nextNumber() -> UInt64 {
+        lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+
+    /// The `ce-id` of the message with a number: unique among all bridges, because brokers drop what has the same.
+    func id(_ number: UInt64) -> String {
+        "\(instance)-\(number)"
+    }
+
+    var statistics: BridgeStatistics { counters.withLock { $0 } }
+
+    func count(_ counter: WritableKeyPath<BridgeStatistics, Int>, _ amount: Int = 1) {
+        counters.withLock { $0[keyPath: counter] += amount }
+    }
+
+    /// Counts a message that is lost to this process, and raises a fault.
+    func lose(_ error: BridgeError, _ counter: WritableKeyPath<BridgeStatistics, Int>) {
+        count(counter)
+        switchboard.reportBridgeFault(on: error.subject ?? "bridge \(name)", error: error)
+    }
+
+    // MARK: Encoding
+
+    /// A message for the transport: in binary mode where it has headers, else in structured mode.
+    func pack(_ body: [UInt8], _ envelope: EventEnvelope, to subject: String) throws -> TransportMessage {
+        let (headers, body) = try pack(body, envelope, subject)
+        return TransportMessage(valid: subject, headers: headers, body: body)
+    }
+
+    /// A reply for the transport.
+    func packReply(_ body: [UInt8], _ envelope: EventEnvelope, of subject: String) throws -> TransportReply {
+        let (headers, body) = try pack(body, envelope, subject)
+        return TransportReply(headers: headers, body: body)
+    }
+
+    private func pack(_ body: [UInt8], _ envelope: EventEnvelope, _ subject: String) throws -> (TransportHeaders, [UInt8]) {
+        guard transport.capabilities.contains(.headers) else {
+            do { return ([:], try StructuredEvent.encode(envelope, body: body)) } catch {
+                throw BridgeError(.unencodable, subject: subject, underlyingError: error)
+            }
+        }
+        return (envelope.headers, body)
+    }
+
+    /// Encodes a message of a type known only to the caller.
+    func encode<Message: Encodable>(_ message: Message, for subject: String) throws -> [UInt8] {
+        do { return try configuration.codec.encode(message) } catch {
+            throw BridgeError(.unencodable, subject: subject, detail: "as \(Message.self)", underlyingError: error)
+        }
+    }
+
+    func arrival(_ headers: TransportHeaders, _ body: [UInt8], on subject: String) throws -> Arrival {
+        try Arrival(headers: headers, body: body, subject: subject, mayLackHeaders: !transport.capabilities.contains(.headers))
+    }
+}
+
+/// A message that came in, its envelope read.
+struct Arrival: Sendable {
+    let subject: String
+    let envelope: EventEnvelope
+    private let body: [UInt8]
+    private let isStructured: Bool
+
+    /// - Throws: ``BridgeError/Code/invalidEnvelope``.
+    init(headers: TransportHeaders, body: [UInt8], subject: String, mayLackHeaders: Bool) throws {
+        self.subject = subject
+        self.body = body
+        if StructuredEvent.isContained(in: headers) {
+            isStructured = true
+            envelope = try StructuredEvent.envelope(of: body, subject: subject)
+        } else if mayLackHeaders, headers.isEmpty, let found = try? StructuredEvent.envelope(of: body, subject: subject) {
+            isStructured = true
+            envelope = found
+        } else {
+            isStructured = false
+            envelope = try EventEnvelope(headers: headers, subject: subject)
+        }
+    }
+
+    /// What a listener is told of where it comes from.
+    var origin: Origin { .remote(envelope.source ?? "unknown") }
+
+    /// What tells it from every other message, if it says.
+    var identity: String? { envelope.id.map { "\(envelope.source ?? "") \($0)" } }
+
+    /// The message.
+    ///
+    /// - Throws: ``BridgeError/Code/unknownType`` where it says that it is of another type; ``BridgeError/Code/undecodable``.
+    func decode<Message: Decodable>(_ type: Message.Type, named typeName: String, with codec: some Codec) throws -> Message {
+        if let found = envelope.type, found != typeName {
+            throw BridgeError(.unknownType, subject: subject, detail: "it is of type \(quoted(found)), the channel carries \(quoted(typeName))")
+        }
+        do {
+            guard isStructured else { return try codec.decode(type, from: body) }
+            return try StructuredEvent.decode(type, from: body, with: codec)
+        } catch {
+            throw BridgeError(.undecodable, subject: subject, detail: "as \(Message.self)", underlyingError: error)
+        }
+    }
+}

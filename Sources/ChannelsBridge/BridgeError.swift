@@ -1,0 +1,86 @@
+internal import Channels
+
+/// An error of a bridge or of its transport.
+public struct BridgeError: Error, Sendable, CustomStringConvertible {
+    /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Storage: String {
+            case notConnected, closed, authenticationFailed, certificateRejected, permissionDenied, bufferFull, payloadTooLarge
+            case notAcknowledged, timedOut, noResponder, remoteFailure, invalidName, invalidHeader, invalidEnvelope, unencodable, undecodable
+            case unknownType, tooManyDeliveries, unsupported, deadlineExceeded, transportFailure
+        }
+        private let storage: Storage
+
+        /// There is no connection to the broker.
+        public static let notConnected = Code(storage: .notConnected)
+        /// The bridge or transport was closed.
+        public static let closed = Code(storage: .closed)
+        /// The broker does not accept the credentials.
+        public static let authenticationFailed = Code(storage: .authenticationFailed)
+        /// The broker's certificate is not trusted, or the broker does not trust ours.
+        public static let certificateRejected = Code(storage: .certificateRejected)
+        /// The broker does not allow this subject.
+        public static let permissionDenied = Code(storage: .permissionDenied)
+        /// The buffer for messages to be sent is full; this one was not taken.
+        public static let bufferFull = Code(storage: .bufferFull)
+        /// The message is larger than the broker takes.
+        public static let payloadTooLarge = Code(storage: .payloadTooLarge)
+        /// The broker did not say in time that it keeps a durable message. It may have it or not.
+        public static let notAcknowledged = Code(storage: .notAcknowledged)
+        /// No reply came in time.
+        public static let timedOut = Code(storage: .timedOut)
+        /// Nobody responds to a request.
+        public static let noResponder = Code(storage: .noResponder)
+        /// The responder in the other process threw; ``BridgeError/detail`` is what it said.
+        public static let remoteFailure = Code(storage: .remoteFailure)
+        /// A text is not a valid subject or pattern.
+        public static let invalidName = Code(storage: .invalidName)
+        /// A header is not valid.
+        public static let invalidHeader = Code(storage: .invalidHeader)
+        /// What came is not an event of CloudEvents 1.0, though it says so.
+        public static let invalidEnvelope = Code(storage: .invalidEnvelope)
+        /// A message could not be encoded.
+        public static let unencodable = Code(storage: .unencodable)
+        /// A message could not be decoded as the type of its channel.
+        public static let undecodable = Code(storage: .undecodable)
+        /// A message says that it is of another type than its channel carries.
+        public static let unknownType = Code(storage: .unknownType)
+        /// A durable message was delivered as often as is allowed, and its listeners failed each time.
+        public static let tooManyDeliveries = Code(storage: .tooManyDeliveries)
+        /// The transport cannot do this.
+        public static let unsupported = Code(storage: .unsupported)
+        /// Closing took longer than allowed.
+        public static let deadlineExceeded = Code(storage: .deadlineExceeded)
+        /// The broker or its client library failed in another way, which ``BridgeError/underlyingError`` or ``BridgeError/detail`` tells.
+        public static let transportFailure = Code(storage: .transportFailure)
+
+        /// The name of the code: `notConnected`.
+        public var description: String { storage.rawValue }
+    }
+
+    /// What went wrong.
+    public let code: Code
+    /// The subject, pattern or channel name involved, if one is.
+    public let subject: String?
+    /// What else there is to know: a limit that was hit, both types of a mismatch.
+    public let detail: String?
+    /// What led to it.
+    public let underlyingError: (any Error)?
+
+    /// Creates an error, for transports that throw it.
+    public init(_ code: Code, subject: String? = nil, detail: String? = nil, underlyingError: (any Error)? = nil) {
+        self.code = code
+        self.subject = subject
+        self.detail = detail
+        self.underlyingError = underlyingError
+    }
+
+    /// One line that names everything involved.
+    public var description: String {
+        var line = "\(code)"
+        if let subject { line += " on \(quoted(subject))" }
+        if let detail { line += ", \(detail)" }
+        if let underlyingError { line += ": \(underlyingError)" }
+        return line
+    }
+}

@@ -1,0 +1,134 @@
+/// What CloudEvents 1.0 calls the context attributes of a message: who sent it, what it is, and an identifier.
+package struct EventEnvelope: Hashable, Sendable {
+    /// The headers of the binary mode.
+    package enum Header {
+        package static let id = TransportHeaders.id
+        package static let source = "ce-source"
+        package static let type = "ce-type"
+        package static let version = "ce-specversion"
+        package static let time = "ce-time"
+        /// An extension, on replies: that there is no response, and why.
+        package static let error = "ce-channelserror"
+        package static let traceparent = "traceparent"
+        package static let tracestate = "tracestate"
+    }
+
+    package static let version = "1.0"
+
+    /// Unique among the messages of the source.
+    package var id: String?
+    /// The bridge that sent the message.
+    package var source: String?
+    /// The type of the message.
+    package var type: String?
+    /// When it was posted.
+    package var time: String?
+    /// What the body is.
+    package var contentType: String?
+    /// The trace it belongs to.
+    package var trace: TraceContext?
+    /// Why there is no response, in a reply.
+    package var error: String?
+
+    package init(
+        id: String? = nil,
+        source: String? = nil,
+        type: String? = nil,
+        time: String? = nil,
+        contentType: String? = nil,
+        trace: TraceContext? = nil,
+        error: String? = nil
+    ) {
+        self.id = id
+        self.source = source
+        self.type = type
+        self.time = time
+        self.contentType = contentType
+        self.trace = trace
+        self.error = error
+    }
+
+    // MARK: Binary mode
+
+    /// The attributes as headers.
+    package var headers: TransportHeaders {
+        var headers = TransportHeaders()
+        // Valid, all that are set so: percent-encoded, or checked where they were made.
+        headers.setValid(Self.version, for: Header.version)
+        if let id { headers.setValid(id.percentEncoded, for: Header.id) }
+        if let source { headers.setValid(source.percentEncoded, for: Header.source) }
+        if let type { headers.setValid(type.percentEncoded, for: Header.type) }
+        if let time { headers.setValid(time.percentEncoded, for: Header.time) }
+        if let error { headers.setValid(error.percentEncoded, for: Header.error) }
+        // A media type that is no header is the codec's mistake, and is left out.
+        if let contentType { try? headers.set(contentType, for: TransportHeaders.contentType) }
+        if let trace {
+            headers.setValid(trace.traceparent, for: Header.traceparent)
+            if let tracestate = trace.tracestate { headers.setValid(tracestate, for: Header.tracestate) }
+        }
+        return headers
+    }
+
+    /// Reads the attributes from headers. A message without any is one that was not sent by a bridge: everything is nil.
+    ///
+    /// - Throws: ``BridgeError/Code/invalidEnvelope``.
+    package init(headers: TransportHeaders, subject: String) throws {
+        for (name, value) in headers {
+            switch name.lowercased() {
+            case Header.version:
+                guard Self.isSupported(value) else {
+                    throw BridgeError(.invalidEnvelope, subject: subject, detail: "CloudEvents version \(value.prefix(20))")
+                }
+            case Header.id: id = try value.percentDecoded(Header.id, subject)
+            case Header.source: source = try value.percentDecoded(Header.source, subject)
+            case Header.type: type = try value.percentDecoded(Header.type, subject)
+            case Header.time: time = try value.percentDecoded(Header.time, subject)
+            case Header.error: error = try value.percentDecoded(Header.error, subject)
+            case TransportHeaders.contentType: contentType = value
+            case Header.traceparent: trace = TraceContext(valid: value, headers[Header.tracestate])
+            default: break
+            }
+        }
+    }
+
+    static func isSupported(_ version: String) -> Bool {
+        version == "1" || version.hasPrefix("1.")
+    }
+}
+
+extension String {
+    /// With space, quotation mark, percent sign and everything but visible ASCII as percent-encoded UTF-8, as CloudEvents has it in headers.
+    var percentEncoded: String {
+        let mustEncode: (UInt8) -> Bool = { $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "%") }
+        guard utf8.contains(where: mustEncode) else { return self }
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in utf8 {
+            if mustEncode(byte) {
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The inverse of ``percentEncoded``. A percent sign that begins no escape stands for itself.
+    func percentDecoded(_ header: String, _ subject: String) throws -> String {
+        guard utf8.contains(UInt8(ascii: "%")) else { return self }
+        var bytes: [UInt8] = []
+        var rest = utf8[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2, let escaped = UInt8(Substring(rest.prefix(2)), radix: 16) {
+                bytes.append(escaped)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw BridgeError(.invalidEnvelope, subject: subject, detail: "\(header) is not UTF-8")
+        }
+        return text
+    }
+}

@@ -1,0 +1,57 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// A moment between the years 0 and 9999, as RFC 3339 writes it in UTC.
+struct Timestamp: Hashable, Sendable {
+    let secondsSince1970: Double
+
+    static var now: Timestamp { Timestamp(secondsSince1970: Date().timeIntervalSince1970) }
+
+    /// `2026-01-31T12:34:56.789Z`.
+    var text: String {
+        let milliseconds = Int((secondsSince1970 * 1_000).rounded(.down))
+        let seconds = milliseconds.flooredQuotient(1_000)
+        let days = seconds.flooredQuotient(86_400)
+        let second = seconds - days * 86_400
+        // The proleptic Gregorian calendar in cycles of 400 years, which have 146,097 days; a year here begins in March.
+        let shifted = days + 719_468
+        let cycle = shifted.flooredQuotient(146_097)
+        let day = shifted - cycle * 146_097
+        let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365
+        let dayOfYear = day - (365 * year + year / 4 - year / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let dayOfMonth = dayOfYear - (153 * month + 2) / 5 + 1
+        let calendarMonth = month < 10 ? month + 3 : month - 9
+        let calendarYear = year + cycle * 400 + (calendarMonth <= 2 ? 1 : 0)
+        // Written digit by digit: with each message there is one.
+        return String(unsafeUninitializedCapacity: 24) { text in
+            var end = 0
+            func write(_ number: Int, digits: Int, then separator: Unicode.Scalar) {
+                var rest = number
+                for place in (0..<digits).reversed() {
+                    text[end + place] = UInt8(ascii: "0") + UInt8(rest % 10)
+                    rest /= 10
+                }
+                text[end + digits] = UInt8(ascii: separator)
+                end += digits + 1
+            }
+            write(calendarYear, digits: 4, then: "-")
+            write(calendarMonth, digits: 2, then: "-")
+            write(dayOfMonth, digits: 2, then: "T")
+            write(second / 3_600, digits: 2, then: ":")
+            write(second / 60 % 60, digits: 2, then: ":")
+            write(second % 60, digits: 2, then: ".")
+            write(milliseconds - seconds * 1_000, digits: 3, then: "Z")
+            return end
+        }
+    }
+}
+
+extension Int {
+    fileprivate func flooredQuotient(_ divisor: Int) -> Int {
+        self >= 0 ? self / divisor : (self - divisor + 1) / divisor
+    }
+}

@@ -1,0 +1,205 @@
+internal import Channels
+
+/// Has requests that nobody in this process responds to answered by another process.
+final class AskingLane<Request: Codable & Sendable, Response: Codable & Sendable>: Lane {
+    private let token: ListenerToken
+    private let asker: Asker<Request, Response>
+
+    init(_ name: RequestName<Request, Response>, context: BridgeContext) {
+        let asker = Asker<Request, Response>(name.text, context)
+        self.asker = asker
+        // Last: whoever responds in this process comes first.
+        token = context.switchboard.requests(name).respond(priority: .last) { request in try await asker.ask(request) }
+    }
+
+    var needs: TransportCapabilities { .requests }
+
+    func finish() async {
+        token.cancel()
+    }
+
+    func abandon() {
+        token.cancel()
+    }
+}
+
+/// What the responder of an asking route does.
+private final class Asker<Request: Codable & Sendable, Response: Codable & Sendable>: Sendable {
+    private let name: String
+    private let context: BridgeContext
+    private let typeName = "\(Request.self)"
+
+    init(_ name: String, _ context: BridgeContext) {
+        self.name = name
+        self.context = context
+    }
+
+    func ask(_ request: Request) async throws -> Response {
+        // A request that came from another process is not sent on: it would go round.
+        guard !AnsweredName.current.contains(name) else { throw noResponder(nil) }
+        guard context.isReady.isOpen else { throw BridgeError(.notConnected, subject: name) }
+        do {
+            let body = try context.encode(request, for: name)
+            let envelope = EventEnvelope(
+                id: context.id(context.nextNumber()),
+                source: context.source,
+                type: typeName,
+                time: Timestamp.now.text,
+                contentType: context.configuration.codec.contentType,
+                trace: TraceContext.current
+            )
+            let message = try context.pack(body, envelope, to: name)
+            let reply = try await context.transport.request(message, timeout: context.configuration.requestTimeout)
+            let response = try read(reply)
+            context.count(\.asked)
+            return response
+        } catch let error as BridgeError where error.code == .noResponder {
+            throw noResponder(error)
+        } catch  where error is CancellationError || error is ChannelError {
+            throw error
+        } catch {
+            throw BridgeError.from(error, subject: name)
+        }
+    }
+
+    private func read(_ reply: TransportReply) throws -> Response {
+        let arrival = try context.arrival(reply.headers, reply.body, on: name)
+        guard let error = arrival.envelope.error else {
+            return try arrival.decode(Response.self, named: "\(Response.self)", with: context.configuration.codec)
+        }
+        context.count(\.asked)
+        let process = arrival.envelope.source ?? "another process"
+        if error == ReplyError.noResponder { throw BridgeError(.noResponder, subject: name, detail: "in \(quoted(process))") }
+        throw BridgeError(.remoteFailure, subject: name, detail: "\(quoted(process)) says \(quoted(error))")
+    }
+
+    private func noResponder(_ error: BridgeError?) -> ChannelError {
+        let kind = "a RequestChannel<\(Request.self), \(Response.self)>"
+        return ChannelError(
+            code: .noResponder,
+            name: name,
+            description: "nobody responds on '\(name)', \(kind), in this process or another\(error?.detail.map { " (\($0))" } ?? "")"
+        )
+    }
+}
+
+/// Answers requests of other processes by those who respond in this one.
+final class AnsweringLane<Request: Codable & Sendable, Response: Codable & Sendable>: Lane {
+    private let name: String
+    private let context: BridgeContext
+    private let channel: RequestChannel<Request, Response>
+    private let queue: InboundQueue<InboundRequest>
+    private let task = Locked<Task<Void, Never>?>(nil)
+
+    init(_ name: RequestName<Request, Response>, context: BridgeContext) {
+        self.name = name.text
+        self.context = context
+        channel = context.switchboard.requests(name)
+        queue = InboundQueue(limit: context.configuration.incomingLimit, byteLimit: context.configuration.incomingByteLimit)
+    }
+
+    var needs: TransportCapabilities { .requests }
+
+    func start() async throws {
+        try await context.transport.respond(to: name) { [weak self] request in self?.take(request) }
+    }
+
+    /// Called by the transport.
+    private func take(_ request: InboundRequest) {
+        switch queue.add(request, bytes: request.message.body.count) {
+        case .taken: break
+        case .full:
+            let error = BridgeError(.bufferFull, subject: name, detail: "\(context.configuration.incomingLimit) requests wait for an answer")
+            context.lose(error, \.overflowed)
+            reply(to: request, failure: "\(error)")
+        case .closed: reply(to: request, failure: ReplyError.noResponder)
+        }
+    }
+
+    func work() {
+        let work = Task { [self] in
+            await withTaskGroup(of: Void.self) { group in
+                var running = 0
+                while let request = await queue.next() {
+                    if running >= context.configuration.concurrentRequests {
+                        await group.next()
+                        running -= 1
+                    }
+                    running += 1
+                    group.addTask { await self.answer(request) }
+                }
+            }
+        }
+        task.withLock { $0 = work }
+    }
+
+    func finish() async {
+        queue.close()
+        await task.withLock { $0 }?.value
+    }
+
+    func abandon() {
+        queue.close()
+        task.withLock { $0 }?.cancel()
+    }
+
+    func add(to statistics: inout BridgeStatistics) {
+        statistics.waitingToDeliver += queue.count
+    }
+
+    private func answer(_ request: InboundRequest) async {
+        let message = request.message
+        do {
+            let arrival = try context.arrival(message.headers, message.body, on: name)
+            // This process asked because nobody responds in it.
+            guard arrival.envelope.source != context.source else { throw BridgeError(.noResponder, subject: name) }
+            let question = try arrival.decode(Request.self, named: "\(Request.self)", with: context.configuration.codec)
+            let answered = AnsweredName.current.union([name])
+            let response = try await AnsweredName.$current.withValue(answered) {
+                try await TraceContext.withCurrent(arrival.envelope.trace) { try await channel.ask(question) }
+            }
+            let body = try context.encode(response, for: name)
+            let envelope = envelope(type: "\(Response.self)", error: nil)
+            request.reply(try context.packReply(body, envelope, of: name))
+            context.count(\.answered)
+        } catch let error as BridgeError where error.code == .noResponder {
+            reply(to: request, failure: ReplyError.noResponder)
+        } catch let error as ChannelError where error.code == .noResponder {
+            reply(to: request, failure: ReplyError.noResponder)
+        } catch let error as BridgeError where [.undecodable, .unknownType, .invalidEnvelope].contains(error.code) {
+            context.lose(error, \.refused)
+            reply(to: request, failure: "\(error.code)")
+            await context.onDeadLetter?(DeadLetter(message: message, error: error))
+        } catch {
+            reply(to: request, failure: "\(error)")
+        }
+    }
+
+    private func reply(to request: InboundRequest, failure: String) {
+        context.count(\.answered)
+        // An envelope without a message is always encodable.
+        guard let reply = try? context.packReply([], envelope(type: nil, error: failure), of: name) else { return }
+        request.reply(reply)
+    }
+
+    private func envelope(type: String?, error: String?) -> EventEnvelope {
+        EventEnvelope(
+            id: context.id(context.nextNumber()),
+            source: context.source,
+            type: type ?? "error",
+            time: Timestamp.now.text,
+            contentType: context.configuration.codec.contentType,
+            error: error
+        )
+    }
+}
+
+/// What a reply says where there is no response and the text is not the error of a responder.
+private enum ReplyError {
+    static let noResponder = "noResponder"
+}
+
+/// The request channels on which a task answers another process.
+private enum AnsweredName {
+    @TaskLocal static var current: Set<String> = []
+}

@@ -1,0 +1,159 @@
+internal import Channels
+internal import Synchronization
+
+/// Keeps a named state and the last value of its subject the same, in one direction or both.
+///
+/// `guarded` is guarded by its lock; values are released without it.
+final class StateLane<State: Codable & Sendable>: Lane {
+    private struct Guarded {
+        var sync = StateSync<State, StoredValue>()
+        var hasStoredValue = false
+        /// Whether the listener's next call is the one that tells it the current value, which is of no account.
+        var skipsNext = false
+        var isClosed = false
+        var token: ListenerToken?
+        var task: Task<Void, Never>?
+    }
+
+    private let name: String
+    private let typeName: String
+    private let sends: Bool
+    private let receives: Bool
+    private let context: BridgeContext
+    private let channel: StateChannel<State>
+    private let guarded = Locked(Guarded())
+    private let bell = Bell()
+    private let abandoned = Latch()
+
+    init(_ name: ChannelName<State>, initial: State, typeName: String, sends: Bool, receives: Bool, context: BridgeContext) {
+        self.name = name.text
+        self.typeName = typeName
+        self.sends = sends
+        self.receives = receives
+        self.context = context
+        channel = context.switchboard.state(name, initial: initial)
+    }
+
+    var needs: TransportCapabilities { .lastValues }
+
+    func start() async throws {
+        if receives {
+            try await context.transport.watch(name) { [weak self] value in self?.arrived(value) }
+        }
+        guard sends else { return }
+        // What the broker has wins over what was set here before; where it has nothing, what is here is its first value.
+        guarded.withLock { $0.skipsNext = $0.hasStoredValue }
+        let token = channel.listen { [weak self] (value: State, info: PostInfo) in self?.heard(value, info.origin) }
+        guarded.withLock { $0.token = token }
+    }
+
+    func work() {
+        let work = Task { [self] in
+            var attempts = 0
+            while !abandoned.isOpen {
+                let (action, isOver) = guarded.withLock { ($0.sync.next(), $0.isClosed && $0.sync.isSettled) }
+                switch action {
+                case .store(let value): await store(value, &attempts)
+                case .apply(let value): await apply(value)
+                case nil where isOver: return
+                case nil: await bell.wait()
+                }
+            }
+            if !guarded.withLock({ $0.sync.isSettled }) { context.count(\.dropped) }
+        }
+        guarded.withLock { $0.task = work }
+    }
+
+    func finish() async {
+        let (token, task) = guarded.withLock { guarded in
+            guarded.isClosed = true
+            return (guarded.token, guarded.task)
+        }
+        token?.cancel()
+        bell.ring()
+        await task?.value
+    }
+
+    func abandon() {
+        guarded.withLock { $0.token }?.cancel()
+        abandoned.open()
+        bell.ring()
+    }
+
+    /// Whether everything set here is stored and everything that came is set.
+    var isSettled: Bool { guarded.withLock { $0.sync.isSettled } }
+
+    // MARK: From here
+
+    /// Called by the listener, for one value after the other.
+    private func heard(_ value: State, _ origin: Origin) {
+        var released: State?
+        guarded.withLock { guarded in
+            if guarded.skipsNext {
+                guarded.skipsNext = false
+            } else if origin == .local {
+                released = guarded.sync.setHere(value)
+            } else {
+                released = guarded.sync.heardRemote()
+            }
+        }
+        withExtendedLifetime(released) {}
+        bell.ring()
+    }
+
+    private func store(_ value: State, _ attempts: inout Int) async {
+        do {
+            try await context.isReady.wait()
+            let body = try context.encode(value, for: name)
+            let envelope = EventEnvelope(
+                id: context.id(context.nextNumber()),
+                source: context.source,
+                type: typeName,
+                time: Timestamp.now.text,
+                contentType: context.configuration.codec.contentType
+            )
+            let revision = try await context.transport.store(try context.pack(body, envelope, to: name))
+            attempts = 0
+            context.count(\.sent)
+            guarded.withLock { $0.sync.stored(revision) }
+        } catch {
+            let error = BridgeError.from(error, subject: name)
+            guard error.code.mayPass else {
+                // It stays here, and the others do not hear of it: never in silence.
+                guarded.withLock { $0.sync.refused() }
+                return context.lose(error, \.failed)
+            }
+            attempts += 1
+            if attempts % context.configuration.publishAttempts == 0 { context.lose(error, \.failed) }
+            let released = guarded.withLock { $0.sync.postponed(value) }
+            withExtendedLifetime(released) {}
+            await abandoned.wait(atMost: context.configuration.backoff.delay(before: attempts), clock: context.configuration.clock)
+        }
+    }
+
+    // MARK: From the broker
+
+    /// Called by the transport.
+    private func arrived(_ value: StoredValue) {
+        let released = guarded.withLock { guarded in
+            guarded.hasStoredValue = true
+            return guarded.sync.arrived(value, revision: value.revision)
+        }
+        withExtendedLifetime(released) {}
+        bell.ring()
+    }
+
+    private func apply(_ value: StoredValue) async {
+        do {
+            let arrival = try context.arrival(value.message.headers, value.message.body, on: name)
+            guard arrival.envelope.source != context.source else { return context.count(\.echoes) }
+            let state = try arrival.decode(State.self, named: typeName, with: context.configuration.codec)
+            await TraceContext.withCurrent(arrival.envelope.trace) { channel.set(state, from: arrival.origin) }
+            context.count(\.received)
+        } catch {
+            let error = BridgeError.from(error, subject: name)
+            context.lose(error, \.refused)
+            await context.onDeadLetter?(DeadLetter(message: value.message, error: error))
+        }
+    }
+}

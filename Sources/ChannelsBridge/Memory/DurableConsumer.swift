@@ -1,0 +1,86 @@
+internal import Channels
+
+/// The place of one durable name and pattern at an in-memory broker: what nobody has settled yet. Its transitions, without locks.
+struct DurableConsumer {
+    /// One subscription to it.
+    struct Member {
+        let connection: Int
+        let queue: HandlerQueue<InboundMessage>
+    }
+
+    struct Entry {
+        let number: UInt64
+        let message: TransportMessage
+        var deliveries = 0
+    }
+
+    private struct Unsettled {
+        let entry: Entry
+        let connection: Int
+    }
+
+    let pattern: ChannelPattern
+    /// By number. Those before `first` have been taken.
+    private var waiting: [Entry] = []
+    private var first = 0
+    private var unsettled: [UInt64: Unsettled] = [:]
+    private var members: [Member] = []
+    private var turn = 0
+
+    /// Delivered and not yet settled, at most.
+    private static let mostUnsettled = 512
+
+    init(pattern: ChannelPattern) {
+        self.pattern = pattern
+    }
+
+    /// Messages kept: waiting or unsettled.
+    var count: Int { waiting.count - first + unsettled.count }
+
+    mutating func join(_ member: Member) {
+        members.append(member)
+    }
+
+    /// A connection has gone: what it has not settled waits again.
+    mutating func leave(_ connection: Int) {
+        members.removeAll { $0.connection == connection }
+        for (number, left) in unsettled where left.connection == connection {
+            unsettled[number] = nil
+            wait(left.entry)
+        }
+    }
+
+    mutating func add(_ entry: Entry) {
+        waiting.append(entry)
+    }
+
+    /// Takes back what was to be delivered later.
+    mutating func wait(_ entry: Entry) {
+        let index = waiting[first...].firstIndex { $0.number > entry.number } ?? waiting.endIndex
+        waiting.insert(entry, at: index)
+    }
+
+    /// Takes out a message that was delivered and not settled since; nil where it was settled already or has been delivered again.
+    mutating func takeUnsettled(_ number: UInt64, delivery: Int) -> Entry? {
+        guard let found = unsettled[number], found.entry.deliveries == delivery else { return nil }
+        unsettled[number] = nil
+        return found.entry
+    }
+
+    /// The next message to deliver, and to whom; nil where none waits, nobody is there, or enough are unsettled.
+    mutating func next() -> (entry: Entry, member: Member)? {
+        guard first < waiting.count, !members.isEmpty, unsettled.count < Self.mostUnsettled else { return nil }
+        turn = (turn + 1) % members.count
+        let member = members[turn]
+        var entry = waiting[first]
+        first += 1
+        // Half of it has been taken: each entry is moved once, on average.
+        if first * 2 >= waiting.count {
+            waiting.removeFirst(first)
+            first = 0
+        }
+        entry.deliveries += 1
+        unsettled[entry.number] = Unsettled(entry: entry, connection: member.connection)
+        return (entry, member)
+    }
+}

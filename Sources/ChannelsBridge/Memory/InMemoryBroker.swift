@@ -1,0 +1,269 @@
+internal import Channels
+
+/// A message broker inside the process: what several ``InMemoryTransport``s share.
+///
+/// It needs nothing to start and keeps nothing beyond its own life, and otherwise does what a broker does: patterns, durable messages with
+/// acknowledgement and repetition, requests, last values. For tests, for several switchboards in one process, and as the default until there is a second process.
+///
+/// ## Behavior
+///
+/// - Messages are delivered on the publisher's thread, before `publish` returns unless another thread is delivering to the same subscription.
+/// - A durable message is kept for each durable name whose pattern matches and that has subscribed before; where there is none, for nobody.
+/// - At most 512 messages of a durable name are delivered and unsettled at a time. They are delivered again when the connection that has
+///   them ends, not when it is slow.
+/// - Of durable messages with the same `ce-id`, the later ones are acknowledged and dropped, within the last 65,536.
+public final class InMemoryBroker: Sendable {
+    /// Guarded by its lock, in which only queues are appended to.
+    let state: Locked<InMemoryBrokerState>
+    let clock: any Clock<Duration>
+    let limits: Limits
+
+    /// What it takes at most.
+    public struct Limits: Hashable, Sendable {
+        /// Bytes of a body.
+        public var bodySize: Int
+        /// Messages kept for one durable name and pattern.
+        public var keptMessages: Int
+        /// Messages that wait in a transport whose connection is broken.
+        public var unsentMessages: Int
+
+        /// Creates limits.
+        public init(bodySize: Int = 1 << 20, keptMessages: Int = 65_536, unsentMessages: Int = 1_024) {
+            self.bodySize = bodySize
+            self.keptMessages = keptMessages
+            self.unsentMessages = unsentMessages
+        }
+    }
+
+    /// Creates a broker without messages.
+    ///
+    /// - Parameters:
+    ///   - limits: What it takes at most.
+    ///   - clock: What times out requests and delays repetitions.
+    public init(limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock()) {
+        state = Locked(InMemoryBrokerState())
+        self.limits = limits
+        self.clock = clock
+    }
+}
+
+/// What an in-memory broker knows. Its transitions enqueue and hand back what has to be delivered once the lock is released.
+struct InMemoryBrokerState {
+    struct Subscription {
+        let connection: Int
+        let pattern: ChannelPattern
+        let queue: HandlerQueue<InboundMessage>
+    }
+
+    struct Responder {
+        let connection: Int
+        let queue: HandlerQueue<InboundRequest>
+    }
+
+    struct Watcher {
+        let connection: Int
+        let queue: HandlerQueue<StoredValue>
+        var seen: UInt64
+    }
+
+    struct ConsumerKey: Hashable {
+        let name: String
+        let pattern: ChannelPattern
+    }
+
+    private(set) var connected: Set<Int> = []
+    private var lastConnection = 0
+    private var lastNumber: UInt64 = 0
+    private var subscriptions: [Subscription] = []
+    private var consumers: [ConsumerKey: DurableConsumer] = [:]
+    /// By connection, also while it is broken.
+    private var memberships: [Int: [(key: ConsumerKey, queue: HandlerQueue<InboundMessage>)]] = [:]
+    private var responders: [String: [Responder]] = [:]
+    private var turn = 0
+    private var values: [String: StoredValue] = [:]
+    private var watchers: [String: [Watcher]] = [:]
+    private var published = DuplicateWindow(limit: 65_536)
+
+    // MARK: Connections
+
+    mutating func newConnection() -> Int {
+        lastConnection += 1
+        return lastConnection
+    }
+
+    mutating func connect(_ connection: Int) {
+        connected.insert(connection)
+    }
+
+    /// The connection is broken or closed: nothing is delivered to it, and what it has not settled goes to others.
+    mutating func disconnect(_ connection: Int, forEver: Bool, _ broker: InMemoryBroker) -> [HandlerQueue<InboundMessage>] {
+        connected.remove(connection)
+        if forEver {
+            subscriptions.removeAll { $0.connection == connection }
+            for subject in responders.keys { responders[subject]?.removeAll { $0.connection == connection } }
+            for subject in watchers.keys { watchers[subject]?.removeAll { $0.connection == connection } }
+            memberships[connection] = nil
+        }
+        for key in Array(consumers.keys) { consumers[key]?.leave(connection) }
+        return feedAll(broker)
+    }
+
+    /// The connection is restored.
+    mutating func reconnect(_ connection: Int, _ broker: InMemoryBroker) -> [HandlerQueue<InboundMessage>] {
+        connected.insert(connection)
+        for (key, queue) in memberships[connection] ?? [] { join(connection, key, queue) }
+        return feedAll(broker)
+    }
+
+    private mutating func join(_ connection: Int, _ key: ConsumerKey, _ queue: HandlerQueue<InboundMessage>) {
+        let member = DurableConsumer.Member(connection: connection, queue: queue)
+        consumers[key, default: DurableConsumer(pattern: key.pattern)].join(member)
+    }
+
+    // MARK: Messages
+
+    /// Hands a message to whoever subscribes.
+    mutating func publish(_ message: TransportMessage) -> [HandlerQueue<InboundMessage>] {
+        var reached: [HandlerQueue<InboundMessage>] = []
+        for subscription in subscriptions
+        where connected.contains(subscription.connection) && subscription.pattern.matches(message.subject) {
+            subscription.queue.enqueue(InboundMessage(message))
+            reached.append(subscription.queue)
+        }
+        return reached
+    }
+
+    /// Keeps a message for every durable name that matches, and hands it to whoever subscribes.
+    mutating func publishDurably(_ message: TransportMessage, _ broker: InMemoryBroker) throws -> [HandlerQueue<InboundMessage>] {
+        if let id = message.headers[TransportHeaders.id], published.contains(id) { return [] }
+        let matching = consumers.keys.filter { $0.pattern.matches(message.subject) }
+        for key in matching where consumers[key]!.count >= broker.limits.keptMessages {  // a key of the dictionary
+            let detail = "\(broker.limits.keptMessages) messages are kept for \(quoted(key.name))"
+            throw BridgeError(.bufferFull, subject: message.subject, detail: detail)
+        }
+        if let id = message.headers[TransportHeaders.id] { published.insert(id) }
+        lastNumber += 1
+        var reached = publish(message)
+        for key in matching {
+            consumers[key]?.add(DurableConsumer.Entry(number: lastNumber, message: message))
+            reached += feed(key, broker)
+        }
+        return reached
+    }
+
+    mutating func subscribe(_ connection: Int, _ pattern: ChannelPattern, _ queue: HandlerQueue<InboundMessage>) {
+        subscriptions.append(Subscription(connection: connection, pattern: pattern, queue: queue))
+    }
+
+    mutating func subscribeDurably(
+        _ connection: Int,
+        _ key: ConsumerKey,
+        _ queue: HandlerQueue<InboundMessage>,
+        _ broker: InMemoryBroker
+    ) -> [HandlerQueue<InboundMessage>] {
+        memberships[connection, default: []].append((key, queue))
+        join(connection, key, queue)
+        return feed(key, broker)
+    }
+
+    /// What became of a durable message.
+    ///
+    /// - Returns: What is to be delivered now, and what is to wait again after the delay of the settlement.
+    mutating func settle(
+        _ key: ConsumerKey,
+        _ number: UInt64,
+        delivery: Int,
+        _ settlement: Settlement,
+        _ broker: InMemoryBroker
+    ) -> (reached: [HandlerQueue<InboundMessage>], delayed: DurableConsumer.Entry?) {
+        guard let entry = consumers[key]?.takeUnsettled(number, delivery: delivery) else { return ([], nil) }
+        if case .retry(let delay) = settlement {
+            guard delay <= .zero else { return (feed(key, broker), entry) }
+            consumers[key]?.wait(entry)
+        }
+        return (feed(key, broker), nil)
+    }
+
+    /// The delay of a message is over.
+    mutating func redeliver(_ key: ConsumerKey, _ entry: DurableConsumer.Entry, _ broker: InMemoryBroker) -> [HandlerQueue<InboundMessage>] {
+        consumers[key]?.wait(entry)
+        return feed(key, broker)
+    }
+
+    private mutating func feedAll(_ broker: InMemoryBroker) -> [HandlerQueue<InboundMessage>] {
+        Array(consumers.keys).flatMap { feed($0, broker) }
+    }
+
+    /// Enqueues what a durable name may be delivered.
+    private mutating func feed(_ key: ConsumerKey, _ broker: InMemoryBroker) -> [HandlerQueue<InboundMessage>] {
+        var reached: [HandlerQueue<InboundMessage>] = []
+        while let (entry, member) = consumers[key]?.next() {
+            let delivery = entry.deliveries
+            member.queue.enqueue(
+                InboundMessage(entry.message, deliveryCount: delivery) { [weak broker] settlement in
+                    broker?.settle(key, entry.number, delivery: delivery, settlement)
+                }
+            )
+            reached.append(member.queue)
+        }
+        return reached
+    }
+
+    // MARK: Requests
+
+    /// One of those who respond to a subject, in turn; nil where nobody does.
+    mutating func responder(of subject: String) -> HandlerQueue<InboundRequest>? {
+        let candidates = (responders[subject] ?? []).filter { connected.contains($0.connection) }
+        guard !candidates.isEmpty else { return nil }
+        turn = (turn + 1) % candidates.count
+        return candidates[turn].queue
+    }
+
+    mutating func respond(_ connection: Int, _ subject: String, _ queue: HandlerQueue<InboundRequest>) {
+        responders[subject, default: []].append(Responder(connection: connection, queue: queue))
+    }
+
+    // MARK: Last values
+
+    mutating func store(_ message: TransportMessage) -> (revision: UInt64, reached: [HandlerQueue<StoredValue>]) {
+        lastNumber += 1
+        let value = StoredValue(message, revision: lastNumber)
+        values[message.subject] = value
+        return (lastNumber, tellWatchers(of: message.subject))
+    }
+
+    mutating func watch(_ connection: Int, _ subject: String, _ queue: HandlerQueue<StoredValue>) -> [HandlerQueue<StoredValue>] {
+        watchers[subject, default: []].append(Watcher(connection: connection, queue: queue, seen: 0))
+        return tellWatchers(of: subject)
+    }
+
+    /// Hands out the values that a connection missed.
+    mutating func tellWatchers(on connection: Int) -> [HandlerQueue<StoredValue>] {
+        Array(watchers.keys).flatMap { tellWatchers(of: $0) }
+    }
+
+    private mutating func tellWatchers(of subject: String) -> [HandlerQueue<StoredValue>] {
+        guard let value = values[subject] else { return [] }
+        var reached: [HandlerQueue<StoredValue>] = []
+        for index in watchers[subject, default: []].indices {
+            guard let watcher = watchers[subject]?[index], watcher.seen < value.revision, connected.contains(watcher.connection) else { continue }
+            watchers[subject]?[index].seen = value.revision
+            watcher.queue.enqueue(value)
+            reached.append(watcher.queue)
+        }
+        return reached
+    }
+}
+
+extension InMemoryBroker {
+    func settle(_ key: InMemoryBrokerState.ConsumerKey, _ number: UInt64, delivery: Int, _ settlement: Settlement) {
+        let (reached, delayed) = state.withLock { $0.settle(key, number, delivery: delivery, settlement, self) }
+        for queue in reached { queue.deliver() }
+        guard let delayed, case .retry(let delay) = settlement else { return }
+        Task.detached { [weak self, clock] in
+            try await clock.sleep(for: delay)
+            guard let self else { return }
+            for queue in self.state.withLock({ $0.redeliver(key, delayed, self) }) { queue.deliver() }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+public import Channels
+
+/// A transport to an ``InMemoryBroker``: several switchboards in one process, nothing to start.
+///
+/// ```swift
+/// let broker = InMemoryBroker()
+/// let till = Bridge("till", switchboard: tillBoard, transport: InMemoryTransport(broker), routes: [.outgoing(.sold)])
+/// let kitchen = Bridge("kitchen", switchboard: kitchenBoard, transport: InMemoryTransport(broker), routes: [.incoming(.sold)])
+/// ```
+public final class InMemoryTransport: Transport {
+    private enum Phase { case new, connected, broken(since: ContinuousClock.Instant), closed }
+
+    /// Guarded by its lock, in which that of the broker is taken.
+    private struct State {
+        var phase = Phase.new
+        var events: HandlerQueue<TransportEvent>?
+        /// Published while the connection is broken.
+        var unsent: [TransportMessage] = []
+        var nextRequest = 0
+        /// Requests under way.
+        var requests: [Int: Answer<TransportReply>] = [:]
+        var closers: [@Sendable () async -> Void] = []
+    }
+
+    private let broker: InMemoryBroker
+    private let connection: Int
+    private let state = Locked(State())
+
+    /// Creates a transport that is not connected yet.
+    public init(_ broker: InMemoryBroker) {
+        self.broker = broker
+        connection = broker.state.withLock { $0.newConnection() }
+    }
+
+    /// All of them.
+    public var capabilities: TransportCapabilities { .all }
+
+    // MARK: Life
+
+    /// Connects, at once.
+    public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
+        let events = HandlerQueue(onEvent)
+        try state.withLock { state in
+            guard case .new = state.phase else { throw BridgeError(.closed, detail: "a transport connects once") }
+            state.phase = .connected
+            state.events = events
+            broker.state.withLock { $0.connect(connection) }
+            events.enqueue(.connected)
+        }
+        events.deliver()
+    }
+
+    /// Ends the connection. Nothing is lost unless the connection was broken.
+    public func close(within deadline: Duration) async throws {
+        let (events, requests, closers, unsent, reached) = state.withLock { state in
+            defer {
+                state.phase = .closed
+                state.requests = [:]
+                state.closers = []
+                state.unsent = []
+            }
+            let reached = broker.state.withLock { $0.disconnect(connection, forEver: true, broker) }
+            return (state.events, state.requests, state.closers, state.unsent, reached)
+        }
+        for queue in reached { queue.deliver() }
+        for request in requests.values { request.finish(.failure(BridgeError(.closed))) }
+        for close in closers { await close() }
+        await events?.close()
+        guard unsent.isEmpty else {
+            throw BridgeError(.deadlineExceeded, detail: "the connection was broken; \(unsent.count) messages were not sent")
+        }
+    }
+
+    /// Breaks the connection, as a network does: for tests.
+    public func breakConnection() {
+        var requests: [Int: Answer<TransportReply>] = [:]
+        let (events, reached) = state.withLock { state -> (HandlerQueue<TransportEvent>?, [HandlerQueue<InboundMessage>]) in
+            guard case .connected = state.phase else { return (nil, []) }
+            state.phase = .broken(since: .now)
+            state.events?.enqueue(.disconnected(reason: nil))
+            swap(&requests, &state.requests)
+            return (state.events, broker.state.withLock { $0.disconnect(connection, forEver: false, broker) })
+        }
+        for queue in reached { queue.deliver() }
+        for request in requests.values { request.finish(.failure(BridgeError(.notConnected))) }
+        events?.deliver()
+    }
+
+    /// Restores the connection: what was published meanwhile is sent, and every subscription goes on.
+    public func restoreConnection() {
+        let restored = state.withLock { state -> (HandlerQueue<TransportEvent>?, [HandlerQueue<InboundMessage>], [HandlerQueue<StoredValue>])? in
+            guard case .broken(let since) = state.phase else { return nil }
+            state.phase = .connected
+            state.events?.enqueue(.reconnected(gap: since.duration(to: .now), unsent: 0))
+            let unsent = state.unsent
+            state.unsent = []
+            return broker.state.withLock { broker in
+                let fed = broker.reconnect(connection, self.broker)
+                let reached = unsent.flatMap { broker.publish($0) }
+                return (state.events, fed + reached, broker.tellWatchers(on: connection))
+            }
+        }
+        guard let (events, messages, values) = restored else { return }
+        events?.deliver()
+        for queue in messages { queue.deliver() }
+        for queue in values { queue.deliver() }
+    }
+
+    /// Does something with the broker while connected, and delivers what it handed back.
+    private func whileConnected<Item, Result>(
+        _ subject: String,
+        _ body: (inout State, inout InMemoryBrokerState) throws -> (Result, [HandlerQueue<Item>])
+    ) throws -> Result {
+        let (result, reached) = try state.withLock { state in
+            switch state.phase {
+            case .connected: try broker.state.withLock { try body(&state, &$0) }
+            case .new, .broken: throw BridgeError(.notConnected, subject: subject)
+            case .closed: throw BridgeError(.closed, subject: subject)
+            }
+        }
+        for queue in reached { queue.deliver() }
+        return result
+    }
+
+    private func check(_ message: TransportMessage) throws {
+        guard message.body.count <= broker.limits.bodySize else {
+            let detail = "\(message.body.count) bytes, at most \(broker.limits.bodySize) are allowed"
+            throw BridgeError(.payloadTooLarge, subject: message.subject, detail: detail)
+        }
+    }
+
+    // MARK: Messages
+
+    /// Publishes a message; keeps it, where it is not durable, while the connection is broken.
+    public func publish(_ message: TransportMessage, durable: Bool) async throws {
+        try check(message)
+        if !durable, try waits(message) { return }
+        try whileConnected(message.subject) { _, broker in
+            ((), durable ? try broker.publishDurably(message, self.broker) : broker.publish(message))
+        }
+    }
+
+    /// Keeps a message where the connection is broken.
+    private func waits(_ message: TransportMessage) throws -> Bool {
+        try state.withLock { state in
+            guard case .broken = state.phase else { return false }
+            guard state.unsent.count < broker.limits.unsentMessages else {
+                let detail = "\(state.unsent.count) messages wait for the connection"
+                throw BridgeError(.bufferFull, subject: message.subject, detail: detail)
+            }
+            state.unsent.append(message)
+            return true
+        }
+    }
+
+    /// Subscribes. See ``Transport/subscribe(to:durableName:onMessage:)``.
+    public func subscribe(
+        to pattern: ChannelPattern,
+        durableName: String?,
+        onMessage: @escaping @Sendable (InboundMessage) -> Void
+    ) async throws {
+        let queue = HandlerQueue(onMessage)
+        try whileConnected(pattern.text) { state, broker -> (Void, [HandlerQueue<InboundMessage>]) in
+            state.closers.append { await queue.close() }
+            guard let durableName else {
+                broker.subscribe(connection, pattern, queue)
+                return ((), [])
+            }
+            let key = InMemoryBrokerState.ConsumerKey(name: durableName, pattern: pattern)
+            return ((), broker.subscribeDurably(connection, key, queue, self.broker))
+        }
+    }
+
+    // MARK: Requests
+
+    /// Sends a request to one of those who respond, in turn.
+    public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
+        try check(message)
+        let answer = Answer<TransportReply>()
+        let number = try whileConnected(message.subject) { state, broker in
+            guard let responder = broker.responder(of: message.subject) else {
+                throw BridgeError(.noResponder, subject: message.subject)
+            }
+            state.nextRequest += 1
+            state.requests[state.nextRequest] = answer
+            responder.enqueue(InboundRequest(message) { answer.finish(.success($0)) })
+            return (state.nextRequest, [responder])
+        }
+        defer { state.withLock { _ = $0.requests.removeValue(forKey: number) } }
+        let error = BridgeError(.timedOut, subject: message.subject, detail: "no reply within \(timeout)")
+        return try await answer.value(within: timeout, clock: broker.clock, else: error)
+    }
+
+    /// Responds. See ``Transport/respond(to:onRequest:)``.
+    public func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
+        let queue = HandlerQueue(onRequest)
+        try whileConnected(subject) { state, broker in
+            state.closers.append { await queue.close() }
+            broker.respond(connection, subject, queue)
+            return ((), [HandlerQueue<InboundRequest>]())
+        }
+    }
+
+    // MARK: Last values
+
+    /// Stores a last value.
+    public func store(_ message: TransportMessage) async throws -> UInt64 {
+        try check(message)
+        return try whileConnected(message.subject) { _, broker in
+            let (revision, reached) = broker.store(message)
+            return (revision, reached)
+        }
+    }
+
+    /// Hands over the last value, and later ones.
+    public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
+        let queue = HandlerQueue(onValue)
+        try whileConnected(subject) { state, broker in
+            state.closers.append { await queue.close() }
+            return ((), broker.watch(connection, subject, queue))
+        }
+    }
+}

@@ -1,0 +1,91 @@
+internal import Channels
+
+/// The headers of a message: a few names with a value each, in the order in which they were set.
+///
+/// A name is made of the visible characters of ASCII without the colon; case is ignored. A value has no control characters. What is invalid is
+/// not taken: ``set(_:for:)`` throws. So what travels in a header cannot end it.
+public struct TransportHeaders: Hashable, Sendable {
+    private var fields: [Field] = []
+
+    private struct Field: Hashable, Sendable {
+        let name: String
+        var value: String
+    }
+
+    /// Creates headers without any.
+    public init() {}
+
+    /// The value of a header; nil where there is none. Case is ignored.
+    ///
+    /// - Complexity: O(*n*) in the number of headers.
+    public subscript(name: String) -> String? {
+        fields.first { Self.areEqual($0.name, name) }?.value
+    }
+
+    /// Sets a header, in place of one with the same name.
+    ///
+    /// - Throws: ``BridgeError/Code/invalidHeader`` where the name or the value is not valid; nothing is changed then.
+    public mutating func set(_ value: String, for name: String) throws {
+        guard !name.isEmpty, name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") }) else {
+            throw BridgeError(.invalidHeader, detail: "the name \(quoted(name)) is not made of visible ASCII characters other than a colon")
+        }
+        guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw BridgeError(.invalidHeader, detail: "the value \(quoted(value)) of \(quoted(name)) has a control character")
+        }
+        setValid(value, for: name)
+    }
+
+    /// Takes a header out.
+    public mutating func remove(_ name: String) {
+        fields.removeAll { Self.areEqual($0.name, name) }
+    }
+
+    /// Sets a header known to be valid.
+    package mutating func setValid(_ value: String, for name: String) {
+        if let index = fields.firstIndex(where: { Self.areEqual($0.name, name) }) {
+            fields[index].value = value
+        } else {
+            fields.append(Field(name: name, value: value))
+        }
+    }
+
+    private static func areEqual(_ left: String, _ right: String) -> Bool {
+        let left = left.utf8
+        let right = right.utf8
+        return left.count == right.count && zip(left, right).allSatisfy { $0 == $1 || lowercased($0) == lowercased($1) }
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+}
+
+extension TransportHeaders: Sequence {
+    /// Each name with its value, in the order in which the names were first set.
+    public func makeIterator() -> AnyIterator<(name: String, value: String)> {
+        var rest = fields.makeIterator()
+        return AnyIterator { rest.next().map { (name: $0.name, value: $0.value) } }
+    }
+
+    /// How many there are.
+    public var count: Int { fields.count }
+
+    /// Whether there are none.
+    public var isEmpty: Bool { fields.isEmpty }
+}
+
+extension TransportHeaders: ExpressibleByDictionaryLiteral {
+    /// Creates headers from a literal. Traps where one is not valid.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        for (name, value) in elements {
+            do { try set(value, for: name) } catch { preconditionFailure("\(error)") }
+        }
+    }
+}
+
+extension TransportHeaders {
+    /// The unique identifier of a message, by which a broker may drop one that is published twice: `ce-id`.
+    public static let id = "ce-id"
+    /// What the body is: `content-type`.
+    public static let contentType = "content-type"
+}

@@ -1,0 +1,69 @@
+internal import Channels
+
+/// Calls a handler for one item after the other, without a lock, on the thread of whoever comes first.
+///
+/// Guarded by its lock.
+final class HandlerQueue<Item: Sendable>: Sendable {
+    private struct State {
+        var items: [Item] = []
+        var isDelivering = false
+        var isClosed = false
+        var closing: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let handler: @Sendable (Item) -> Void
+    private let state = Locked(State())
+
+    init(_ handler: @escaping @Sendable (Item) -> Void) {
+        self.handler = handler
+    }
+
+    /// Puts an item in. May be called under a lock; ``deliver()`` has to follow without it.
+    func enqueue(_ item: Item) {
+        state.withLock { if !$0.isClosed { $0.items.append(item) } }
+    }
+
+    /// Calls the handler for what is in, unless another thread is at it, which will.
+    func deliver() {
+        var isMine = state.withLock { state in
+            guard !state.isDelivering else { return false }
+            state.isDelivering = true
+            return true
+        }
+        while isMine {
+            let items = state.withLock { state in
+                defer { state.items = [] }
+                return state.isClosed ? [] : state.items
+            }
+            for item in items {
+                // Closing ends a batch, too.
+                if state.withLock({ $0.isClosed }) { break }
+                handler(item)
+            }
+            let (hasMore, closing) = state.withLock { state -> (Bool, [CheckedContinuation<Void, Never>]) in
+                if !state.items.isEmpty, !state.isClosed { return (true, []) }
+                state.isDelivering = false
+                defer { state.closing = [] }
+                return (false, state.closing)
+            }
+            for continuation in closing { continuation.resume() }
+            isMine = hasMore
+        }
+    }
+
+    /// Ends the calls; no handler runs once this has returned. What is in is dropped.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            let dropped: [Item]
+            let isIdle: Bool
+            (isIdle, dropped) = state.withLock { state in
+                state.isClosed = true
+                defer { state.items = [] }
+                if state.isDelivering { state.closing.append(continuation) }
+                return (!state.isDelivering, state.items)
+            }
+            withExtendedLifetime(dropped) {}
+            if isIdle { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+internal import Channels
+internal import ChannelsBridge
+internal import Synchronization
+
+/// One check being run: its transports, its subjects and what it found wrong.
+final class ConformanceRun: Sendable {
+    /// Guarded by its lock.
+    private struct State {
+        var transports: [any Transport] = []
+        var failures: [String] = []
+    }
+
+    private let suite: TransportConformance
+    private let token = String(UInt64.random(in: .min ... .max), radix: 36)
+    private let state = Locked(State())
+
+    init(_ suite: TransportConformance) {
+        self.suite = suite
+    }
+
+    var failures: [String] { state.withLock { $0.failures } }
+
+    func fail(_ text: String) {
+        state.withLock { $0.failures.append(text) }
+    }
+
+    /// Notes a failure where a condition does not hold.
+    func expect(_ condition: Bool, _ text: @autoclosure () -> String) {
+        if !condition { fail(text()) }
+    }
+
+    // MARK: Transports
+
+    /// A transport that is not connected.
+    func newTransport() async throws -> any Transport {
+        let transport = try await suite.makeTransport()
+        state.withLock { $0.transports.append(transport) }
+        return transport
+    }
+
+    /// A transport that is connected.
+    func connected(onEvent: @escaping @Sendable (TransportEvent) -> Void = { _ in }) async throws -> any Transport {
+        let transport = try await newTransport()
+        try await transport.connect(onEvent: onEvent)
+        return transport
+    }
+
+    func closeTransports() async {
+        for transport in state.withLock({ $0.transports }) { try? await transport.close(within: .seconds(5)) }
+    }
+
+    /// Breaks the connection while a body runs.
+    func interrupt(_ transport: any Transport, _ body: @escaping @Sendable () async throws -> Void) async throws {
+        // Checks that interrupt are run only where there is a way.
+        guard let interrupt = suite.interrupt else { throw BridgeError(.unsupported, detail: "no way to break the connection") }
+        try await interrupt(transport, body)
+    }
+
+    // MARK: Messages
+
+    /// A subject of this run only.
+    func subject(_ rest: String) -> String { "\(suite.prefix).\(token).\(rest)" }
+
+    /// A pattern of this run only.
+    func pattern(_ rest: String) throws -> ChannelPattern { try ChannelPattern(validating: subject(rest)) }
+
+    /// A durable name of this run only.
+    func durableName(_ rest: String) -> String { "\(rest)-\(token)" }
+
+    func message(_ rest: String, _ text: String, headers: TransportHeaders = [:]) throws -> TransportMessage {
+        try TransportMessage(subject: subject(rest), headers: headers, body: Array(text.utf8))
+    }
+
+    /// Publishes texts, one after the other.
+    func publish(_ texts: some Sequence<String>, to rest: String, durable: Bool = false, on transport: any Transport) async throws {
+        for text in texts { try await transport.publish(try message(rest, text), durable: durable) }
+    }
+
+    /// Expects an error with one of some codes.
+    func expectError(_ codes: Set<BridgeError.Code>, _ what: String, _ body: () async throws -> Void) async {
+        do {
+            try await body()
+            fail("\(what) did not throw")
+        } catch let error as BridgeError {
+            expect(codes.contains(error.code), "\(what) threw \(error), not \(codes.map(\.description).sorted().joined(separator: " or "))")
+        } catch {
+            fail("\(what) threw \(error), which is no BridgeError")
+        }
+    }
+}
+
+extension TransportMessage {
+    /// The body as text.
+    var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+extension TransportReply {
+    var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// Texts to be told apart.
+func numbered(_ count: Int, from first: Int = 0) -> [String] {
+    (first..<first + count).map { "message \($0)" }
+}
+
+extension TransportConformance {
+    static func check(
+        _ name: String,
+        needs: TransportCapabilities = [],
+        interrupts: Bool = false,
+        _ body: @escaping @Sendable (ConformanceRun) async throws -> Void
+    ) -> Check {
+        Check(name: name, needs: needs, interrupts: interrupts, body: body)
+    }
+}

@@ -1,0 +1,67 @@
+internal import ChannelsBridge
+
+extension TransportConformance {
+    /// Last values.
+    static let lastValueChecks: [Check] = [
+        check("aWatcherGetsTheStoredValueBeforeWatchReturns", needs: .lastValues) { run in
+            let storer = try await run.connected()
+            _ = try await storer.store(try run.message("a", "old"))
+            let revision = try await storer.store(try run.message("a", "current"))
+            let watcher = try await run.connected()
+            let seen = Recorder<StoredValue>()
+            try await watcher.watch(run.subject("a")) { seen.record($0) }
+            run.expect(seen.all.last?.message.text == "current", "when watch returned it had \(seen.all.map(\.message.text))")
+            run.expect(seen.all.last?.revision == revision, "the revision is \(seen.all.last?.revision ?? 0), store said \(revision)")
+        },
+        check("aWatcherOfNothingGetsNothingUntilSomethingIsStored", needs: .lastValues) { run in
+            let transport = try await run.connected()
+            let seen = Recorder<String>()
+            try await transport.watch(run.subject("a")) { seen.record($0.message.text) }
+            run.expect(seen.count == 0, "it got \(seen.all)")
+            _ = try await transport.store(try run.message("a", "first"))
+            let values = await seen.first(1)
+            run.expect(values == ["first"], "it got \(values)")
+        },
+        check("revisionsRiseAndTheLastValueIsSeen", needs: .lastValues) { run in
+            let storers = [try await run.connected(), try await run.connected()]
+            let watcher = try await run.connected()
+            let seen = Recorder<StoredValue>()
+            try await watcher.watch(run.subject("a")) { seen.record($0) }
+            let revisions = try await withThrowingTaskGroup(of: [UInt64].self) { group in
+                for (index, storer) in storers.enumerated() {
+                    group.addTask {
+                        var revisions: [UInt64] = []
+                        for text in numbered(50, from: index * 50) { revisions.append(try await storer.store(try run.message("a", text))) }
+                        return revisions
+                    }
+                }
+                return try await group.reduce(into: [[UInt64]]()) { $0.append($1) }
+            }
+            for own in revisions { run.expect(own == own.sorted() && Set(own).count == own.count, "the revisions of one storer are \(own)") }
+            let last = revisions.flatMap { $0 }.max() ?? 0
+            run.expect(Set(revisions.flatMap { $0 }).count == 100, "two values have one revision")
+            let values = await seen.wait { $0.last?.revision ?? 0 >= last }
+            run.expect(values.last?.revision == last, "the last revision seen is \(values.last?.revision ?? 0), stored was \(last)")
+            run.expect(zip(values, values.dropFirst()).allSatisfy { $0.revision < $1.revision }, "the watcher saw \(values.map(\.revision))")
+            let late = try await run.connected()
+            let latest = Recorder<StoredValue>()
+            try await late.watch(run.subject("a")) { latest.record($0) }
+            run.expect(latest.all.last?.revision == last, "a late watcher has revision \(latest.all.last?.revision ?? 0), stored was \(last)")
+        },
+        check("subjectsHaveTheirOwnLastValues", needs: .lastValues) { run in
+            let transport = try await run.connected()
+            _ = try await transport.store(try run.message("a", "of a"))
+            _ = try await transport.store(try run.message("b", "of b"))
+            let seen = Recorder<String>()
+            try await transport.watch(run.subject("a")) { seen.record($0.message.text) }
+            run.expect(seen.all == ["of a"], "a watcher of one subject got \(seen.all)")
+        },
+        check("storedValuesKeepTheirHeaders", needs: [.lastValues, .headers]) { run in
+            let transport = try await run.connected()
+            _ = try await transport.store(try run.message("a", "x", headers: ["ce-source": "here"]))
+            let seen = Recorder<TransportHeaders>()
+            try await transport.watch(run.subject("a")) { seen.record($0.message.headers) }
+            run.expect(seen.all.last?["ce-source"] == "here", "the header arrived as \(seen.all.last?["ce-source"] ?? "nothing")")
+        },
+    ]
+}

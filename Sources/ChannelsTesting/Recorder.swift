@@ -1,0 +1,81 @@
+internal import Channels
+
+/// Notes what it is told, from any thread, and lets a test wait for it without sleeping.
+///
+/// ```swift
+/// let recorder = Recorder<Sale>()
+/// let token = till.sold.listen { sale in recorder.record(sale) }
+/// till.sold.post(Sale(total: 12))
+/// #expect(await recorder.first(1) == [Sale(total: 12)])
+/// ```
+public final class Recorder<Element: Sendable>: Sendable {
+    private struct Waiter {
+        let number: Int
+        let isDone: @Sendable ([Element]) -> Bool
+        let continuation: CheckedContinuation<[Element], Never>
+    }
+
+    /// Guarded by its lock; continuations are resumed without it.
+    private struct State {
+        var elements: [Element] = []
+        var lastNumber = 0
+        var waiters: [Waiter] = []
+    }
+
+    private let shared = Locked(State())
+
+    /// Creates a recorder that has noted nothing.
+    public init() {}
+
+    /// What was recorded, in order.
+    public var all: [Element] { shared.withLock { $0.elements } }
+
+    /// How much was recorded.
+    public var count: Int { shared.withLock { $0.elements.count } }
+
+    /// Notes an element.
+    public func record(_ element: Element) {
+        let done = shared.withLock { shared in
+            shared.elements.append(element)
+            let done = shared.waiters.filter { $0.isDone(shared.elements) }
+            shared.waiters.removeAll { waiter in done.contains { $0.number == waiter.number } }
+            return done.map { ($0.continuation, shared.elements) }
+        }
+        for (continuation, elements) in done { continuation.resume(returning: elements) }
+    }
+
+    /// Waits until as many elements were recorded, or the task is cancelled.
+    ///
+    /// - Returns: The first `count` elements; fewer where the task was cancelled.
+    public func first(_ count: Int) async -> [Element] {
+        Array(await wait { $0.count >= count }.prefix(count))
+    }
+
+    /// Waits until what was recorded satisfies a condition, or the task is cancelled.
+    ///
+    /// - Parameter isEnough: Asked now and at every element, by whoever records it, under the recorder's lock: it must not use the recorder.
+    /// - Returns: Everything that was recorded by then.
+    @discardableResult
+    public func wait(until isEnough: @escaping @Sendable ([Element]) -> Bool) async -> [Element] {
+        let number = shared.withLock { shared in
+            shared.lastNumber += 1
+            return shared.lastNumber
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let elements = shared.withLock { shared -> [Element]? in
+                    guard !isEnough(shared.elements), !Task.isCancelled else { return shared.elements }
+                    shared.waiters.append(Waiter(number: number, isDone: isEnough, continuation: continuation))
+                    return nil
+                }
+                if let elements { continuation.resume(returning: elements) }
+            }
+        } onCancel: {
+            let waiting = shared.withLock { shared -> (CheckedContinuation<[Element], Never>, [Element])? in
+                guard let index = shared.waiters.firstIndex(where: { $0.number == number }) else { return nil }
+                return (shared.waiters.remove(at: index).continuation, shared.elements)
+            }
+            if let (continuation, elements) = waiting { continuation.resume(returning: elements) }
+        }
+    }
+}

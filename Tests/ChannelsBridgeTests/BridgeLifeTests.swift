@@ -1,0 +1,263 @@
+import Channels
+import ChannelsBridge
+import ChannelsTesting
+import Testing
+
+struct BridgeLifeTests {
+    private let broker = InMemoryBroker()
+
+    @Test func cancellingEndsTheBridgeWithoutAnError() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
+        try await till.stop()
+        #expect(till.bridge.status.value == .ended)
+        // Not carried any more, and not counted as a listener.
+        #expect(till.board.post(Sale(total: 1), to: .sold) == 0)
+        #expect(till.bridge.statistics.sent == 0)
+    }
+
+    @Test func whatWasPostedBeforeTheEndIsSent() async throws {
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold), .incoming(.ordered, durable: true)])
+        let (sales, salesToken) = kitchen.recorder(.sold)
+        let (orders, ordersToken) = kitchen.recorder(.ordered)
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold), .outgoing(.ordered, durable: true)])
+        for number in 0..<200 {
+            till.board.post(Sale(total: number), to: .sold)
+            till.board.post(Order(dish: "\(number)"), to: .ordered)
+        }
+        try await till.stop()
+        #expect(till.bridge.statistics.sent == 400 && till.bridge.statistics.dropped == 0)
+        _ = await sales.first(200)
+        _ = await orders.first(200)
+        try await kitchen.stop()
+        #expect(kitchen.bridge.statistics.received == 400)
+        withExtendedLifetime((salesToken, ordersToken)) {}
+    }
+
+    @Test func closingWhileBusyLosesNothingThatIsNotCounted() async throws {
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)])
+        let (heard, token) = kitchen.recorder(.sold)
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
+        let posting = Task {
+            var reached = 0
+            for number in 0..<2_000 {
+                reached += till.board.post(Sale(total: number), to: .sold)
+                if number % 16 == 0 { await Task.yield() }
+            }
+            return reached
+        }
+        _ = await heard.first(10)
+        try await till.stop()
+        let taken = await posting.value
+        let statistics = till.bridge.statistics
+        #expect(statistics.sent + statistics.failed + statistics.dropped == taken)
+        #expect(await heard.first(statistics.sent).map(\.total) == Array(0..<statistics.sent))
+        try await kitchen.stop()
+        #expect(heard.count == statistics.sent)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aListenerThatDoesNotFinishInTimeIsLeftAndItsMessageComesAgain() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let configuration = BridgeConfiguration.quick.with { $0.closeDeadline = .milliseconds(1) }
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.ordered, durable: true)],
+            configuration: configuration
+        )
+        let gate = Gate()
+        let begun = Recorder<Order>()
+        let token = kitchen.board.listen(to: .ordered) { order in
+            begun.record(order)
+            await gate.wait()
+        }
+        till.board.post(Order(dish: "soup"), to: .ordered)
+        _ = await begun.first(1)
+        await #expect { try await kitchen.stop() } throws: { ($0 as? BridgeError)?.code == .deadlineExceeded }
+        #expect(kitchen.bridge.status.value == .ended)
+        let heard = Recorder<Order>()
+        let board = Switchboard()
+        let next = board.listen(to: .ordered) { order in heard.record(order) }
+        let again = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)], board: board)
+        #expect(await heard.first(1) == [Order(dish: "soup")])
+        gate.open()
+        try await again.stop()
+        try await till.stop()
+        withExtendedLifetime((token, next)) {}
+    }
+
+    @Test func aBridgeRunsOnce() async throws {
+        let bridge = Bridge("till", switchboard: Switchboard(), transport: InMemoryTransport(broker), routes: [])
+        let task = Task { try await bridge.run() }
+        _ = await bridge.status.next { $0 == .running }
+        await #expect { try await bridge.run() } throws: { ($0 as? BridgeError)?.code == .closed }
+        task.cancel()
+        try await task.value
+    }
+
+    @Test func aBridgeThatIsCancelledBeforeItRunsEnds() async throws {
+        let bridge = Bridge("till", switchboard: Switchboard(), transport: InMemoryTransport(broker), routes: [.outgoing(.sold)])
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await bridge.run()
+        }
+        try await task.value
+        #expect(bridge.status.value == .ended)
+    }
+
+    @Test func aConnectionThatFailsIsThrownAndWhoWaitsIsTold() async throws {
+        let board = Switchboard(onFault: { _ in })
+        var failing = AlteredTransport(broker)
+        failing.connects = { throw BridgeError(.authenticationFailed, detail: "wrong password") }
+        let bridge = Bridge("till", switchboard: board, transport: failing, routes: [.outgoing(.ordered, durable: true)])
+        async let report = board.postAndWait(Order(dish: "soup"), to: .ordered)
+        await #expect { try await bridge.run() } throws: { ($0 as? BridgeError)?.code == .authenticationFailed }
+        let finished = await report
+        #expect(!finished.isComplete || finished.reached == 0)
+        #expect(bridge.status.value == .ended)
+        #expect(bridge.statistics.sent == 0)
+    }
+
+    @Test func aRouteThatTheTransportCannotServeIsThrown() async throws {
+        let needy: [(BridgeRoute, TransportCapabilities)] = [
+            (.outgoing(.sold, durable: true), .durable), (.incoming(.sold, durable: true), .durable),
+            (.both(state: .lastSale, initial: Sale(total: 0)), .lastValues), (.asking(.price), .requests), (.answering(.price), .requests),
+        ]
+        for (route, capability) in needy {
+            var poor = AlteredTransport(broker)
+            poor.capabilities = .all.subtracting(capability)
+            let bridge = Bridge("till", switchboard: Switchboard(), transport: poor, routes: [route])
+            await #expect { try await bridge.run() } throws: { ($0 as? BridgeError)?.code == .unsupported }
+        }
+    }
+
+    @Test func aConnectionThatHasEndedForGoodEndsTheBridgeWithItsReason() async throws {
+        let events = Recorder<@Sendable (TransportEvent) -> Void>()
+        var dying = AlteredTransport(broker)
+        dying.hears = { events.record($0) }
+        let till = await MiniProcess("till", dying, [.both(.sold)])
+        events.all.first?(.closed(reason: BridgeError(.authenticationFailed, detail: "expired")))
+        await #expect { try await till.end() } throws: { ($0 as? BridgeError)?.code == .authenticationFailed }
+        #expect(till.bridge.status.value == .ended)
+    }
+
+    @Test func eventsAndStatusTellOfABrokenConnection() async throws {
+        let transport = InMemoryTransport(broker)
+        let events = Recorder<String>()
+        let tokens = Recorder<ListenerToken>()
+        let till = await MiniProcess("till", transport, [.outgoing(.sold)]) { _, bridge in
+            tokens.record(
+                bridge.events.listen { event in
+                    switch event {
+                    case .connected: events.record("connected")
+                    case .disconnected: events.record("disconnected")
+                    case .reconnected(let gap, let unsent): events.record("reconnected \(gap >= .zero) \(unsent)")
+                    default: events.record("\(event)")
+                    }
+                }
+            )
+        }
+        transport.breakConnection()
+        #expect(till.bridge.status.value == .disconnected)
+        transport.restoreConnection()
+        #expect(till.bridge.status.value == .running)
+        try await till.stop()
+        #expect(events.all == ["connected", "disconnected", "reconnected true 0"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func anErrorWithoutACallerIsAFault() async throws {
+        let events = Recorder<@Sendable (TransportEvent) -> Void>()
+        var telling = AlteredTransport(broker)
+        telling.hears = { events.record($0) }
+        let till = await MiniProcess("till", telling, [.both(.sold)])
+        events.all.first?(.failed(BridgeError(.permissionDenied, subject: "shop.sold")))
+        #expect(till.faults.all.contains { $0.code == .bridgeFailed && $0.channelName == "shop.sold" })
+        try await till.stop()
+    }
+
+    @Test func durableMessagesPostedDuringAnInterruptionAreSentAfterIt() async throws {
+        let clock = ManualClock()
+        let transport = InMemoryTransport(broker)
+        let configuration = BridgeConfiguration.quick.with {
+            $0.clock = clock
+            $0.backoff = Backoff(first: .seconds(1), limit: .seconds(1))
+        }
+        let till = await MiniProcess("till", transport, [.outgoing(.ordered, durable: true)], configuration: configuration)
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)])
+        let (heard, token) = kitchen.recorder(.ordered)
+        transport.breakConnection()
+        for number in 0..<3 { till.board.post(Order(dish: "\(number)"), to: .ordered) }
+        _ = await clock.sleeps.first(1)
+        transport.restoreConnection()
+        clock.advance(by: .seconds(1))
+        #expect(await heard.first(3).map(\.dish) == ["0", "1", "2"])
+        try await till.stop()
+        try await kitchen.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func messagesPostedDuringAnInterruptionWaitUpToALimit() async throws {
+        let broker = InMemoryBroker(limits: InMemoryBroker.Limits(unsentMessages: 2))
+        let transport = InMemoryTransport(broker)
+        let till = await MiniProcess("till", transport, [.outgoing(.sold)])
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)])
+        let (heard, token) = kitchen.recorder(.sold)
+        transport.breakConnection()
+        var reports: [DeliveryReport] = []
+        for total in 0..<3 { reports.append(await till.board.postAndWait(Sale(total: total), to: .sold)) }
+        #expect(reports.map(\.isComplete) == [true, true, false])
+        #expect((reports[2].failures.first?.error as? BridgeError)?.code == .bufferFull)
+        transport.restoreConnection()
+        #expect(await heard.first(2).map(\.total) == [0, 1])
+        try await till.stop()
+        try await kitchen.stop()
+        #expect(till.bridge.statistics.failed == 1 && till.bridge.statistics.sent == 2)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aBridgeWithALimitOfZeroTraps() async {
+        await #expect(processExitsWith: .failure) {
+            _ = Bridge(
+                "till",
+                switchboard: Switchboard(),
+                transport: InMemoryTransport(InMemoryBroker()),
+                routes: [],
+                configuration: BridgeConfiguration(publishAttempts: 0)
+            )
+        }
+    }
+
+    @MainActor @Test func aBridgeMayBeRunOnTheMainActorAndReachesItsListeners() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
+        let board = Switchboard()
+        let bridge = Bridge("display", switchboard: board, transport: InMemoryTransport(broker), routes: [.incoming(.sold)])
+        let display = Display()
+        board.listen(display, to: .sold) { me, sale in me.show(sale) }
+        let running = Task { try await bridge.run() }
+        _ = await bridge.status.next { $0 == .running }
+        till.board.post(Sale(total: 3), to: .sold)
+        #expect(await display.shown.first(1) == [Sale(total: 3)])
+        running.cancel()
+        try await running.value
+        try await till.stop()
+    }
+
+    @Test func aBridgeThatIsDroppedDoesNotListenAnyMore() async throws {
+        let board = Switchboard()
+        do {
+            let bridge = Bridge("till", switchboard: board, transport: InMemoryTransport(broker), routes: [.outgoing(.sold), .asking(.price)])
+            #expect(board.post(Sale(total: 1), to: .sold) == 1)
+            withExtendedLifetime(bridge) {}
+        }
+        #expect(board.post(Sale(total: 2), to: .sold) == 0)
+        #expect(board.requests(.price).isEmpty)
+    }
+}
+
+@MainActor
+private final class Display {
+    let shown = Recorder<Sale>()
+
+    func show(_ sale: Sale) { shown.record(sale) }
+}

@@ -1,0 +1,265 @@
+import Channels
+import ChannelsBridge
+import ChannelsTesting
+import Testing
+
+struct DurableTests {
+    private let broker = InMemoryBroker()
+
+    @Test func postAndWaitReturnsWhenTheBrokerHasAcknowledged() async throws {
+        let gate = Gate()
+        let published = Recorder<TransportMessage>()
+        var slow = AlteredTransport(broker)
+        slow.publishes = { message in
+            published.record(message)
+            await gate.wait()
+            return message
+        }
+        let till = await MiniProcess("till", slow, [.outgoing(.ordered, durable: true)])
+        let reports = Recorder<DeliveryReport>()
+        let posting = Task { reports.record(await till.board.postAndWait(Order(dish: "soup"), to: .ordered)) }
+        _ = await published.first(1)
+        #expect(reports.count == 0)
+        gate.open()
+        await posting.value
+        #expect(reports.all.first?.isComplete == true && reports.all.first?.reached == 1)
+        try await till.stop()
+    }
+
+    @Test func whatIsPostedWhileAReceiverIsAwayArrivesWhenItIsBack() async throws {
+        let before = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)])
+        try await before.stop()
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        for number in 0..<20 {
+            let report = await till.board.postAndWait(Order(dish: "\(number)"), to: .ordered)
+            #expect(report.isComplete)
+        }
+        let heard = Recorder<Order>()
+        let board = Switchboard()
+        let token = board.listen(to: .ordered) { order in heard.record(order) }
+        let after = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)], board: board)
+        #expect(await heard.first(20).map(\.dish) == (0..<20).map { "\($0)" })
+        try await after.stop()
+        try await till.stop()
+        #expect(after.bridge.statistics.received == 20)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aMessageIsAcknowledgedWhenItsListenersHaveRun() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)])
+        let gate = Gate()
+        let begun = Recorder<Order>()
+        let token = kitchen.board.listen(to: .ordered) { order in
+            begun.record(order)
+            await gate.wait()
+        }
+        till.board.post(Order(dish: "soup"), to: .ordered)
+        _ = await begun.first(1)
+        #expect(kitchen.bridge.statistics.received == 0)
+        gate.open()
+        try await kitchen.stop()
+        #expect(kitchen.bridge.statistics.received == 1)
+        try await till.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aMessageWhoseListenerThrewIsDeliveredAgainUntilItSucceeds() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)])
+        let attempts = Recorder<Order>()
+        let (others, othersToken) = kitchen.recorder(.ordered)
+        let token = kitchen.board.listen(to: .ordered) { order in
+            attempts.record(order)
+            if attempts.count < 3 { throw Trouble() }
+        }
+        till.board.post(Order(dish: "soup"), to: .ordered)
+        _ = await attempts.first(3)
+        try await kitchen.stop()
+        try await till.stop()
+        // The listener that succeeded hears it each time, too.
+        #expect(attempts.count == 3 && others.count == 3)
+        let statistics = kitchen.bridge.statistics
+        #expect(statistics.retried == 2 && statistics.received == 1 && statistics.refused == 0)
+        withExtendedLifetime((token, othersToken)) {}
+    }
+
+    @Test func aMessageThatFailsTooOftenIsADeadLetterAndDoesNotComeAgain() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let configuration = BridgeConfiguration.quick.with { $0.maximumDeliveries = 3 }
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.ordered, durable: true)],
+            configuration: configuration
+        )
+        let attempts = Recorder<Order>()
+        let token = kitchen.board.listen(to: .ordered) { order in
+            attempts.record(order)
+            if order.dish == "bad" { throw Trouble() }
+        }
+        till.board.post(Order(dish: "bad"), to: .ordered)
+        let letters = await kitchen.deadLetters.first(1)
+        #expect(letters.first?.error.code == .tooManyDeliveries && letters.first?.deliveryCount == 3)
+        #expect(letters.first?.error.underlyingError is Trouble)
+        till.board.post(Order(dish: "good"), to: .ordered)
+        await attempts.wait { $0.contains(Order(dish: "good")) }
+        try await kitchen.stop()
+        try await till.stop()
+        #expect(attempts.all.map(\.dish) == ["bad", "bad", "bad", "good"])
+        #expect(kitchen.bridge.statistics.refused == 1)
+        #expect(kitchen.faults.all.contains { $0.code == .bridgeFailed && $0.channelName == "kitchen.ordered" })
+        withExtendedLifetime(token) {}
+    }
+
+    /// A bare "not acknowledged" redelivers a thousand times a second.
+    @Test func aMessageThatFailedWaitsLongerEachTime() async throws {
+        let clock = ManualClock()
+        let broker = InMemoryBroker(clock: clock)
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let configuration = BridgeConfiguration.quick.with { $0.backoff = Backoff(first: .seconds(1), factor: 3, limit: .seconds(5)) }
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.ordered, durable: true)],
+            configuration: configuration
+        )
+        let attempts = Recorder<Order>()
+        let token = kitchen.board.listen(to: .ordered) { order in
+            attempts.record(order)
+            throw Trouble()
+        }
+        till.board.post(Order(dish: "bad"), to: .ordered)
+        for (repetition, wait) in [1, 3, 5, 5].enumerated() {
+            #expect(await clock.sleeps.first(repetition + 1).last == .seconds(wait))
+            #expect(attempts.count == repetition + 1)
+            clock.advance(by: .seconds(wait))
+        }
+        _ = await kitchen.deadLetters.first(1)
+        try await kitchen.stop()
+        try await till.stop()
+        #expect(attempts.count == 5)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func whatIsDeliveredTwiceReachesListenersOnce() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        var doubling = AlteredTransport(broker)
+        doubling.receives = { [$0, $0] }
+        let kitchen = await MiniProcess("kitchen", doubling, [.incoming(.ordered, durable: true)])
+        let (heard, token) = kitchen.recorder(.ordered)
+        for number in 0..<10 { till.board.post(Order(dish: "\(number)"), to: .ordered) }
+        _ = await heard.first(10)
+        try await kitchen.stop()
+        try await till.stop()
+        #expect(heard.all.map(\.dish) == (0..<10).map { "\($0)" })
+        #expect(kitchen.bridge.statistics.duplicates == 10 && kitchen.bridge.statistics.received == 10)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func theWindowOfDuplicatesIsBounded() async throws {
+        let sender = try await connectedTransport(broker)
+        var doubling = AlteredTransport(broker)
+        let kept = Recorder<InboundMessage>()
+        doubling.receives = { message in
+            kept.record(message)
+            // The first comes again behind three others.
+            return kept.count == 4 ? [message, kept.all[0]] : [message]
+        }
+        let configuration = BridgeConfiguration.quick.with { $0.duplicateWindow = 2 }
+        let kitchen = await MiniProcess("kitchen", doubling, [.incoming(.sold, durable: true)], configuration: configuration)
+        let (heard, token) = kitchen.recorder(.sold)
+        for total in 0..<4 {
+            try await sender.publish(try .event(#"{"total":\#(total)}"#, to: "shop.sold", id: "\(total)"), durable: true)
+        }
+        #expect(await heard.first(5).map(\.total) == [0, 1, 2, 3, 0])
+        try await kitchen.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func publishingIsTriedAgainWithTheSameIdentifier() async throws {
+        let tries = Recorder<String>()
+        var failing = AlteredTransport(broker)
+        failing.publishes = { message in
+            tries.record(message.headers["ce-id"] ?? "none")
+            if tries.count < 3 { throw BridgeError(.notAcknowledged, subject: message.subject) }
+            return message
+        }
+        let till = await MiniProcess("till", failing, [.outgoing(.ordered, durable: true)])
+        let report = await till.board.postAndWait(Order(dish: "soup"), to: .ordered)
+        #expect(report.isComplete)
+        #expect(tries.count == 3 && Set(tries.all).count == 1)
+        try await till.stop()
+        #expect(till.bridge.statistics.sent == 1 && till.bridge.statistics.failed == 0)
+    }
+
+    @Test func publishingThatFailsIsAFailureOfThePost() async throws {
+        let tries = Recorder<String>()
+        var failing = AlteredTransport(broker)
+        failing.publishes = { message in
+            tries.record(message.subject)
+            throw BridgeError(message.subject == "shop.sold" ? .payloadTooLarge : .notConnected, subject: message.subject)
+        }
+        let configuration = BridgeConfiguration.quick.with { $0.publishAttempts = 4 }
+        let routes: [BridgeRoute] = [.outgoing(.ordered, durable: true), .outgoing(.sold, durable: true)]
+        let till = await MiniProcess("till", failing, routes, configuration: configuration)
+        let order = await till.board.postAndWait(Order(dish: "soup"), to: .ordered)
+        #expect((order.failures.first?.error as? BridgeError)?.code == .notConnected)
+        #expect(tries.count == 4)
+        // What cannot pass is not tried again.
+        let sale = await till.board.postAndWait(Sale(total: 1), to: .sold)
+        #expect((sale.failures.first?.error as? BridgeError)?.code == .payloadTooLarge)
+        #expect(tries.count == 5)
+        try await till.stop()
+        #expect(till.bridge.statistics.failed == 2)
+        #expect(till.faults.all.filter { $0.code == .listenerThrew }.count == 2)
+    }
+
+    @Test func processesOfOneNameShareDurableMessages() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let heard = Recorder<Order>()
+        var kitchens: [(MiniProcess, ListenerToken)] = []
+        for _ in 0..<2 {
+            let board = Switchboard()
+            let token = board.listen(to: .ordered) { order in heard.record(order) }
+            let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)], board: board)
+            kitchens.append((kitchen, token))
+        }
+        for number in 0..<40 { till.board.post(Order(dish: "\(number)"), to: .ordered) }
+        _ = await heard.first(40)
+        try await till.stop()
+        for (kitchen, _) in kitchens { try await kitchen.stop() }
+        #expect(heard.count == 40 && Set(heard.all).count == 40)
+        #expect(kitchens.allSatisfy { $0.0.bridge.statistics.received == 20 })
+        withExtendedLifetime(kitchens) {}
+    }
+
+    @Test func aFullIncomingBufferGivesDurableMessagesBack() async throws {
+        let sender = try await connectedTransport(broker)
+        let gate = Gate()
+        let configuration = BridgeConfiguration.quick.with {
+            $0.incomingLimit = 2
+            $0.backoff = Backoff(first: .milliseconds(1), limit: .milliseconds(1))
+        }
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.sold, durable: true)],
+            configuration: configuration,
+            holdingDeadLetters: gate
+        )
+        let (heard, token) = kitchen.recorder(.sold)
+        try await sender.publish(try .event("no JSON", to: "shop.sold", id: "bad"), durable: true)
+        _ = await kitchen.deadLetters.first(1)
+        for total in 0..<6 {
+            try await sender.publish(try .event(#"{"total":\#(total)}"#, to: "shop.sold", id: "\(total)"), durable: true)
+        }
+        #expect(kitchen.bridge.statistics.retried >= 4)
+        #expect(kitchen.bridge.statistics.overflowed == 0)
+        gate.open()
+        _ = await heard.first(6)
+        #expect(Set(heard.all) == Set((0..<6).map { Sale(total: $0) }) && heard.count == 6)
+        try await kitchen.stop()
+        withExtendedLifetime(token) {}
+    }
+}

@@ -1,0 +1,164 @@
+import Channels
+import ChannelsTesting
+import Testing
+
+@testable import ChannelsBridge
+
+struct EnvelopeTests {
+    private let broker = InMemoryBroker()
+
+    @Test func messagesTravelAsCloudEventsInBinaryMode() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
+        let listener = try await connectedTransport(broker)
+        let heard = Recorder<TransportMessage>()
+        try await listener.subscribe(to: "shop.sold", durableName: nil) { heard.record($0.message) }
+        till.board.post(Sale(total: 12), to: .sold)
+        till.board.post(Sale(total: 13), to: .sold)
+        let messages = await heard.first(2)
+        let message = try #require(messages.first)
+        #expect(String(decoding: message.body, as: UTF8.self) == #"{"total":12}"#)
+        #expect(message.headers["ce-specversion"] == "1.0")
+        #expect(message.headers["ce-type"] == "Sale")
+        #expect(message.headers["Content-Type"] == "application/json")
+        #expect(message.headers["ce-source"]?.hasPrefix("channels/till/") == true)
+        #expect(message.headers["ce-time"]?.wholeMatch(of: #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#) != nil)
+        #expect(message.headers["traceparent"] == nil)
+        #expect(Set(messages.compactMap { $0.headers["ce-id"] }).count == 2)
+        try await till.stop()
+    }
+
+    @Test func anotherNameForTheTypeMayTravel() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold, type: "com.example.sale/2 ü")])
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold, type: "com.example.sale/2 ü")])
+        let (heard, token) = kitchen.recorder(.sold)
+        till.board.post(Sale(total: 1), to: .sold)
+        #expect(await heard.first(1) == [Sale(total: 1)])
+        try await till.stop()
+        try await kitchen.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func structuredModeIsAccepted() async throws {
+        let sender = try await connectedTransport(broker)
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)])
+        let (heard, token) = kitchen.recorder(.sold)
+        let plain = #"{"specversion":"1.0","id":"7","source":"/till","type":"Sale","data":{"total":3},"unknown":[1]}"#
+        let base64 = #"{"specversion":"1.0","id":"8","source":"/till","type":"Sale","data_base64":"eyJ0b3RhbCI6NH0="}"#
+        for json in [plain, base64] {
+            let headers: TransportHeaders = ["content-type": "application/cloudevents+json; charset=utf-8"]
+            try await sender.publish(try TransportMessage(subject: "shop.sold", headers: headers, body: Array(json.utf8)), durable: false)
+        }
+        #expect(await heard.first(2).map(\.total) == [3, 4])
+        try await kitchen.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aMessageWithoutAnEnvelopeIsTakenAsItIs() async throws {
+        let sender = try await connectedTransport(broker)
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)])
+        let origins = Recorder<Origin>()
+        let token = kitchen.board.listen(to: .sold) { (_: Sale, info: PostInfo) in origins.record(info.origin) }
+        try await sender.publish(try TransportMessage(subject: "shop.sold", body: Array(#"{"total":3}"#.utf8)), durable: false)
+        #expect(await origins.first(1) == [.remote("unknown")])
+        try await kitchen.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aTransportWithoutHeadersCarriesEverythingInStructuredMode() async throws {
+        var bare = TransportCapabilities.all
+        bare.remove(.headers)
+        func headerless() -> AlteredTransport {
+            var transport = AlteredTransport(broker)
+            transport.capabilities = bare
+            transport.publishes = { message in
+                #expect(message.headers.isEmpty)
+                return message
+            }
+            return transport
+        }
+        let routes: [BridgeRoute] = [.both(.sold), .both(state: .lastSale, initial: Sale(total: 0))]
+        let left = await MiniProcess("left", headerless(), routes + [.asking(.price)])
+        let right = await MiniProcess("right", headerless(), routes + [.answering(.price)])
+        let (heard, token) = right.recorder(.sold)
+        let responder = right.board.requests(.price).respond { item in
+            guard item != "none" else { throw Trouble() }
+            return item.count
+        }
+        try TraceContext.$current.withValue(TraceContext(traceparent: "00-1-2-01", tracestate: "a=b")) {
+            _ = left.board.post(Sale(total: 1), to: .sold)
+        }
+        #expect(await heard.first(1) == [Sale(total: 1)])
+        #expect(try await left.board.requests(.price).ask("fig") == 3)
+        await #expect { try await left.board.requests(.price).ask("none") } throws: { ($0 as? BridgeError)?.code == .remoteFailure }
+        left.board.state(.lastSale, initial: Sale(total: 0)).set(Sale(total: 5))
+        _ = await right.board.state(.lastSale, initial: Sale(total: 0)).next { $0.total == 5 }
+        try await left.stop()
+        try await right.stop()
+        #expect(heard.count == 1 && left.bridge.statistics.echoes >= 1)
+        withExtendedLifetime((token, responder)) {}
+    }
+
+    @Test func aTraceTravelsWithTheMessage() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold), .outgoing(.lastSale)])
+        let office = await MiniProcess("office", InMemoryTransport(broker), [.incoming(.lastSale)])
+        let traces = Recorder<TraceContext?>()
+        let token = kitchen.board.listen(to: .sold) { sale in
+            traces.record(TraceContext.current)
+            kitchen.board.post(sale, to: .lastSale)
+        }
+        let onward = office.board.listen(to: .lastSale) { _ in traces.record(TraceContext.current) }
+        let trace = try TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", tracestate: "vendor=x")
+        _ = TraceContext.$current.withValue(trace) { till.board.post(Sale(total: 1), to: .sold) }
+        #expect(await traces.first(2) == [trace, trace])
+        for process in [till, kitchen, office] { try await process.stop() }
+        withExtendedLifetime((token, onward)) {}
+    }
+
+    @Test func anotherCodecCarriesTheMessages() async throws {
+        let configuration = BridgeConfiguration.quick.with { $0.codec = ReversedCodec() }
+        var bare = AlteredTransport(broker)
+        bare.capabilities.remove(.headers)
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)], configuration: configuration)
+        let headerless = await MiniProcess("bare", bare, [.outgoing(.sold)], configuration: configuration)
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)], configuration: configuration)
+        let listener = try await connectedTransport(broker)
+        let raw = Recorder<TransportMessage>()
+        try await listener.subscribe(to: "shop.sold", durableName: nil) { raw.record($0.message) }
+        let (heard, token) = kitchen.recorder(.sold)
+        till.board.post(Sale(total: 1), to: .sold)
+        #expect(await heard.first(1) == [Sale(total: 1)])
+        #expect(await raw.first(1).first?.headers["content-type"] == "text/x-reversed")
+        headerless.board.post(Sale(total: 2), to: .sold)
+        let structured = try #require(await raw.first(2).last)
+        #expect(String(decoding: structured.body, as: UTF8.self).contains("data_base64"))
+        for process in [till, headerless, kitchen] { try await process.stop() }
+        withExtendedLifetime(token) {}
+    }
+
+    @Test(arguments: ["", "a", "a b", "100%", "\"ü\"\r\n\u{0}", "%zz%4", "厨房", "%41"])
+    func headerValuesSurviveTheirEncoding(text: String) throws {
+        #expect(text.percentEncoded.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") })
+        #expect(try text.percentEncoded.percentDecoded("x", "y") == text)
+    }
+
+    @Test(arguments: [
+        (0.0, "1970-01-01T00:00:00.000Z"), (951_782_400.5, "2000-02-29T00:00:00.500Z"), (1_709_251_199.999, "2024-02-29T23:59:59.999Z"),
+        (4_107_542_400, "2100-03-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.000Z"), (-2_208_988_800, "1900-01-01T00:00:00.000Z"),
+        (1_790_000_000.25, "2026-09-21T14:13:20.250Z"),
+    ])
+    func timesAreWrittenAsRFC3339(seconds: Double, text: String) {
+        #expect(Timestamp(secondsSince1970: seconds).text == text)
+    }
+}
+
+/// JSON backwards.
+struct ReversedCodec: Codec {
+    let contentType = "text/x-reversed"
+
+    func encode<Message: Encodable>(_ message: Message) throws -> [UInt8] { try JSONCodec().encode(message).reversed() }
+
+    func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) throws -> Message {
+        try JSONCodec().decode(type, from: bytes.reversed())
+    }
+}

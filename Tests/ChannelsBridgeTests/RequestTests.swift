@@ -1,0 +1,169 @@
+import Channels
+import ChannelsBridge
+import ChannelsTesting
+import Testing
+
+struct RequestTests {
+    private let broker = InMemoryBroker()
+
+    @Test func askingInOneProcessReachesTheResponderInAnother() async throws {
+        let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price)])
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price)])
+        let token = shop.board.requests(.price).respond { item in item.count }
+        #expect(try await till.board.requests(.price).ask("apple") == 5)
+        let prices = till.board.requests(.price)
+        let answers = try await withThrowingTaskGroup(of: Int.self) { group in
+            for length in 1...100 { group.addTask { try await prices.ask(String(repeating: "x", count: length)) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.sorted() == Array(1...100))
+        try await till.stop()
+        try await shop.stop()
+        #expect(till.bridge.statistics.asked == 101 && shop.bridge.statistics.answered == 101)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aResponderInTheProcessComesFirst() async throws {
+        let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price)])
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price)])
+        let there = shop.board.requests(.price).respond { _ in 1 }
+        var here: ListenerToken? = till.board.requests(.price).respond(priority: .low) { _ in 2 }
+        #expect(try await till.board.requests(.price).ask("x") == 2)
+        here?.cancel()
+        #expect(try await till.board.requests(.price).ask("x") == 1)
+        here = nil
+        try await till.stop()
+        try await shop.stop()
+        withExtendedLifetime((there, here)) {}
+    }
+
+    @Test func noResponderAnywhereIsTheSameErrorAsWithoutABridge() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price)])
+        await #expect { try await till.board.requests(.price).ask("x") } throws: { ($0 as? ChannelError)?.code == .noResponder }
+        // A process that would answer, but in which nobody responds.
+        let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price)])
+        await #expect { try await till.board.requests(.price).ask("x") } throws: { ($0 as? ChannelError)?.code == .noResponder }
+        try await till.stop()
+        try await shop.stop()
+    }
+
+    @Test func processesThatAskAndAnswerDoNotGoRoundInCircles() async throws {
+        let left = await MiniProcess("left", InMemoryTransport(broker), [.asking(.price), .answering(.price)])
+        let right = await MiniProcess("right", InMemoryTransport(broker), [.asking(.price), .answering(.price)])
+        for _ in 0..<4 {
+            await #expect { try await left.board.requests(.price).ask("x") } throws: { ($0 as? ChannelError)?.code == .noResponder }
+        }
+        try await left.stop()
+        try await right.stop()
+    }
+
+    @Test func aRequestWithoutAReplyTimesOut() async throws {
+        let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price)])
+        let configuration = BridgeConfiguration.quick.with { $0.requestTimeout = .milliseconds(20) }
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price)], configuration: configuration)
+        let gate = Gate()
+        let token = shop.board.requests(.price).respond { _ in
+            await gate.wait()
+            return 1
+        }
+        await #expect { try await till.board.requests(.price).ask("x") } throws: { ($0 as? BridgeError)?.code == .timedOut }
+        gate.open()
+        try await till.stop()
+        try await shop.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func whatTheResponderThrowsIsTold() async throws {
+        let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price)])
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price)])
+        let token = shop.board.requests(.price).respond { _ in throw Trouble(description: "sold out: \"ü\"\r\n") }
+        await #expect { try await till.board.requests(.price).ask("x") } throws: { error in
+            let error = error as? BridgeError
+            return error?.code == .remoteFailure && error?.detail?.contains("sold out") == true && error?.description.contains("\n") == false
+        }
+        try await till.stop()
+        try await shop.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func askingBeforeTheBridgeIsConnectedThrows() async throws {
+        let board = Switchboard()
+        let bridge = Bridge("till", switchboard: board, transport: InMemoryTransport(broker), routes: [.asking(.price)])
+        await #expect { try await board.requests(.price).ask("x") } throws: { ($0 as? BridgeError)?.code == .notConnected }
+        withExtendedLifetime(bridge) {}
+    }
+
+    @Test func aRequestThatCannotBeUnderstoodIsRefusedAndTold() async throws {
+        let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price)])
+        let token = shop.board.requests(.price).respond { _ in 1 }
+        let asker = try await connectedTransport(broker)
+        let garbage = try TransportMessage.event("garbage", to: "shop.price", type: "String")
+        let reply = try await asker.request(garbage, timeout: .seconds(20))
+        #expect(reply.headers["ce-channelserror"] == "undecodable")
+        let odd = try await asker.request(try .event(#""x""#, to: "shop.price", type: "Sale"), timeout: .seconds(20))
+        #expect(odd.headers["ce-channelserror"] == "unknownType")
+        #expect(await shop.deadLetters.first(2).map(\.error.code) == [.undecodable, .unknownType])
+        try await shop.stop()
+        #expect(shop.bridge.statistics.refused == 2)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aReplyThatCannotBeUnderstoodIsAnError() async throws {
+        var lying = AlteredTransport(broker)
+        lying.repliesWith = { TransportReply(headers: $0.headers, body: Array("garbage".utf8)) }
+        let shop = await MiniProcess("shop", lying, [.answering(.price)])
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price)])
+        let token = shop.board.requests(.price).respond { _ in 1 }
+        await #expect { try await till.board.requests(.price).ask("x") } throws: { ($0 as? BridgeError)?.code == .undecodable }
+        try await till.stop()
+        try await shop.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func requestsAreAnsweredAtTheSameTimeUpToALimit() async throws {
+        let configuration = BridgeConfiguration.quick.with {
+            $0.concurrentRequests = 2
+            $0.incomingLimit = 1
+        }
+        let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price)], configuration: configuration)
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price)])
+        let gate = Gate()
+        let begun = Recorder<String>()
+        let token = shop.board.requests(.price).respond { item in
+            begun.record(item)
+            await gate.wait()
+            return 1
+        }
+        let prices = till.board.requests(.price)
+        var asking: [Task<Int, any Error>] = []
+        // Two are being answered; of the others one is in hand and one waits.
+        for index in 0..<8 {
+            asking.append(Task { try await prices.ask("\(index)") })
+            if index < 2 { _ = await begun.first(index + 1) }
+        }
+        let full = await shop.faults.wait { $0.count >= 4 }
+        #expect(full.allSatisfy { "\($0)".contains("bufferFull") })
+        #expect(begun.count == 2)
+        gate.open()
+        var refused = 0
+        for task in asking {
+            do { _ = try await task.value } catch let error as BridgeError where error.code == .remoteFailure { refused += 1 }
+        }
+        try await till.stop()
+        try await shop.stop()
+        #expect(refused == shop.bridge.statistics.overflowed)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aResponderMayAskAThirdProcess() async throws {
+        let stock = RequestName<String, Int>("shop.stock")
+        let store = await MiniProcess("store", InMemoryTransport(broker), [.answering(stock)])
+        let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price), .asking(stock)])
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price)])
+        let inStore = store.board.requests(stock).respond { item in item.count }
+        let inShop = shop.board.requests(.price).respond { item in try await shop.board.requests(stock).ask(item) * 10 }
+        #expect(try await till.board.requests(.price).ask("pear") == 40)
+        for process in [till, shop, store] { try await process.stop() }
+        withExtendedLifetime((inStore, inShop)) {}
+    }
+}

@@ -1,0 +1,178 @@
+import Channels
+import ChannelsTesting
+import Testing
+
+@testable import ChannelsBridge
+
+struct StateTests {
+    private let broker = InMemoryBroker()
+    private let route = BridgeRoute.both(state: .lastSale, initial: Sale(total: 0))
+
+    private func state(of process: MiniProcess) -> StateChannel<Sale> {
+        process.board.state(.lastSale, initial: Sale(total: -1))
+    }
+
+    @Test func aProcessThatJoinsLateGetsTheCurrentStateAndThenTheChanges() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [route])
+        state(of: till).set(Sale(total: 1))
+        state(of: till).set(Sale(total: 2))
+        let watcher = try await connectedTransport(broker)
+        let stored = Recorder<String>()
+        try await watcher.watch("shop.lastSale") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
+        await stored.wait { $0.last == #"{"total":2}"# }
+        let late = await MiniProcess("late", InMemoryTransport(broker), [route])
+        let seen = Recorder<Int>()
+        let token = state(of: late).listen { (sale: Sale) in seen.record(sale.total) }
+        await seen.wait { $0.last == 2 }
+        state(of: till).set(Sale(total: 3))
+        await seen.wait { $0.last == 3 }
+        // Its own initial value is not what the others have now.
+        #expect(state(of: till).value == Sale(total: 3))
+        try await till.stop()
+        try await late.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func valuesFromElsewhereHaveTheirOriginAndAreNotSentBack() async throws {
+        let board = Switchboard()
+        board.state(.lastSale, initial: Sale(total: 100)).set(Sale(total: 100))
+        let left = await MiniProcess("left", InMemoryTransport(broker), [route], board: board)
+        let watcher = try await connectedTransport(broker)
+        let stored = Recorder<UInt64>()
+        try await watcher.watch("shop.lastSale") { stored.record($0.revision) }
+        _ = await stored.first(1)
+        let right = await MiniProcess("right", InMemoryTransport(broker), [route])
+        _ = await state(of: right).next { $0.total == 100 }
+        let origins = Recorder<String>()
+        let token = state(of: right).listen { (sale: Sale, info: PostInfo) in origins.record("\(sale.total) \(info.origin == .local)") }
+        for total in 1...20 {
+            state(of: left).set(Sale(total: total))
+            _ = await state(of: right).next { $0.total == total }
+        }
+        try await left.stop()
+        try await right.stop()
+        #expect(origins.all == ["100 true"] + (1...20).map { "\($0) false" })
+        // The first value, and twenty more.
+        #expect(left.bridge.statistics.sent == 21 && left.bridge.statistics.received == 0)
+        #expect(right.bridge.statistics.sent == 0 && right.bridge.statistics.received == 21)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func whatIsHereIsTheFirstValueWhereTheBrokerHasNone() async throws {
+        let board = Switchboard()
+        board.state(.lastSale, initial: Sale(total: 0)).set(Sale(total: 41))
+        let till = await MiniProcess("till", InMemoryTransport(broker), [route], board: board)
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(state: .lastSale, initial: Sale(total: 0))])
+        _ = await state(of: kitchen).next { $0.total == 41 }
+        try await till.stop()
+        try await kitchen.stop()
+    }
+
+    @Test func whatTheBrokerHasWinsOverWhatWasSetBefore() async throws {
+        let sender = try await connectedTransport(broker)
+        _ = try await sender.store(try .event(#"{"total":9}"#, to: "shop.lastSale"))
+        let board = Switchboard()
+        board.state(.lastSale, initial: Sale(total: 0)).set(Sale(total: 41))
+        let till = await MiniProcess("till", InMemoryTransport(broker), [route], board: board)
+        _ = await state(of: till).next { $0.total == 9 }
+        try await till.stop()
+        #expect(till.bridge.statistics.sent == 0)
+    }
+
+    @Test func directionsAreRespected() async throws {
+        let source = await MiniProcess("source", InMemoryTransport(broker), [.outgoing(state: .lastSale, initial: Sale(total: 7))])
+        let sink = await MiniProcess("sink", InMemoryTransport(broker), [.incoming(state: .lastSale, initial: Sale(total: 0))])
+        _ = await state(of: sink).next { $0.total == 7 }
+        state(of: sink).set(Sale(total: 100))
+        state(of: source).set(Sale(total: 8))
+        _ = await state(of: sink).next { $0.total == 8 }
+        #expect(state(of: source).value == Sale(total: 8))
+        try await source.stop()
+        try await sink.stop()
+        #expect(sink.bridge.statistics.sent == 0 && source.bridge.statistics.received == 0)
+    }
+
+    /// Without the revisions each of two processes could end with the other's value.
+    @Test(.timeLimit(.minutes(1)), arguments: 0..<20)
+    func processesThatSetAtTheSameTimeEndWithTheSameValue(seed: Int) async throws {
+        var processes: [MiniProcess] = []
+        for name in ["a", "b", "c"] { processes.append(await MiniProcess(name, InMemoryTransport(broker), [route])) }
+        let states = processes.map { state(of: $0) }
+        await withTaskGroup(of: Void.self) { group in
+            for (index, state) in states.enumerated() {
+                group.addTask {
+                    for step in 0..<30 {
+                        state.set(Sale(total: (index + 1) * 1_000 + step))
+                        if (step &* 7 &+ seed &+ index) % 3 == 0 { await Task.yield() }
+                    }
+                }
+            }
+        }
+        let watcher = try await connectedTransport(broker)
+        let stored = Recorder<String>()
+        try await watcher.watch("shop.lastSale") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
+        // Where every process has stored what it set, nothing is on its way but what the others stored last.
+        let isSettled = { processes.allSatisfy { $0.bridge.lanes.allSatisfy { ($0 as? StateLane<Sale>)?.isSettled ?? false } } }
+        while !isSettled() { await Task.yield() }
+        for state in states {
+            while stored.all.last != #"{"total":\#(state.value.total)}"# { await Task.yield() }
+        }
+        for process in processes { try await process.stop() }
+        #expect(Set(states.map(\.value)).count == 1)
+    }
+
+    @Test func aValueSetDuringAnInterruptionIsStoredAfterIt() async throws {
+        let clock = ManualClock()
+        let transport = InMemoryTransport(broker)
+        let configuration = BridgeConfiguration.quick.with {
+            $0.clock = clock
+            $0.backoff = Backoff(first: .seconds(1), limit: .seconds(1))
+        }
+        let till = await MiniProcess("till", transport, [route], configuration: configuration)
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [route])
+        let watcher = try await connectedTransport(broker)
+        let stored = Recorder<String>()
+        try await watcher.watch("shop.lastSale") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
+        _ = await stored.first(1)
+        transport.breakConnection()
+        state(of: till).set(Sale(total: 5))
+        _ = await clock.sleeps.first(1)
+        state(of: till).set(Sale(total: 6))
+        transport.restoreConnection()
+        clock.advance(by: .seconds(1))
+        _ = await state(of: kitchen).next { $0.total == 6 }
+        try await till.stop()
+        try await kitchen.stop()
+        // Only the newest was sent.
+        #expect(!stored.all.contains(#"{"total":5}"#))
+    }
+
+    @Test func aStateThatCannotBeStoredIsAFault() async throws {
+        var failing = AlteredTransport(broker)
+        failing.stores = { message in
+            if String(decoding: message.body, as: UTF8.self).contains("13") { throw BridgeError(.payloadTooLarge, subject: message.subject) }
+        }
+        let till = await MiniProcess("till", failing, [route])
+        state(of: till).set(Sale(total: 13))
+        let faults = await till.faults.wait { $0.contains { $0.code == .bridgeFailed } }
+        #expect("\(faults)".contains("payloadTooLarge"))
+        #expect(till.bridge.statistics.failed == 1)
+        state(of: till).set(Sale(total: 14))
+        try await till.stop()
+        #expect(state(of: till).value == Sale(total: 14))
+    }
+
+    @Test func aListenerMaySetTheStateInReply() async throws {
+        let left = await MiniProcess("left", InMemoryTransport(broker), [route])
+        let right = await MiniProcess("right", InMemoryTransport(broker), [route])
+        let rightState = state(of: right)
+        let token = rightState.listen { (sale: Sale) in
+            if sale.total == 1 { rightState.set(Sale(total: 2)) }
+        }
+        state(of: left).set(Sale(total: 1))
+        _ = await state(of: left).next { $0.total == 2 }
+        try await left.stop()
+        try await right.stop()
+        withExtendedLifetime(token) {}
+    }
+}

@@ -1,0 +1,227 @@
+import Channels
+import ChannelsBridge
+import ChannelsTesting
+import Foundation
+import Testing
+
+struct Sale: Codable, Hashable, Sendable {
+    var total: Int
+}
+
+struct Order: Codable, Hashable, Sendable {
+    var dish: String
+}
+
+extension ChannelName<Sale> {
+    static var sold: Self { "shop.sold" }
+    static var lastSale: Self { "shop.lastSale" }
+}
+
+extension ChannelName<Order> {
+    static var ordered: Self { "kitchen.ordered" }
+}
+
+extension RequestName<String, Int> {
+    static var price: Self { "shop.price" }
+}
+
+struct Trouble: Error, CustomStringConvertible {
+    var description = "trouble"
+}
+
+/// A process in miniature: a switchboard and a bridge that runs in a task.
+final class MiniProcess: Sendable {
+    let board: Switchboard
+    let transport: any Transport
+    let bridge: Bridge
+    let faults: Recorder<Fault>
+    let deadLetters: Recorder<DeadLetter>
+    private let task: Task<Void, any Error>
+
+    /// Runs a bridge and returns when it carries messages.
+    init(
+        _ name: String = "process",
+        _ transport: any Transport,
+        _ routes: [BridgeRoute],
+        configuration: BridgeConfiguration = .quick,
+        holdingDeadLetters gate: Gate? = nil,
+        board given: Switchboard? = nil,
+        waits: Bool = true,
+        beforeRunning: (Switchboard, Bridge) -> Void = { _, _ in }
+    ) async {
+        let faults = Recorder<Fault>()
+        let deadLetters = Recorder<DeadLetter>()
+        board = given ?? Switchboard(onFault: { faults.record($0) })
+        let bridge = Bridge(name, switchboard: board, transport: transport, routes: routes, configuration: configuration) { letter in
+            deadLetters.record(letter)
+            await gate?.wait()
+        }
+        self.transport = transport
+        self.bridge = bridge
+        self.faults = faults
+        self.deadLetters = deadLetters
+        beforeRunning(board, bridge)
+        task = Task { try await bridge.run() }
+        if waits { _ = await bridge.status.next { $0 == .running } }
+    }
+
+    /// Ends the bridge.
+    func stop() async throws {
+        task.cancel()
+        try await task.value
+    }
+
+    /// Waits until the bridge ends by itself.
+    func end() async throws { try await task.value }
+
+    /// Records what is heard on a name, as long as the token lives.
+    func recorder<Message: Sendable>(_ name: ChannelName<Message>) -> (Recorder<Message>, ListenerToken) {
+        let recorder = Recorder<Message>()
+        return (recorder, board.listen(to: name) { message in recorder.record(message) })
+    }
+}
+
+extension BridgeConfiguration {
+    /// For tests: nothing waits before it is tried again.
+    static var quick: BridgeConfiguration {
+        BridgeConfiguration(backoff: Backoff(first: .zero, limit: .zero), requestTimeout: .seconds(20), closeDeadline: .seconds(20))
+    }
+
+    func with(_ change: (inout BridgeConfiguration) -> Void) -> BridgeConfiguration {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}
+
+/// A transport that does to another what a test wants.
+struct AlteredTransport: Transport {
+    let base: InMemoryTransport
+    var capabilities: TransportCapabilities = .all
+    var connects: @Sendable () async throws -> Void = {}
+    var hears: @Sendable (@escaping @Sendable (TransportEvent) -> Void) -> Void = { _ in }
+    var publishes: @Sendable (TransportMessage) async throws -> TransportMessage? = { $0 }
+    var stores: @Sendable (TransportMessage) async throws -> Void = { _ in }
+    var receives: @Sendable (InboundMessage) -> [InboundMessage] = { [$0] }
+    var repliesWith: @Sendable (TransportReply) -> TransportReply = { $0 }
+
+    init(_ broker: InMemoryBroker) { base = InMemoryTransport(broker) }
+
+    func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
+        try await connects()
+        hears(onEvent)
+        try await base.connect(onEvent: onEvent)
+    }
+
+    func publish(_ message: TransportMessage, durable: Bool) async throws {
+        if let message = try await publishes(message) { try await base.publish(message, durable: durable) }
+    }
+
+    func subscribe(to pattern: ChannelPattern, durableName: String?, onMessage: @escaping @Sendable (InboundMessage) -> Void) async throws {
+        try await base.subscribe(to: pattern, durableName: durableName) { [receives] message in
+            for message in receives(message) { onMessage(message) }
+        }
+    }
+
+    func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
+        try await base.request(message, timeout: timeout)
+    }
+
+    func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
+        try await base.respond(to: subject) { [repliesWith] request in
+            onRequest(InboundRequest(request.message) { request.reply(repliesWith($0)) })
+        }
+    }
+
+    func store(_ message: TransportMessage) async throws -> UInt64 {
+        try await stores(message)
+        return try await base.store(message)
+    }
+
+    func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
+        try await base.watch(subject, onValue: onValue)
+    }
+
+    func close(within deadline: Duration) async throws { try await base.close(within: deadline) }
+}
+
+/// A clock that stands still until a test moves it.
+final class ManualClock: Clock, @unchecked Sendable {  // `lock` guards the rest
+    struct Instant: InstantProtocol {
+        var offset: Duration = .zero
+
+        func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+
+        func duration(to other: Instant) -> Duration { other.offset - offset }
+
+        static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+    }
+
+    private let lock = NSLock()
+    private var time = Instant()
+    private var sleepers: [(number: Int, until: Instant, continuation: CheckedContinuation<Void, any Error>)] = []
+    private var lastNumber = 0
+    /// The length of every sleep that began.
+    let sleeps = Recorder<Duration>()
+
+    var now: Instant { lock.withLock { time } }
+
+    var minimumResolution: Duration { .nanoseconds(1) }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        let number = lock.withLock {
+            lastNumber += 1
+            return lastNumber
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let length = lock.withLock { () -> Duration? in
+                    guard !Task.isCancelled else { return nil }
+                    sleepers.append((number, deadline, continuation))
+                    return time.duration(to: deadline)
+                }
+                if let length { sleeps.record(length) } else { continuation.resume(throwing: CancellationError()) }
+            }
+        } onCancel: {
+            let sleeper = lock.withLock { () -> CheckedContinuation<Void, any Error>? in
+                guard let index = sleepers.firstIndex(where: { $0.number == number }) else { return nil }
+                return sleepers.remove(at: index).continuation
+            }
+            sleeper?.resume(throwing: CancellationError())
+        }
+    }
+
+    func advance(by duration: Duration) {
+        let awake = lock.withLock {
+            time = time.advanced(by: duration)
+            let awake = sleepers.filter { $0.until <= time }
+            sleepers.removeAll { $0.until <= time }
+            return awake
+        }
+        for sleeper in awake { sleeper.continuation.resume() }
+    }
+}
+
+extension TransportMessage {
+    /// An event in binary mode, as a bridge in another process sends it.
+    static func event(
+        _ json: String,
+        to subject: String,
+        type: String? = "Sale",
+        id: String = "1",
+        source: String = "elsewhere"
+    ) throws -> TransportMessage {
+        var headers: TransportHeaders = ["ce-specversion": "1.0", "content-type": "application/json"]
+        try headers.set(id, for: "ce-id")
+        try headers.set(source, for: "ce-source")
+        if let type { try headers.set(type, for: "ce-type") }
+        return try TransportMessage(subject: subject, headers: headers, body: Array(json.utf8))
+    }
+}
+
+/// A transport that is connected, without a bridge.
+func connectedTransport(_ broker: InMemoryBroker) async throws -> InMemoryTransport {
+    let transport = InMemoryTransport(broker)
+    try await transport.connect { _ in }
+    return transport
+}

@@ -1,0 +1,78 @@
+import Channels
+import ChannelsTesting
+import Testing
+
+@testable import ChannelsBridge
+
+struct ValueTests {
+    @Test func waitsGrowUpToTheirLimit() {
+        let backoff = Backoff(first: .seconds(1), factor: 3, limit: .seconds(20))
+        #expect((1...5).map { backoff.delay(before: $0) } == [1, 3, 9, 20, 20].map { .seconds($0) })
+        #expect(backoff.delay(before: .max) == .seconds(20))
+        #expect(Backoff(first: .zero, limit: .zero).delay(before: 1_000) == .zero)
+        #expect(Backoff(first: .seconds(2), factor: 1, limit: .seconds(9)).delay(before: .max) == .seconds(2))
+    }
+
+    @Test func aWindowForgetsTheOldest() {
+        var window = DuplicateWindow(limit: 2)
+        #expect(window.insert("a") && window.insert("b") && !window.insert("a") && window.insert("c"))
+        #expect(!window.contains("a") && window.contains("b") && window.contains("c"))
+        #expect(window.insert("a") && !window.contains("b"))
+    }
+
+    @Test func headersIgnoreCaseAndKeepTheirOrder() throws {
+        var headers: TransportHeaders = ["Ce-Id": "1", "x": "2"]
+        #expect(headers["ce-id"] == "1" && headers["CE-ID"] == "1" && headers["ce_id"] == nil)
+        try headers.set("3", for: "CE-ID")
+        #expect(headers.map { "\($0.name)=\($0.value)" } == ["Ce-Id=3", "x=2"])
+        headers.remove("X")
+        #expect(headers.count == 1)
+    }
+
+    @Test func errorsNameEverythingInvolvedInOneLine() {
+        let error = BridgeError(.undecodable, subject: "shop\r\n.sold", detail: "as Sale", underlyingError: Trouble())
+        #expect(error.description == #"undecodable on 'shop\r\n.sold', as Sale: trouble"#)
+    }
+
+    @Test func aLocalValueOnItsWayHoldsBackValuesOfOthers() {
+        var sync = StateSync<String, String>()
+        _ = sync.setHere("mine")
+        guard case .store("mine")? = sync.next() else { return #expect(Bool(false), "nothing to store") }
+        _ = sync.arrived("older", revision: 1)
+        #expect(sync.next() == nil)
+        sync.stored(2)
+        #expect(sync.next() == nil && sync.isSettled)
+        _ = sync.arrived("newer", revision: 3)
+        guard case .apply("newer")? = sync.next() else { return #expect(Bool(false), "nothing to apply") }
+        #expect(sync.arrived("again", revision: 3) == "again")
+    }
+
+    @Test func aValueOfOthersThatIsNewerThanOursIsAppliedAfterIt() {
+        var sync = StateSync<String, String>()
+        _ = sync.setHere("mine")
+        _ = sync.next()
+        _ = sync.arrived("theirs", revision: 5)
+        sync.stored(4)
+        guard case .apply("theirs")? = sync.next() else { return #expect(Bool(false), "nothing to apply") }
+    }
+
+    @Test func aValueThatCouldNotBeStoredIsStoredAgainUnlessReplaced() {
+        var sync = StateSync<String, String>()
+        _ = sync.setHere("first")
+        _ = sync.next()
+        #expect(sync.postponed("first") == nil && !sync.isSettled)
+        guard case .store("first")? = sync.next() else { return #expect(Bool(false), "not stored again") }
+        _ = sync.setHere("second")
+        #expect(sync.postponed("first") == "first")
+        guard case .store("second")? = sync.next() else { return #expect(Bool(false), "not replaced") }
+        sync.refused()
+        #expect(sync.isSettled)
+    }
+
+    @Test func aValueReplacedHereByOneOfOthersIsNotStored() {
+        var sync = StateSync<String, String>()
+        _ = sync.setHere("mine")
+        #expect(sync.heardRemote() == "mine")
+        #expect(sync.next() == nil && sync.isSettled)
+    }
+}
