@@ -35,7 +35,7 @@ struct Boards {
             }
             reached.add(mine)
         }
-        for token in tokens { while token.waitingCount > 0 { await Task.yield() } }
+        for token in tokens { try await plain.wait(for: token) }
         for token in tokens { await token.cancelAndDrain() }
         for checker in [plain, observer.checker] {
             try checker.checkOrder(mayMiss: false)

@@ -1,3 +1,5 @@
+import Channels
+import Foundation
 import Synchronization
 
 /// What is posted: who posts, and the how manieth of his messages it is.
@@ -32,6 +34,7 @@ final class Checker: @unchecked Sendable {
     private let isInside = Atomic<Bool>(false)
     private let overlaps = Atomic<Int>(0)
     private let sabotage = Sabotage.next()
+    private let lingers = Atomic<Bool>(false)
     /// Something to do inside the call with a certain message of the first poster. Set before anything is posted.
     private var hook: (number: Int, action: @Sendable () -> Void)?
 
@@ -84,7 +87,13 @@ final class Checker: @unchecked Sendable {
         hook = (number, action)
     }
 
+    /// From now on calls last some time before they count, so that whoever does not wait for one that runs sees too few.
+    func linger() {
+        lingers.store(true, ordering: .relaxed)
+    }
+
     private func see(_ message: Message) {
+        if lingers.load(ordering: .relaxed) { for _ in 0..<50 { sched_yield() } }
         if let hook, message.poster == 0, message.number == hook.number { hook.action() }
         let slot = slot(message.poster)
         slot.pointee.calls += 1
@@ -127,6 +136,22 @@ final class Checker: @unchecked Sendable {
     func checkAllCame(each count: Int) throws(Failure) {
         for poster in 0..<posterCount {
             try require(count, slot(poster).pointee.calls, "calls with messages of poster \(poster)")
+        }
+    }
+
+    /// Waits until nothing waits for the listener. Fails where nothing has become less for a long time: then nobody delivers it.
+    func wait(for token: ListenerToken) async throws(Failure) {
+        var before = token.waitingCount
+        var since = ContinuousClock.now
+        while before > 0 {
+            await Task.yield()
+            let now = token.waitingCount
+            if now != before {
+                before = now
+                since = .now
+            } else if ContinuousClock.now - since > .seconds(20) {
+                try require(0, now, "messages that still wait, 20 s after the last was delivered")
+            }
         }
     }
 

@@ -35,12 +35,13 @@ struct Crowd {
         let reading = Task { await withTaskGroup { group in for reader in sequences { group.addTask { await reader.readAll() } } } }
         let (reached, passing) = await postAndChurn(channel!, desk, random.next())
 
-        for listener in stable + passing { await listener.settle() }
+        for listener in stable + passing { try await listener.settle() }
         channel = nil
         await reading.value
 
         let total = posters * messagesEach
         for listener in stable {
+            try listener.checker.checkOrder(mayMiss: listener.kind.isBounded)
             if !listener.kind.isBounded { try listener.checker.checkAllCame(each: messagesEach) }
             try listener.check(posted: total, mayMiss: false)
         }

@@ -36,15 +36,21 @@ final class Owner: Sendable {}
 
 /// An actor that owns listeners, and that posts on its own isolation.
 actor Desk {
-    /// Posts a poster's messages; listeners on this actor are called directly. Returns how many listeners were reached in all.
+    /// Posts a poster's messages, by turns with this actor's isolation, so that its listeners are called directly, and without, so that they are
+    /// called by their mailboxes. Returns how many listeners were reached in all.
     func post(as poster: Int, _ count: Int, on channel: Channel<Message>) async -> Int {
         var reached = 0
         for number in 0..<count {
-            reached += channel.post(Message(poster: poster, number: number))
+            let message = Message(poster: poster, number: number)
+            reached += number % 16 < 8 ? channel.post(message) : Self.postWithoutIsolation(message, on: channel)
             // Lets the mailboxes of this actor have a turn in between.
             if number % 32 == 31 { await Task.yield() }
         }
         return reached
+    }
+
+    private static func postWithoutIsolation(_ message: Message, on channel: Channel<Message>) -> Int {
+        channel.post(message)
     }
 }
 
@@ -94,8 +100,8 @@ struct Listener: Sendable {
     }
 
     /// Waits until nothing waits in front of the listener and none of its calls runs, and ends it.
-    func settle() async {
-        while token.waitingCount > 0 { await Task.yield() }
+    func settle() async throws(Failure) {
+        try await checker.wait(for: token)
         await token.cancelAndDrain()
     }
 

@@ -31,7 +31,7 @@ struct Solo {
         if let calls = await ending.callsWhenDrained() {
             try listener.checker.require(calls, listener.checker.calls, "calls in all, of those begun when cancelAndDrain returned")
         }
-        await listener.settle()
+        try await listener.settle()
         try listener.check(posted: reached, mayMiss: disturbance == .pauses)
         if disturbance == .nothing || disturbance == .channelGoes {
             try listener.checker.require(Self.posters * messagesEach, reached, "messages accepted, of those posted")
@@ -91,6 +91,7 @@ private final class Ending: Sendable {
     }
 
     func drain() {
+        checker.linger()
         let task = Task { [token, checker] in
             await token.cancelAndDrain()
             return checker.calls

@@ -18,7 +18,7 @@ struct States {
         ]
         let reading = Task { await withTaskGroup { group in for reader in readers { group.addTask { await reader.readAll() } } } }
         let passing = await changeAndChurn(state!, desk, random.next())
-        for (_, token, _) in stable + passing { while token.waitingCount > 0 { await Task.yield() } }
+        for (checker, token, _) in stable + passing { try await checker.wait(for: token) }
         let last = state!.value.number
         state = nil
         await reading.value
