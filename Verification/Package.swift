@@ -16,7 +16,8 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [.package(name: "swift-channels", path: "..")],
     targets: [
-        .executableTarget(name: "soak", dependencies: channels, swiftSettings: settings)
+        .executableTarget(name: "soak", dependencies: channels, swiftSettings: settings),
+        .executableTarget(name: "planted", dependencies: channels, swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )
