@@ -17,6 +17,8 @@ let package = Package(
     dependencies: [.package(name: "swift-channels", path: "..")],
     targets: [
         .executableTarget(name: "soak", dependencies: channels, swiftSettings: settings),
+        .target(name: "CMemory"),
+        .executableTarget(name: "memory", dependencies: channels + ["CMemory"], swiftSettings: settings),
         .executableTarget(name: "planted", dependencies: channels, swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
