@@ -96,16 +96,16 @@ struct RefusalTests {
 
     @Test func handlersOfFaultsAndEventsMayUseTheBridge() async throws {
         let sender = try await connectedTransport(broker)
-        let bridges = Recorder<Bridge>()
+        let reference = BridgeReference()
         let told = Recorder<Int>()
-        let board = Switchboard(onFault: { _ in told.record(bridges.all.first?.statistics.refused ?? -1) })
+        let board = Switchboard(onFault: { _ in told.record(reference.bridge?.statistics.refused ?? -1) })
         let transport = InMemoryTransport(broker)
         let tokens = Recorder<ListenerToken>()
         let kitchen = await MiniProcess("kitchen", transport, [.both(.sold)], board: board) { board, bridge in
-            bridges.record(bridge)
+            reference.bridge = bridge
             tokens.record(
                 bridge.events.listen { _ in
-                    told.record(bridge.statistics.sent)
+                    told.record(reference.bridge?.statistics.sent ?? -1)
                     board.post(Sale(total: 1), to: .sold)
                 }
             )
@@ -199,4 +199,9 @@ struct RefusalTests {
         try await kitchen.stop()
         withExtendedLifetime(token) {}
     }
+}
+
+/// How a handler finds the bridge, which holds it: weakly.
+private final class BridgeReference: @unchecked Sendable {  // written once, before the bridge runs
+    weak var bridge: Bridge?
 }
