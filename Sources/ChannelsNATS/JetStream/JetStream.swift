@@ -111,8 +111,8 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
         switch errCode {
         // A stream, or a consumer, of that name with another configuration.
         case 10058, 10013, 10148: .nameTaken
-        // The cluster has no leader.
-        case 10008, 10007, 10009: .notNow
+        // The cluster has no leader, or has not found all its servers yet.
+        case 10004, 10005, 10007, 10008, 10009: .notNow
         // Any failure of the storage, passing or not; that a limit is reached does not pass by itself.
         case 10077: description.contains("exceed") ? .other : .notNow
         default: code == 503 ? .notNow : .other
