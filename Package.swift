@@ -9,6 +9,9 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// What only the trait NATS needs: without it, neither libnats nor the argument parser is looked for.
+let onlyWithNATS = TargetDependencyCondition.when(traits: ["NATS"])
+
 let package = Package(
     name: "swift-channels",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -17,6 +20,14 @@ let package = Package(
         .library(name: "ChannelsBridge", targets: ["ChannelsBridge"]),
         .library(name: "ChannelsTesting", targets: ["ChannelsTesting"]),
         .executable(name: "tour", targets: ["tour"]),
+        .library(name: "ChannelsNATS", targets: ["ChannelsNATS"]),
+        .executable(name: "channels", targets: ["channels"]),
+    ],
+    traits: [
+        .trait(name: "NATS", description: "Bridges over NATS and the channels tool. Needs libnats: Debian's libnats-dev, Homebrew's cnats.")
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0")
     ],
     targets: [
         .target(name: "CChannels"),
@@ -25,7 +36,11 @@ let package = Package(
         .target(name: "ChannelsTesting", dependencies: ["Channels", "ChannelsBridge"], swiftSettings: settings),
         .executableTarget(
             name: "tour",
-            dependencies: ["Channels"],
+            dependencies: [
+                "Channels",
+                .target(name: "ChannelsBridge", condition: onlyWithNATS),
+                .target(name: "ChannelsNATS", condition: onlyWithNATS),
+            ],
             exclude: ["Resources/README.md"],
             resources: [.embedInCode("Resources/tips.csv")],
             swiftSettings: settings
@@ -41,6 +56,34 @@ let package = Package(
             name: "MainActorDefaultTests",
             dependencies: ["Channels"],
             swiftSettings: settings + [.defaultIsolation(MainActor.self)]
+        ),
+
+        // Only with the trait NATS; without it, these are empty or say how to enable it.
+        .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"]), .brew(["cnats"])]),
+        .target(
+            name: "ChannelsNATS",
+            dependencies: ["Channels", "ChannelsBridge", .target(name: "CNATS", condition: onlyWithNATS)],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "channels",
+            dependencies: [
+                .target(name: "Channels", condition: onlyWithNATS),
+                .target(name: "ChannelsBridge", condition: onlyWithNATS),
+                .target(name: "ChannelsNATS", condition: onlyWithNATS),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: onlyWithNATS),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ChannelsNATSTests",
+            dependencies: [
+                "Channels",
+                "ChannelsBridge",
+                "ChannelsTesting",
+                .target(name: "ChannelsNATS", condition: onlyWithNATS),
+            ],
+            swiftSettings: settings
         ),
     ],
     swiftLanguageModes: [.v6]

@@ -5,6 +5,8 @@ enum Arguments: Equatable {
     case ownSales
     case standardInput
     case file(String)
+    /// To talk about its own sales with another process, over a NATS server.
+    case overNATS(String)
 
     /// Something the tour does not understand.
     struct Misuse: Error, Equatable, CustomStringConvertible {
@@ -13,12 +15,16 @@ enum Arguments: Equatable {
 
     static let helpText = """
         Usage: tour [FILE | -]
+               tour --nats URL
 
         Shows objects that talk to each other through channels, about real sales: the bills of a restaurant. Each of the five ways of
         talking has a source file of its own in Sources/tour, and so have requests.
 
         FILE   comma-separated sales with the columns total_bill, tip, day, time and size; without it, the 244 bills that come along
         -      the same from standard input
+
+        --nats URL   in two terminals: the kitchen in the first process, the till in the second, over the NATS server at the address, such as
+                     nats://127.0.0.1:4222. Needs the package trait: swift run --traits NATS tour --nats URL
 
         A line that is no sale is skipped; the first 20 of them are reported on standard error with their numbers. At most 4 MiB are
         read, with 366 different days and as many times. At the end the totals that the objects arrived at are compared with those of a plain
@@ -34,15 +40,28 @@ enum Arguments: Equatable {
     static func parse(_ arguments: [String]) throws(Misuse) -> Arguments {
         var operands: [String] = []
         var takesOptions = true
+        var takesURL = false
+        var url: String?
         for argument in arguments {
+            if takesURL {
+                (url, takesURL) = (argument, false)
+                continue
+            }
             if takesOptions, argument == "--help" || argument == "-h" { return .help }
             if takesOptions, argument == "--" {
                 takesOptions = false
+            } else if takesOptions, argument == "--nats" {
+                takesURL = true
             } else if takesOptions, argument.hasPrefix("-"), argument != "-" {
                 throw Misuse(description: "unknown option '\(argument)'")
             } else {
                 operands.append(argument)
             }
+        }
+        guard !takesURL else { throw Misuse(description: "--nats needs the address of a server") }
+        if let url {
+            guard operands.isEmpty else { throw Misuse(description: "--nats shows the tour's own sales, not those of a file") }
+            return .overNATS(url)
         }
         guard let first = operands.first else { return .ownSales }
         guard operands.count == 1 else { throw Misuse(description: "one file at most, but \(operands.count) were given") }

@@ -1,5 +1,5 @@
 /// One bill of the feed. Amounts are in cents.
-struct Sale: Sendable, Equatable {
+struct Sale: Sendable, Equatable, Codable {
     let bill: Int
     let tip: Int
     let day: String
@@ -16,7 +16,7 @@ extension [Sale] {
 }
 
 /// Where the money went, added up.
-struct Totals: Sendable, Equatable {
+struct Totals: Sendable, Equatable, Codable {
     var sales = 0
     var bills = 0
     var tips = 0

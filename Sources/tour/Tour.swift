@@ -25,6 +25,14 @@ struct Tour {
             Input.finish(0)
         }
         let sales = read(arguments)
+        if case .overNATS(let url) = arguments {
+            #if NATS
+            Input.finish(await OverNATS.run(url, sales) ? 0 : 1)
+            #else
+            Input.report("tour: built without NATS, so that \(url) cannot be reached. Use the trait: swift run --traits NATS tour --nats \(url)")
+            exit(1)
+            #endif
+        }
         let right = await talk(about: sales)
         Input.finish(right ? 0 : 1)
     }
@@ -35,14 +43,14 @@ struct Tour {
             switch arguments {
             case .file(let path): "'\(path)'"
             case .standardInput: "standard input"
-            case .ownSales, .help: "tips.csv"
+            case .ownSales, .overNATS, .help: "tips.csv"
             }
         let bytes: [UInt8]
         do throws(Input.Failure) {
             switch arguments {
             case .file(let path): bytes = try Input.file(path)
             case .standardInput: bytes = try Input.standardInput()
-            case .ownSales, .help: bytes = PackageResources.tips_csv
+            case .ownSales, .overNATS, .help: bytes = PackageResources.tips_csv
             }
         } catch {
             Input.report("tour: cannot read \(source): \(error)")

@@ -126,7 +126,7 @@ struct SaleReaderTests {
 struct ArgumentsTests {
     @Test(arguments: [
         ([], Arguments.ownSales), (["-"], .standardInput), (["a.csv"], .file("a.csv")), (["--", "-a"], .file("-a")), (["--", "-"], .file("-")),
-        (["-h"], .help), (["a.csv", "--help"], .help),
+        (["-h"], .help), (["a.csv", "--help"], .help), (["--nats", "nats://a:1"], .overNATS("nats://a:1")), (["--", "--nats"], .file("--nats")),
     ])
     func argumentsMeanWhatTheHelpSays(arguments: [String], meaning: Arguments) throws {
         #expect(try Arguments.parse(arguments) == meaning)

@@ -1,0 +1,2 @@
+// The official NATS client for C: Debian's libnats-dev, Homebrew's cnats.
+#include <nats/nats.h>

@@ -1,0 +1,75 @@
+#if NATS
+import Channels
+import ChannelsBridge
+import CNATS
+
+extension BridgeError {
+    init(_ code: Code, subject: String? = nil, _ detail: String) {
+        self.init(code, subject: subject, detail: detail)
+    }
+
+    /// The error of a status that the C client returned from a call.
+    init(_ status: natsStatus, doing action: String, subject: String? = nil) {
+        self.init(Code(status), subject: subject, "\(action): \(String(cString: natsStatus_GetText(status)))\(Self.lastDetail(of: status))")
+    }
+
+    /// The error of a status that the C client reported by a callback, with the text of the server.
+    init(_ status: natsStatus, saying text: UnsafePointer<CChar>?) {
+        let said = text.map { String(cString: $0).singleLine } ?? ""
+        guard !said.isEmpty else {
+            self.init(status, doing: "the connection")
+            return
+        }
+        self.init(Code(status), subject: Self.quotedSubject(in: said), "the server or client says: \(said)")
+    }
+
+    /// What the C client adds about the last error of this thread.
+    private static func lastDetail(of status: natsStatus) -> String {
+        var last = NATS_OK
+        guard let text = nats_GetLastError(&last), last == status else { return "" }
+        let detail = String(cString: text).singleLine
+        return detail.isEmpty ? "" : " (\(detail))"
+    }
+
+    /// `Permissions Violation for Publish to "orders.new"`: the server names the subject in quotation marks.
+    private static func quotedSubject(in text: String) -> String? {
+        let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
+        return parts.count >= 3 ? String(parts[1]) : nil
+    }
+}
+
+extension BridgeError.Code {
+    fileprivate init(_ status: natsStatus) {
+        self =
+            switch status {
+            case NATS_NO_SERVER, NATS_IO_ERROR, NATS_ADDRESS_MISSING, NATS_SECURE_CONNECTION_REQUIRED, NATS_SECURE_CONNECTION_WANTED,
+                NATS_CONNECTION_DISCONNECTED, NATS_STALE_CONNECTION, NATS_NOT_YET_CONNECTED:
+                .notConnected
+            case NATS_CONNECTION_AUTH_FAILED: .authenticationFailed
+            case NATS_SSL_ERROR: .certificateRejected
+            case NATS_NOT_PERMITTED: .permissionDenied
+            case NATS_CONNECTION_CLOSED, NATS_DRAINING, NATS_INVALID_SUBSCRIPTION: .closed
+            case NATS_INSUFFICIENT_BUFFER: .bufferFull
+            case NATS_MAX_PAYLOAD: .payloadTooLarge
+            case NATS_INVALID_SUBJECT: .invalidName
+            case NATS_NO_RESPONDERS: .noResponder
+            case NATS_TIMEOUT: .timedOut
+            default: .transportFailure
+            }
+    }
+}
+
+extension String {
+    /// Fit for a line of a log: control characters, and what would break the line, are escaped. Servers write part of these texts.
+    var singleLine: String {
+        var line = ""
+        for scalar in unicodeScalars.prefix(400) {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: line += scalar.escaped(asASCII: true)
+            default: line.unicodeScalars.append(scalar)
+            }
+        }
+        return line
+    }
+}
+#endif

@@ -1,0 +1,135 @@
+#if NATS
+import ChannelsBridge
+import CNATS
+import Foundation
+
+/// The options of the C client, made from a configuration.
+final class ClientOptions {
+    let pointer: OpaquePointer
+
+    init(_ configuration: NATSConfiguration, registration: UInt) throws {
+        var created: OpaquePointer?
+        try Self.check(natsOptions_Create(&created), "creating options")
+        guard let created else { throw BridgeError(.transportFailure, "creating options gave nothing") }
+        pointer = created
+        try setServers(configuration)
+        try setAuthentication(configuration.authentication)
+        try setTLS(configuration)
+        try setTimes(configuration)
+        let closure = UnsafeMutableRawPointer(bitPattern: registration)
+        try set("callbacks", natsOptions_SetDisconnectedCB(pointer, connectionDisconnected, closure))
+        try set("callbacks", natsOptions_SetReconnectedCB(pointer, connectionReconnected, closure))
+        try set("callbacks", natsOptions_SetClosedCB(pointer, connectionClosed, closure))
+        try set("callbacks", natsOptions_SetErrorHandler(pointer, connectionFailed, closure))
+    }
+
+    deinit { natsOptions_Destroy(pointer) }
+
+    private func setServers(_ configuration: NATSConfiguration) throws {
+        guard !configuration.servers.isEmpty else { throw BridgeError(.transportFailure, "no server is given") }
+        for server in configuration.servers {
+            guard server.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), !server.isEmpty else {
+                throw BridgeError(.transportFailure, "'\(server.singleLine)' is not the address of a server")
+            }
+        }
+        var servers = configuration.servers.map { UnsafePointer(strdup($0)) }
+        defer { for server in servers { free(UnsafeMutablePointer(mutating: server)) } }
+        let status = natsOptions_SetServers(pointer, &servers, Int32(servers.count))
+        guard status == NATS_OK else {
+            throw BridgeError(
+                .transportFailure,
+                "\(configuration.serverList) cannot be the addresses of servers: \(String(cString: natsStatus_GetText(status)))"
+            )
+        }
+        if let name = configuration.name { try set("name", natsOptions_SetName(pointer, name)) }
+    }
+
+    private func setAuthentication(_ authentication: NATSConfiguration.Authentication) throws {
+        switch authentication {
+        case .none: break
+        case .password(let user, let password): try set("user", natsOptions_SetUserInfo(pointer, user, password))
+        case .token(let token): try set("token", natsOptions_SetToken(pointer, token))
+        case .nkey(let publicKey, let seedFile):
+            try Self.checkReadable(seedFile)
+            try set("nkey", natsOptions_SetNKeyFromSeed(pointer, publicKey, seedFile))
+        case .credentials(let file):
+            try Self.checkReadable(file)
+            try set("credentials", natsOptions_SetUserCredentialsFromFiles(pointer, file, nil))
+        }
+    }
+
+    private func setTLS(_ configuration: NATSConfiguration) throws {
+        guard let tls = configuration.tls ?? (configuration.servers.contains { $0.hasPrefix("tls://") } ? .init() : nil) else { return }
+        try set("TLS", natsOptions_SetSecure(pointer, true))
+        if let file = tls.trustedCertificates {
+            try Self.checkReadable(file)
+            try set("trusted certificates \(file)", natsOptions_LoadCATrustedCertificates(pointer, file))
+        }
+        if let certificate = tls.certificate, let key = tls.key {
+            try Self.checkReadable(certificate)
+            try Self.checkReadable(key)
+            try set("certificate \(certificate)", natsOptions_LoadCertificatesChain(pointer, certificate, key))
+        }
+        // Without an expected name the C client accepts a trusted certificate of any other host.
+        if let host = tls.expectedHostname ?? configuration.firstHost {
+            try set("expected host name", natsOptions_SetExpectedHostname(pointer, host))
+        }
+    }
+
+    private func setTimes(_ configuration: NATSConfiguration) throws {
+        try set("connect timeout", natsOptions_SetTimeout(pointer, configuration.connectTimeout.milliseconds))
+        try set("reconnect", natsOptions_SetAllowReconnect(pointer, true))
+        try set("reconnect", natsOptions_SetMaxReconnect(pointer, -1))
+        let wait = configuration.reconnectWait.milliseconds
+        try set("reconnect wait", natsOptions_SetReconnectWait(pointer, wait))
+        try set("reconnect wait", natsOptions_SetReconnectJitter(pointer, wait, wait))
+        // As small as the C client allows: what waits for the connection waits in the outbox, which has the one limit.
+        try set("reconnect buffer", natsOptions_SetReconnectBufSize(pointer, 1))
+        try set("ping interval", natsOptions_SetPingInterval(pointer, configuration.pingInterval.milliseconds))
+        try set("ping interval", natsOptions_SetMaxPingsOut(pointer, 2))
+        // With a deadline the C client shuts the socket after a write that ran out of time, and never goes on in the middle of a message.
+        try set("write deadline", natsOptions_SetWriteDeadline(pointer, configuration.writeDeadline.milliseconds))
+    }
+
+    private func set(_ what: String, _ status: natsStatus) throws {
+        guard status != NATS_OK else { return }
+        throw BridgeError(.transportFailure, BridgeError(status, doing: "setting \(what)").description)
+    }
+
+    private static func check(_ status: natsStatus, _ action: String) throws {
+        guard status == NATS_OK else { throw BridgeError(status, doing: action) }
+    }
+
+    private static func checkReadable(_ file: String) throws {
+        guard access(file, R_OK) == 0 else {
+            throw BridgeError(.transportFailure, "'\(file.singleLine)' cannot be read: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// What went wrong with the first connection.
+    static func connectError(_ status: natsStatus, _ configuration: NATSConfiguration) -> BridgeError {
+        BridgeError(status, doing: "connecting to \(configuration.serverList)")
+    }
+}
+
+extension NATSConfiguration {
+    /// The addresses for messages, without a user and password that may be written in them.
+    var serverList: String {
+        servers.map { server in
+            guard let at = server.lastIndex(of: "@") else { return server.singleLine }
+            let scheme = server.range(of: "://").map { server[..<$0.upperBound] } ?? ""
+            return "\(scheme)\(server[server.index(after: at)...])".singleLine
+        }.joined(separator: ", ")
+    }
+
+    /// `a.example.com` of `tls://user:password@a.example.com:4222`.
+    var firstHost: String? {
+        guard var rest = servers.first?[...] else { return nil }
+        if let scheme = rest.range(of: "://") { rest = rest[scheme.upperBound...] }
+        if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
+        if rest.first == "[" { return rest.dropFirst().prefix { $0 != "]" }.isEmpty ? nil : String(rest.dropFirst().prefix { $0 != "]" }) }
+        let host = rest.prefix { $0 != ":" && $0 != "/" }
+        return host.isEmpty ? nil : String(host)
+    }
+}
+#endif

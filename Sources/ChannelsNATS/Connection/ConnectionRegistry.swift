@@ -1,0 +1,63 @@
+#if NATS
+import ChannelsBridge
+import CNATS
+import Foundation
+import Synchronization
+
+/// The connections by the number that the C client hands back at each callback.
+///
+/// A number instead of a pointer, because a callback about an error may still come after the one that says that the connection is closed.
+/// Holds each connection until then.
+final class ConnectionRegistry: Sendable {
+    static let shared = ConnectionRegistry()
+
+    private let state = Mutex<(connections: [UInt: NATSConnection], last: UInt)>(([:], 0))
+
+    func add(_ connection: NATSConnection) -> UInt {
+        state.withLock { state in
+            state.last += 1
+            state.connections[state.last] = connection
+            return state.last
+        }
+    }
+
+    @discardableResult
+    func remove(_ id: UInt) -> NATSConnection? {
+        state.withLock { $0.connections.removeValue(forKey: id) }
+    }
+
+    func connection(_ closure: UnsafeMutableRawPointer?) -> NATSConnection? {
+        let id = UInt(bitPattern: closure)
+        return state.withLock { $0.connections[id] }
+    }
+}
+
+// The callbacks of a connection. They are functions of the file, which have no isolation: a literal written in a main-actor context would be
+// isolated to the main actor, and crash on the thread of the C client.
+
+func connectionDisconnected(_ pointer: OpaquePointer?, _ closure: UnsafeMutableRawPointer?) {
+    ConnectionRegistry.shared.connection(closure)?.disconnected(lastError(of: pointer))
+}
+
+func connectionReconnected(_: OpaquePointer?, _ closure: UnsafeMutableRawPointer?) {
+    ConnectionRegistry.shared.connection(closure)?.reconnected()
+}
+
+func connectionClosed(_ pointer: OpaquePointer?, _ closure: UnsafeMutableRawPointer?) {
+    guard let connection = ConnectionRegistry.shared.remove(UInt(bitPattern: closure)) else { return }
+    connection.closedByLibrary(lastError(of: pointer))
+}
+
+private func lastError(of pointer: OpaquePointer?) -> BridgeError? {
+    var text: UnsafePointer<CChar>?
+    let status = natsConnection_GetLastError(pointer, &text)
+    return status == NATS_OK ? nil : BridgeError(status, saying: text)
+}
+
+func connectionFailed(_: OpaquePointer?, _ subscription: OpaquePointer?, _ status: natsStatus, _ closure: UnsafeMutableRawPointer?) {
+    guard let connection = ConnectionRegistry.shared.connection(closure) else { return }
+    if status == NATS_SLOW_CONSUMER, let subscription { return connection.slow(subscription) }
+    var last = NATS_OK
+    connection.failed(BridgeError(status, saying: nats_GetLastError(&last)))
+}
+#endif

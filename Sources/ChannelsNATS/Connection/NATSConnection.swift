@@ -1,0 +1,387 @@
+#if NATS
+import ChannelsBridge
+import CNATS
+import Dispatch
+import Foundation
+import Synchronization
+
+/// One connection of the C client.
+///
+/// No call into the C client is made on a thread of the cooperative pool: it holds a mutex of its own while it writes to the socket, so that any
+/// call may wait as long as a paused server does. What is sent goes through an ``Outbox`` and a writer on a queue; everything else runs on a second.
+///
+/// Guarded by `state`: everything that changes.
+final class NATSConnection: Sendable {
+    enum Event: Sendable {
+        case disconnected(BridgeError?)
+        case reconnected
+        /// For good: closed from here, or because of an error after which the C client does not reconnect.
+        case closed(BridgeError?)
+        /// A subject is refused, say. The server tells so after the call has returned.
+        case failed(BridgeError)
+        /// Messages that were taken never left.
+        case unsent(Int, BridgeError)
+        /// The C client dropped messages of a subscription; how many since the event before.
+        case slowConsumer(subject: String, dropped: Int)
+    }
+
+    struct State {
+        var outbox: Outbox
+        /// Nil before the connection stands, and after it was closed.
+        var library: LibraryPointer?
+        var maxPayload = Int.max
+        var isClosing = false
+        var isClosed = false
+        /// Whose threads may still call a handler.
+        var liveSubscriptions = 0
+        /// By what the C client calls them.
+        var subscriptions: [UInt: WeakSubscription] = [:]
+        var spaceWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var idleWaiters: [CheckedContinuation<Void, Never>] = []
+        var closeWaiters: [CheckedContinuation<Void, Never>] = []
+        var nextWaiter: UInt64 = 0
+    }
+
+    let state: Mutex<State>
+    let configuration: NATSConfiguration
+    let onEvent: @Sendable (Event) -> Void
+    private static let fewMessages = 8
+    private static let patience = 32
+    private let writer = DispatchQueue(label: "channels.nats.writer")
+    private let control = DispatchQueue(label: "channels.nats.control")
+
+    private init(_ configuration: NATSConfiguration, onEvent: @escaping @Sendable (Event) -> Void) {
+        state = Mutex(State(outbox: Outbox(limit: configuration.outgoingLimit)))
+        self.configuration = configuration
+        self.onEvent = onEvent
+    }
+
+    deinit {
+        // Nobody can be inside a call: the closures on the queues hold this object.
+        if let library = state.withLock({ $0.library }) { natsConnection_Destroy(library.pointer) }
+    }
+
+    /// Connects to the first server that answers.
+    ///
+    /// - Parameter onEvent: Called on a thread of the C client, one call at a time. It must not wait.
+    static func connect(
+        _ configuration: NATSConfiguration,
+        onEvent: @escaping @Sendable (Event) -> Void
+    ) async throws -> NATSConnection {
+        let connection = NATSConnection(configuration, onEvent: onEvent)
+        do {
+            try await connection.onControl { try connection.connectNow() }
+        } catch {
+            // Where the task was cancelled, the connection may come to be all the same.
+            connection.onControlLater { connection.abandon() }
+            throw error
+        }
+        return connection
+    }
+
+    private func connectNow() throws {
+        let id = ConnectionRegistry.shared.add(self)
+        do {
+            let options = try ClientOptions(configuration, registration: id)
+            var pointer: OpaquePointer?
+            let status = natsConnection_Connect(&pointer, options.pointer)
+            guard status == NATS_OK, let pointer else { throw ClientOptions.connectError(status, configuration) }
+            let limit = Int(natsConnection_GetMaxPayload(pointer))
+            state.withLock {
+                $0.library = LibraryPointer(pointer)
+                $0.maxPayload = limit > 0 ? limit : .max
+            }
+        } catch {
+            // After a connect that failed the C client calls nobody back.
+            ConnectionRegistry.shared.remove(id)
+            throw error
+        }
+    }
+
+    /// Runs calls into the C client that may wait, off the cooperative pool and one after the other.
+    ///
+    /// Returns early where the task is cancelled; the call goes on, and what it returns is let go.
+    func onControl<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        let answer = FirstAnswer<Value>()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                answer.wait(continuation)
+                control.async { answer.give(Result(catching: body)) }
+            }
+        } onCancel: {
+            answer.give(.failure(CancellationError()))
+        }
+    }
+
+    /// The same without waiting for it.
+    func onControlLater(after delay: DispatchTimeInterval = .never, _ body: @escaping @Sendable () -> Void) {
+        if delay == .never { control.async(execute: body) } else { control.asyncAfter(deadline: .now() + delay, execute: body) }
+    }
+
+    var isConnected: Bool { state.withLock { $0.outbox.phase == .connected && !$0.isClosing } }
+
+    // MARK: Sending
+
+    /// Hands a message to the writer.
+    ///
+    /// While the connection stands and the outbox is full, waits for space. Messages of one task leave in the order of its calls.
+    func send(_ message: NATSMessage) async throws {
+        try message.check()
+        while true {
+            let (submission, limit) = state.withLock { state -> (Outbox.Submission?, Int) in
+                if message.sizeForServer > state.maxPayload { return (nil, state.maxPayload) }
+                return (state.isClosing ? .closed : state.outbox.submit(message), 0)
+            }
+            switch submission {
+            case .taken: return
+            case .takenAndStartWriter: return writer.async { self.write() }
+            case .waitForSpace: try await waitForSpace()
+            case .full:
+                throw BridgeError(
+                    .bufferFull,
+                    subject: message.subject,
+                    "there is no connection, and \(configuration.outgoingLimit) bytes wait to be sent already"
+                )
+            case .closed: throw BridgeError(.closed, subject: message.subject, "the connection was closed")
+            case nil:
+                throw BridgeError(
+                    .payloadTooLarge,
+                    subject: message.subject,
+                    "the message has \(message.sizeForServer) bytes, the server takes \(limit)"
+                )
+            }
+        }
+    }
+
+    /// Hands a short message to the writer, over the limit where that is full: an acknowledgement, an answer. Where the connection was closed
+    /// it is lost, and whoever waits for it finds out by itself.
+    func sendSoon(_ message: NATSMessage) {
+        do { try message.check() } catch { return onEvent(.failed(error)) }
+        let startsWriter = state.withLock { $0.isClosed ? false : $0.outbox.submitOverLimit(message) }
+        if startsWriter { writer.async { self.write() } }
+    }
+
+    private func waitForSpace() async throws {
+        let id = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isNeeded = state.withLock { state in
+                    // Space may have come, or the task may have been cancelled, since.
+                    guard !Task.isCancelled, state.outbox.phase == .connected, !state.outbox.isIdle else { return false }
+                    state.spaceWaiters[id] = continuation
+                    return true
+                }
+                if !isNeeded { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.spaceWaiters.removeValue(forKey: id) }?.resume()
+        }
+        try Task.checkCancellation()
+    }
+
+    /// On the writer's queue.
+    private func write() {
+        var sinceFlush = 0
+        while true {
+            pause(after: &sinceFlush)
+            let (batch, epoch, library, waiters) = state.withLock { state in
+                let batch = state.outbox.nextBatch()
+                return (batch, state.outbox.epoch, state.library, state.takeWaiters())
+            }
+            for waiter in waiters { waiter.resume() }
+            guard let batch, let library else { return }
+            var failedAt: Int?
+            for (index, message) in batch.enumerated() {
+                let status = message.send(library.pointer)
+                if status == NATS_OK { continue }
+                if status == NATS_INSUFFICIENT_BUFFER || status == NATS_CONNECTION_DISCONNECTED {
+                    // The C client is reconnecting. Its own buffer for that is set to nothing: the outbox is the one buffer, with one limit.
+                    failedAt = index
+                    break
+                }
+                // Not sent again: after a write that ran out of time nobody knows how much of it has left.
+                onEvent(.unsent(1, BridgeError(status, doing: "sending", subject: message.subject)))
+            }
+            sinceFlush += batch.count
+            if let failedAt {
+                let goesOn = state.withLock { $0.outbox.putBack(batch[failedAt...], since: epoch) }
+                guard goesOn else { return resumeWaiters() }
+            }
+        }
+    }
+
+    /// Where nothing waits: sees to it that what was handed over leaves, and gives those who post a moment before the writer ends.
+    private func pause(after sinceFlush: inout Int) {
+        let (isEmpty, library) = state.withLock { ($0.outbox.isEmpty, $0.library) }
+        guard isEmpty, sinceFlush > 0 else { return }
+        // The C client collects for a millisecond before it writes, unless a ping makes it. After many messages its buffer has been written
+        // several times, and the rest may wait that long; one alone may not. The answer need not be waited for, but a wait of none is not to be had.
+        if sinceFlush <= Self.fewMessages, let library { _ = natsConnection_FlushTimeout(library.pointer, 1) }
+        sinceFlush = 0
+        // Beginning anew costs the waking of a thread.
+        for _ in 0..<Self.patience where state.withLock({ $0.outbox.isEmpty }) { sched_yield() }
+    }
+
+    private func resumeWaiters() {
+        for waiter in state.withLock({ $0.takeWaiters() }) { waiter.resume() }
+    }
+
+    // MARK: What the C client reports
+
+    func disconnected(_ reason: BridgeError?) {
+        let isExpected = state.withLock { state in
+            state.outbox.disconnect()
+            return state.isClosing
+        }
+        resumeWaiters()
+        if !isExpected { onEvent(.disconnected(reason)) }
+    }
+
+    func reconnected() {
+        let startsWriter = state.withLock { $0.outbox.reconnect() }
+        if startsWriter { writer.async { self.write() } }
+        onEvent(.reconnected)
+    }
+
+    func failed(_ error: BridgeError) {
+        onEvent(.failed(error))
+    }
+
+    func slow(_ pointer: OpaquePointer) {
+        let id = UInt(bitPattern: pointer)
+        state.withLock { $0.subscriptions[id]?.subscription }?.becameSlow()
+    }
+
+    func add(_ subscription: NATSSubscription, _ pointer: OpaquePointer) {
+        let id = UInt(bitPattern: pointer)
+        state.withLock { $0.subscriptions[id] = WeakSubscription(subscription: subscription) }
+    }
+
+    func remove(_ pointer: OpaquePointer) {
+        let id = UInt(bitPattern: pointer)
+        _ = state.withLock { $0.subscriptions.removeValue(forKey: id) }
+    }
+
+    func closedByLibrary(_ reason: BridgeError?) {
+        let (lost, waiters, isExpected) = state.withLock { state in
+            state.isClosed = true
+            let lost = state.outbox.close()
+            return (lost, state.takeWaiters() + state.takeCloseWaiters(), state.isClosing)
+        }
+        if lost > 0 { onEvent(.unsent(lost, BridgeError(.closed, "\(lost) messages were still waiting to be sent when the connection closed"))) }
+        onEvent(.closed(isExpected ? nil : reason ?? BridgeError(.closed, "the connection was closed for good")))
+        for waiter in waiters { waiter.resume() }
+    }
+
+    // MARK: Closing
+
+    /// Waits until everything that was sent has been written and the server has answered, or until the deadline.
+    ///
+    /// - Returns: Whether that is so.
+    func flush(until deadline: ContinuousClock.Instant) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                let isIdle = state.outbox.isIdle || state.outbox.phase == .closed
+                if !isIdle { state.idleWaiters.append(continuation) }
+                return isIdle
+            }
+            if isIdle { return continuation.resume() }
+            let rest = Int(clamping: ContinuousClock.now.duration(to: deadline).milliseconds)
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(rest)) {
+                for waiter in self.state.withLock({ $0.takeWaiters(evenIfBusy: true) }) { waiter.resume() }
+            }
+        }
+        let rest = ContinuousClock.now.duration(to: deadline)
+        let (isIdle, phase) = state.withLock { ($0.outbox.isIdle, $0.outbox.phase) }
+        // Without a connection there is nobody to ask; what was lost with it has been reported.
+        guard isIdle, phase == .connected, rest > .zero else { return isIdle && phase != .connected }
+        return
+            (try? await onControl { [self] in
+                guard let library = state.withLock({ $0.library }) else { return false }
+                return natsConnection_FlushTimeout(library.pointer, rest.milliseconds) == NATS_OK
+            }) ?? false
+    }
+
+    /// Closes the connection; what still waits to be sent is lost and reported. Returns when no callback of the connection will come any more.
+    func close() async {
+        let (isFirst, library) = state.withLock { state in
+            defer { state.isClosing = true }
+            return (!state.isClosing, state.library)
+        }
+        if isFirst { closeLater(library) }
+        await withCheckedContinuation { continuation in
+            let isClosed = state.withLock { state in
+                state.closeWaiters.append(continuation)
+                return state.takeCloseWaiters()
+            }
+            for waiter in isClosed { waiter.resume() }
+        }
+    }
+
+    func subscriptionBegan() {
+        state.withLock { $0.liveSubscriptions += 1 }
+    }
+
+    /// On the thread of the subscription, after the last call of its handler.
+    func subscriptionEnded() {
+        let waiters = state.withLock { state in
+            state.liveSubscriptions -= 1
+            return state.takeCloseWaiters()
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// For owners that are going away without having closed.
+    func abandon() {
+        let (isFirst, library) = state.withLock { state in
+            defer { state.isClosing = true }
+            return (!state.isClosing, state.library)
+        }
+        if isFirst { closeLater(library) }
+    }
+
+    private func closeLater(_ library: LibraryPointer?) {
+        control.async {
+            // The closure holds the connection, so that the pointer stays valid.
+            withExtendedLifetime(self) { if let library { natsConnection_Close(library.pointer) } }
+        }
+    }
+}
+
+extension NATSConnection.State {
+    /// Everybody who waits for space, and those who wait until nothing is left to write, if nothing is or can be.
+    mutating func takeWaiters(evenIfBusy: Bool = false) -> [CheckedContinuation<Void, Never>] {
+        if spaceWaiters.isEmpty && idleWaiters.isEmpty { return [] }
+        var taken = Array(spaceWaiters.values)
+        spaceWaiters = [:]
+        if evenIfBusy || outbox.isIdle || outbox.phase == .closed {
+            taken += idleWaiters
+            idleWaiters = []
+        }
+        return taken
+    }
+
+    /// Everybody who waits for the end, if no callback will come any more.
+    mutating func takeCloseWaiters() -> [CheckedContinuation<Void, Never>] {
+        guard isClosed, liveSubscriptions == 0 else { return [] }
+        defer { closeWaiters = [] }
+        return closeWaiters
+    }
+}
+
+struct WeakSubscription {
+    weak var subscription: NATSSubscription?
+}
+
+/// A `natsConnection *`: its functions may be called from any thread.
+struct LibraryPointer: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    init(_ pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+}
+#endif

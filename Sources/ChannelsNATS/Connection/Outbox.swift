@@ -1,0 +1,92 @@
+#if NATS
+/// What waits to be sent, and the transitions of its writer. Each transition returns what the caller must do once the lock is released.
+struct Outbox {
+    enum Phase { case connected, disconnected, closed }
+    enum Submission { case taken, takenAndStartWriter, waitForSpace, full, closed }
+
+    private(set) var phase = Phase.connected
+    /// Grows with each reconnection. A writer that failed before the last one tries again instead of waiting for the next.
+    private(set) var epoch = 0
+    private var waiting: [NATSMessage] = []
+    private var waitingBytes = 0
+    /// Of the batch that is being written: its bytes count until they are with the C client.
+    private var writingBytes = 0
+    private var isWriting = false
+    private let limit: Int
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    var isEmpty: Bool { waiting.isEmpty }
+    var isIdle: Bool { waiting.isEmpty && !isWriting }
+
+    /// A message larger than the limit is taken when nothing else waits: the limit must not keep it out for ever.
+    mutating func submit(_ message: NATSMessage) -> Submission {
+        if phase == .closed { return .closed }
+        let size = message.size
+        let held = waitingBytes + writingBytes
+        if held > 0, held + size > limit { return phase == .connected ? .waitForSpace : .full }
+        return submitOverLimit(message) ? .takenAndStartWriter : .taken
+    }
+
+    /// - Returns: Whether a writer is to be started.
+    mutating func submitOverLimit(_ message: NATSMessage) -> Bool {
+        guard phase != .closed else { return false }
+        waiting.append(message)
+        waitingBytes += message.size
+        return startWriter()
+    }
+
+    /// What to write next; nil ends the writer.
+    mutating func nextBatch() -> [NATSMessage]? {
+        writingBytes = 0
+        guard !waiting.isEmpty, phase == .connected else {
+            isWriting = false
+            return nil
+        }
+        writingBytes = waitingBytes
+        waitingBytes = 0
+        var batch: [NATSMessage] = []
+        swap(&batch, &waiting)
+        return batch
+    }
+
+    /// Takes back what could not be written, in front of what has come since.
+    ///
+    /// - Returns: Whether the writer goes on at once; otherwise it has ended.
+    mutating func putBack(_ rest: ArraySlice<NATSMessage>, since epoch: Int) -> Bool {
+        waiting.insert(contentsOf: rest, at: 0)
+        waitingBytes += rest.reduce(0) { $0 + $1.size }
+        writingBytes = 0
+        if epoch == self.epoch, phase == .connected { phase = .disconnected }
+        isWriting = phase == .connected
+        return isWriting
+    }
+
+    mutating func disconnect() {
+        if phase == .connected { phase = .disconnected }
+    }
+
+    /// - Returns: Whether a writer is to be started.
+    mutating func reconnect() -> Bool {
+        guard phase != .closed else { return false }
+        phase = .connected
+        epoch += 1
+        return !waiting.isEmpty && startWriter()
+    }
+
+    /// - Returns: How many messages were waiting, and now never leave.
+    mutating func close() -> Int {
+        phase = .closed
+        defer { (waiting, waitingBytes) = ([], 0) }
+        return waiting.count
+    }
+
+    private mutating func startWriter() -> Bool {
+        guard !isWriting, phase == .connected else { return false }
+        isWriting = true
+        return true
+    }
+}
+#endif

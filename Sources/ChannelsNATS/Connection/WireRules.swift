@@ -1,0 +1,56 @@
+#if NATS
+import ChannelsBridge
+/// What may be sent. The C client checks neither subjects nor headers: a line break in one ends the line of the protocol, and what follows
+/// is a command of its own.
+enum WireRules {
+    /// More than the 1,024 bytes of a channel name: inboxes and the subjects of JetStream add to it.
+    static let longestSubject = 2_048
+
+    /// Throws unless the text is a subject without wildcards.
+    static func check(subject: String) throws(BridgeError) {
+        guard let problem = problem(ofSubject: subject, isPattern: false) else { return }
+        throw BridgeError(.invalidName, subject: subject.singleLine, "'\(subject.singleLine)' is not a subject: \(problem)")
+    }
+
+    /// Throws unless the text is a subject in which `*` and `>` may be whole tokens.
+    static func check(pattern: String) throws(BridgeError) {
+        guard let problem = problem(ofSubject: pattern, isPattern: true) else { return }
+        throw BridgeError(.invalidName, subject: pattern.singleLine, "'\(pattern.singleLine)' is not a pattern: \(problem)")
+    }
+
+    /// Throws unless both can stand in one line of headers.
+    static func check(header name: String, _ value: String) throws(BridgeError) {
+        let isName = !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
+        guard isName else { throw BridgeError(.invalidHeader, "'\(name.singleLine)' is not the name of a header") }
+        // No space at the ends either: receivers take it off, and what is left may be nothing.
+        let isValue = value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } && value.utf8.first != 0x20 && value.utf8.last != 0x20
+        guard isValue else {
+            throw BridgeError(.invalidHeader, "the value of the header \(name) has a control character, or a space at an end: '\(value.singleLine)'")
+        }
+    }
+
+    private static func problem(ofSubject text: String, isPattern: Bool) -> String? {
+        guard !text.isEmpty else { return "it is empty" }
+        guard text.utf8.count <= longestSubject else { return "it has \(text.utf8.count) bytes, more than \(longestSubject)" }
+        // The number of bytes of the token, and whether a wildcard is among them.
+        var (length, hasWildcard, sawTail) = (0, false, false)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "."):
+                if length == 0 { return "it has an empty token" }
+                if hasWildcard, length > 1 { return "'*' and '>' must be whole tokens" }
+                if sawTail { return "'>' is not its last token" }
+                (length, hasWildcard) = (0, false)
+            case 0...0x20, 0x7F: return "it has \(byte == 0x20 ? "a space" : "a control character")"
+            case UInt8(ascii: "*"), UInt8(ascii: ">"):
+                guard isPattern else { return "'*' and '>' are for patterns" }
+                (length, hasWildcard) = (length + 1, true)
+                sawTail = byte == UInt8(ascii: ">")
+            default: length += 1
+            }
+        }
+        if length == 0 { return "it has an empty token" }
+        return hasWildcard && length > 1 ? "'*' and '>' must be whole tokens" : nil
+    }
+}
+#endif

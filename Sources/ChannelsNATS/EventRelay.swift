@@ -1,0 +1,66 @@
+#if NATS
+import ChannelsBridge
+import Dispatch
+
+/// Hands the events of a connection over, one at a time, from a queue of its own: a handler that takes its time must not hold up the C client.
+///
+/// Only used on `queue`: the last disconnection and what was not sent since.
+final class EventRelay: @unchecked Sendable {  // every stored variable is touched on `queue` alone
+    private let queue = DispatchQueue(label: "channels.nats.events")
+    private var onEvent: (@Sendable (TransportEvent) -> Void)?
+    private var disconnected: ContinuousClock.Instant?
+    private var unsent = 0
+
+    init(_ onEvent: @escaping @Sendable (TransportEvent) -> Void) {
+        self.onEvent = onEvent
+    }
+
+    func connected() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.onEvent?(.connected)
+                continuation.resume()
+            }
+        }
+    }
+
+    func report(_ error: BridgeError) {
+        queue.async { self.onEvent?(.failed(error)) }
+    }
+
+    func report(_ event: NATSConnection.Event) {
+        queue.async { self.handOver(event) }
+    }
+
+    /// Returns when the last event was handed over; none comes after it.
+    func end() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.onEvent = nil
+                continuation.resume()
+            }
+        }
+    }
+
+    private func handOver(_ event: NATSConnection.Event) {
+        switch event {
+        case .disconnected(let reason):
+            // The C client says so again at the end, when it closes what it could not restore.
+            guard disconnected == nil else { return }
+            disconnected = .now
+            onEvent?(.disconnected(reason: reason))
+        case .reconnected:
+            let gap = disconnected?.duration(to: .now) ?? .zero
+            defer { (disconnected, unsent) = (nil, 0) }
+            onEvent?(.reconnected(gap: gap, unsent: unsent))
+        case .closed(nil): break  // As was asked.
+        case .closed(let reason): onEvent?(.closed(reason: reason))
+        case .failed(let error): onEvent?(.failed(error))
+        case .unsent(let count, let error):
+            unsent += count
+            onEvent?(.failed(error))
+        case .slowConsumer(let subject, let count): onEvent?(.slowConsumer(pattern: subject, dropped: count))
+        }
+    }
+}
+#endif

@@ -1,0 +1,165 @@
+#if NATS
+import ChannelsBridge
+import Synchronization
+
+/// The place of a name at a stream: a durable consumer, which delivers to the processes that subscribe by that name.
+///
+/// The consumer delivers to a subject with a group, so that each message goes to one process. The subscription to that subject is an ordinary
+/// one: a subscription made by the C client's own functions for JetStream would delete the consumer when it is unsubscribed.
+///
+/// Guarded by `unsettled`: what was handed over and not settled.
+final class DurableSubscription: Sendable {
+    private let jetStream: JetStream
+    private let connection: NATSConnection
+    private let request: ConsumerRequest
+    private let subscription: NATSSubscription
+    private let unsettled: UnsettledMessages
+
+    private init(
+        _ jetStream: JetStream,
+        _ connection: NATSConnection,
+        _ request: ConsumerRequest,
+        _ subscription: NATSSubscription,
+        _ unsettled: UnsettledMessages
+    ) {
+        self.jetStream = jetStream
+        self.connection = connection
+        self.request = request
+        self.subscription = subscription
+        self.unsettled = unsettled
+    }
+
+    /// - Parameter onMessage: Called on a thread of the C client, with nil for a message that cannot be read.
+    static func open(
+        name: String,
+        pattern: String,
+        on connection: NATSConnection,
+        _ jetStream: JetStream,
+        onMessage: @escaping @Sendable (NATSMessage, Delivery, @escaping @Sendable (Settlement) -> Void) -> Void,
+        onUnreadable: @escaping @Sendable () -> Void
+    ) async throws -> DurableSubscription {
+        let stream = try await jetStream.stream(for: pattern)
+        let request = ConsumerRequest(stream: stream, name: name, pattern: pattern, jetStream.configuration.deliveries)
+        let unsettled = UnsettledMessages(connection)
+        let subscription = try await NATSSubscription.subscribe(
+            to: request.config.deliverSubject,
+            group: request.config.deliverGroup,
+            on: connection
+        ) { message in
+            guard let message else { return onUnreadable() }
+            // Anything else on this subject is no delivery: somebody else published it.
+            guard let reply = message.reply, let delivery = Delivery(reply), delivery.consumer == request.config.durableName else { return }
+            unsettled.insert(reply)
+            onMessage(message, delivery) { unsettled.settle(reply, $0) }
+        }
+        let durable = DurableSubscription(jetStream, connection, request, subscription, unsettled)
+        do {
+            try await durable.createConsumer()
+        } catch {
+            await subscription.cancel()
+            throw error
+        }
+        return durable
+    }
+
+    /// Also after a reconnection: a server that has lost its storage has lost the consumer, and would deliver nothing, in silence.
+    func createConsumer() async throws {
+        do {
+            let _: Created = try await jetStream.call("CONSUMER.DURABLE.CREATE.\(request.streamName).\(request.config.durableName)", request)
+        } catch let refusal as Refusal where refusal.reason == .nameTaken {
+            // It exists and cannot be changed in this way, because others are using it.
+        } catch let refusal as Refusal {
+            throw BridgeError(.unsupported, subject: request.config.filterSubject, refusal.description)
+        }
+    }
+
+    /// Ends the delivery and keeps the place. What was not settled goes to the next one who asks, at once.
+    func close() async {
+        await subscription.cancel()
+        unsettled.giveBack()
+    }
+}
+
+/// What was handed over and is not settled. Guarded by `state`: all of it.
+private final class UnsettledMessages: Sendable {
+    private let connection: NATSConnection
+    private let state = Mutex<Set<String>>([])
+
+    init(_ connection: NATSConnection) {
+        self.connection = connection
+    }
+
+    func insert(_ reply: String) {
+        state.withLock { _ = $0.insert(reply) }
+    }
+
+    func settle(_ reply: String, _ settlement: Settlement) {
+        guard state.withLock({ $0.remove(reply) }) != nil else { return }
+        let answer =
+            switch settlement {
+            case .acknowledged: "+ACK"
+            case .terminated: "+TERM"
+            // Without a delay the server delivers again at once: a thousand times a second.
+            case .retry(let delay): "-NAK {\"delay\": \(max(delay, .milliseconds(1)).nanoseconds)}"
+            }
+        connection.sendSoon(NATSMessage(subject: reply, payload: Array(answer.utf8)))
+    }
+
+    func giveBack() {
+        let replies = state.withLock { state in
+            defer { state = [] }
+            return state
+        }
+        // Once, and without a delay: this process takes no more of them.
+        for reply in replies { connection.sendSoon(NATSMessage(subject: reply, payload: Array("-NAK".utf8))) }
+    }
+}
+
+/// What creates a durable consumer.
+private struct ConsumerRequest: Encodable {
+    struct Configuration: Encodable {
+        var durableName: String
+        var deliverSubject: String
+        var deliverGroup: String
+        var deliverPolicy: String
+        var filterSubject: String
+        var ackPolicy = "explicit"
+        var ackWait: Int64
+        var maxDeliver: Int
+        var maxAckPending: Int
+        var replayPolicy = "instant"
+    }
+
+    var streamName: String
+    var config: Configuration
+
+    init(stream: String, name: String, pattern: String, _ deliveries: NATSConfiguration.Deliveries) {
+        streamName = stream
+        let consumer = Self.consumerName(name, pattern)
+        config = Configuration(
+            durableName: consumer,
+            // Below the prefix that users of a server with permissions are commonly allowed. The same in each process of the name.
+            deliverSubject: "_INBOX.channels.\(stream).\(consumer)",
+            deliverGroup: consumer,
+            deliverPolicy: deliveries.includesStored ? "all" : "new",
+            filterSubject: pattern,
+            ackWait: deliveries.acknowledgementWait.nanoseconds,
+            maxDeliver: max(1, deliveries.maximum),
+            maxAckPending: max(1, deliveries.inFlight)
+        )
+    }
+
+    /// A name of a consumer is one token of letters, digits, `-` and `_`; the hash keeps different names and patterns apart.
+    private static func consumerName(_ name: String, _ pattern: String) -> String {
+        let readable = name.utf8.prefix(40).map { byte -> Character in
+            let scalar = Unicode.Scalar(byte)
+            let isPlain = ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || ("0"..."9").contains(scalar) || scalar == "-"
+            return isPlain ? Character(scalar) : "_"
+        }
+        // FNV-1a: the same in every process, unlike Hasher.
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in Array(name.utf8) + [0] + Array(pattern.utf8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return String(readable) + "_" + String(hash, radix: 36)
+    }
+}
+#endif

@@ -1,0 +1,217 @@
+#if NATS
+import ChannelsBridge
+import Dispatch
+import Synchronization
+
+/// Follows the last value of a subject, by a consumer that begins with it: whoever comes late gets the current value and then the changes, with
+/// no gap between.
+///
+/// The consumer is the server's to forget, with a restart or a change of leaders. A number that is missing, a heartbeat that stays out or a
+/// reconnection begin a new one, which begins with the last value again; what has been handed over is left out by its revision.
+///
+/// Guarded by `state`: which consumer is followed, and how far.
+final class LastValueWatch: Sendable {
+    private struct State {
+        var consumer: String?
+        var nextSequence: UInt64 = 1
+        var revision: UInt64 = 0
+        var lastHeard = ContinuousClock.now
+        var isBeginning = false
+        /// A reconnection came while a consumer was being created.
+        var isStale = false
+        var isClosed = false
+        var firstValue: CheckedContinuation<Void, Never>?
+        var subscription: NATSSubscription?
+    }
+
+    private struct Consumer: Decodable {
+        struct Delivered: Decodable { var consumerSeq: UInt64? }
+        var numPending: UInt64?
+        var delivered: Delivered?
+    }
+
+    private let subject: String
+    private let stream: String
+    private let jetStream: JetStream
+    private let connection: NATSConnection
+    /// A subject of its own, and so a thread of its own: a server delivers only to a subject that somebody subscribes to in just that form.
+    private let inbox = "_INBOX.\(randomToken())"
+    private let onValue: @Sendable (NATSMessage, UInt64) -> Void
+    private let onFailure: @Sendable (BridgeError) -> Void
+    private let state = Mutex(State())
+    private static let heartbeat = Duration.seconds(2)
+
+    init(
+        _ subject: String,
+        in stream: String,
+        _ jetStream: JetStream,
+        on connection: NATSConnection,
+        onValue: @escaping @Sendable (NATSMessage, UInt64) -> Void,
+        onFailure: @escaping @Sendable (BridgeError) -> Void
+    ) {
+        self.subject = subject
+        self.stream = stream
+        self.jetStream = jetStream
+        self.connection = connection
+        self.onValue = onValue
+        self.onFailure = onFailure
+    }
+
+    /// Returns when the value that is stored now, if there is one, was handed over.
+    func open() async throws {
+        let subscription = try await NATSSubscription.subscribe(to: inbox, on: connection) { [weak self] message in
+            if let message { self?.received(message) } else { self?.restart() }
+        }
+        state.withLock { $0.subscription = subscription }
+        let expectsValue = try await begin()
+        guard expectsValue else { return listenForHeartbeats() }
+        await withCheckedContinuation { continuation in
+            let isHere = state.withLock { state in
+                if state.revision == 0, !state.isClosed { state.firstValue = continuation }
+                return state.firstValue == nil
+            }
+            if isHere { continuation.resume() }
+            // A value that is lost on the way comes with the next consumer; a watch without it is still one.
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(jetStream.configuration.requestTimeout.milliseconds))) {
+                self.handedOver()
+            }
+        }
+        listenForHeartbeats()
+    }
+
+    /// Begins anew, in the background: with the last value.
+    func restart() {
+        let begins = state.withLock { state in
+            if state.isClosed { return false }
+            if state.isBeginning { state.isStale = true }
+            defer { state.isBeginning = true }
+            return !state.isBeginning
+        }
+        guard begins else { return }
+        Task {
+            while true {
+                do {
+                    state.withLock { $0.isStale = false }
+                    _ = try await create()
+                } catch {
+                    // The connection has gone again, or the cluster has no leader: the next reconnection or missing heartbeat tries again.
+                    onFailure(error as? BridgeError ?? BridgeError(.transportFailure, subject: subject, "\(error)"))
+                }
+                let isDone = state.withLock { state in
+                    if state.isStale, !state.isClosed { return false }
+                    state.isBeginning = false
+                    state.lastHeard = .now
+                    return true
+                }
+                if isDone { return }
+            }
+        }
+    }
+
+    func close() async {
+        let (consumer, subscription) = state.withLock { state in
+            state.isClosed = true
+            defer { state.subscription = nil }
+            return (state.consumer, state.subscription)
+        }
+        if let consumer { delete(consumer) }
+        handedOver()
+        await subscription?.cancel()
+    }
+
+    // MARK: Carrying out
+
+    private func begin() async throws -> Bool {
+        state.withLock { $0.isBeginning = true }
+        defer { state.withLock { $0.isBeginning = false } }
+        do {
+            return try await create()
+        } catch let refusal as Refusal {
+            throw BridgeError(.unsupported, subject: subject, refusal.description)
+        }
+    }
+
+    /// - Returns: Whether there is a value to come.
+    private func create() async throws -> Bool {
+        let name = "w\(randomToken())"
+        let before = state.withLock { state in
+            state.nextSequence = 1
+            defer { state.consumer = name }
+            return state.consumer
+        }
+        if let before { delete(before) }
+        let request = Request(streamName: stream, config: .init(name: name, deliverSubject: inbox, filterSubject: subject))
+        let made: Consumer = try await jetStream.call("CONSUMER.CREATE.\(stream).\(name).\(subject)", request)
+        return (made.numPending ?? 0) + (made.delivered?.consumerSeq ?? 0) > 0
+    }
+
+    /// Soon; the server forgets it by itself when nobody listens.
+    private func delete(_ consumer: String) {
+        connection.sendSoon(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(stream).\(consumer)"))
+    }
+
+    /// On the thread of the subscription.
+    private func received(_ message: NATSMessage) {
+        let delivery = message.reply.flatMap(Delivery.init)
+        enum Step { case ignore, restart, handOver }
+        let step = state.withLock { state -> Step in
+            guard !state.isClosed else { return .ignore }
+            state.lastHeard = .now
+            // A heartbeat, or a message of the consumer before.
+            guard let delivery, delivery.consumer == state.consumer else { return .ignore }
+            guard delivery.consumerSequence == state.nextSequence else { return .restart }
+            state.nextSequence += 1
+            guard delivery.streamSequence > state.revision else { return .ignore }
+            state.revision = delivery.streamSequence
+            return .handOver
+        }
+        switch step {
+        case .ignore: break
+        // One is missing.
+        case .restart: restart()
+        case .handOver:
+            if let delivery { onValue(message, delivery.streamSequence) }
+            handedOver()
+        }
+    }
+
+    private func handedOver() {
+        let waiter = state.withLock { state in
+            defer { state.firstValue = nil }
+            return state.firstValue
+        }
+        waiter?.resume()
+    }
+
+    private func listenForHeartbeats() {
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(Self.heartbeat.milliseconds))) { [weak self] in
+            guard let self else { return }
+            let (isClosed, isSilent) = state.withLock { state in
+                (state.isClosed, state.lastHeard.duration(to: .now) > Self.heartbeat * 3)
+            }
+            if isClosed { return }
+            if isSilent, jetStream.inbox.isConnected { restart() }
+            listenForHeartbeats()
+        }
+    }
+
+    private struct Request: Encodable {
+        struct Configuration: Encodable {
+            var name: String
+            var deliverSubject: String
+            var filterSubject: String
+            var deliverPolicy = "last_per_subject"
+            var ackPolicy = "none"
+            var maxDeliver = 1
+            var idleHeartbeat = LastValueWatch.heartbeat.nanoseconds
+            var inactiveThreshold = Duration.seconds(10).nanoseconds
+            var memStorage = true
+            var numReplicas = 1
+            var replayPolicy = "instant"
+        }
+
+        var streamName: String
+        var config: Configuration
+    }
+}
+#endif

@@ -1,0 +1,39 @@
+#if NATS
+public import ChannelsBridge
+
+extension NATSTransport {
+    /// Stores a message as the last value of its subject. See `Transport/store(_:)`.
+    public func store(_ message: TransportMessage) async throws -> UInt64 {
+        let session = try session
+        try await session.streams.prepareStates()
+        var stored = NATSMessage(message)
+        stored.subject = session.jetStream.configuration.statePrefix + message.subject
+        return try await session.jetStream.publish(stored, identifier: message.headers[TransportHeaders.id])
+    }
+
+    /// Has the last value of a subject handed over, and every later one. See `Transport/watch(_:onValue:)`.
+    public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
+        let (session, relay) = try open
+        try await session.streams.prepareStates()
+        let reader = MessageReader(subject, relay)
+        let configuration = session.jetStream.configuration
+        let stored = configuration.statePrefix + subject
+        try WireRules.check(subject: stored)
+        let watch = LastValueWatch(stored, in: configuration.stateStream, session.jetStream, on: session.connection) { value, revision in
+            // Deleted, by a tool for the key-value store. A state has no such thing: the value before stays.
+            guard value[header: "KV-Operation"] == nil else { return }
+            guard let message = reader.read(value, subject: subject) else { return }
+            onValue(StoredValue(message, revision: revision))
+        } onFailure: {
+            relay.report($0)
+        }
+        guard session.keep(watch) else { throw BridgeError(.closed, subject: subject) }
+        do {
+            try await watch.open()
+        } catch {
+            await session.forget(watch)
+            throw BridgeError(wrapping: error)
+        }
+    }
+}
+#endif

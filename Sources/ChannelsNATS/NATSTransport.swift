@@ -1,0 +1,182 @@
+#if NATS
+public import Channels
+public import ChannelsBridge
+import Synchronization
+
+/// Carries channels over NATS: the name of a channel is the subject.
+///
+/// ```swift
+/// var configuration = NATSConfiguration(servers: ["nats://127.0.0.1:4222"])
+/// configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
+/// let transport = NATSTransport(configuration)
+/// ```
+///
+/// ## Behavior
+///
+/// - What is published without `durable` travels over core NATS: at most once. That it was accepted does not mean that it was delivered.
+/// - What is published with `durable` is stored by JetStream before `publish` returns, and delivered at least once. While no acknowledgement
+///   comes it is sent again under the same identifier, which the stream recognises.
+/// - The last values of subjects are in a bucket of JetStream's key-value store.
+/// - A connection that is lost is restored, with its subscriptions. Meanwhile what is published waits, up to
+///   ``NATSConfiguration/outgoingLimit``.
+/// - Some errors end a connection for good, because the C client does not reconnect after them: a server that refuses the credentials twice, or
+///   that sends an error of its own. `TransportEvent.closed` says so.
+/// - Subjects and headers are checked again before they are sent. The C client does not, and a line break would let a name carry commands.
+/// - No call waits on a thread of the cooperative pool, also where a server is paused.
+///
+/// Each subscription, and each subject that is watched, has a thread of its own in the C client; requests share one more.
+public final class NATSTransport: Transport {
+    private enum Phase {
+        case new
+        case connecting
+        case connected(Session, EventRelay)
+        case closed
+    }
+
+    private let configuration: NATSConfiguration
+    private let phase = Mutex(Phase.new)
+
+    /// Creates a transport. Nothing is done before ``connect(onEvent:)``.
+    public init(_ configuration: NATSConfiguration = NATSConfiguration()) {
+        self.configuration = configuration
+    }
+
+    deinit {
+        if case .connected(let session, _) = phase.withLock({ $0 }) { session.connection.abandon() }
+    }
+
+    /// Everything: headers, durable messages, requests, last values. A server without JetStream has the first and the third of them.
+    public var capabilities: TransportCapabilities { .all }
+
+    /// Connects to the first server that answers. See `Transport/connect(onEvent:)`.
+    public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
+        try phase.withLock { phase in
+            guard case .new = phase else { throw BridgeError(.closed, "a transport connects once") }
+            phase = .connecting
+        }
+        let relay = EventRelay(onEvent)
+        do {
+            let session = try await open(relay)
+            let isWanted = phase.withLock { phase in
+                guard case .connecting = phase else { return false }
+                phase = .connected(session, relay)
+                return true
+            }
+            guard isWanted else {
+                await session.connection.close()
+                throw BridgeError(.closed)
+            }
+            await relay.connected()
+        } catch {
+            phase.withLock { phase in
+                if case .connecting = phase { phase = .new }
+            }
+            throw error
+        }
+    }
+
+    private func open(_ relay: EventRelay) async throws -> Session {
+        let holder = SessionHolder()
+        let connection = try await NATSConnection.connect(configuration) { event in
+            relay.report(event)
+            switch event {
+            case .reconnected: holder.session?.restore { relay.report($0) }
+            case .failed(let error) where error.code == .permissionDenied:
+                if let subject = error.subject { holder.session?.inbox.fail(subject: subject, error) }
+            case .closed(let reason): holder.session?.end(reason ?? BridgeError(.closed))
+            default: break
+            }
+        }
+        do {
+            let session = Session(connection, try await ReplyInbox.open(on: connection), configuration)
+            holder.session = session
+            return session
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+
+    var open: (session: Session, relay: EventRelay) {
+        get throws {
+            switch phase.withLock({ $0 }) {
+            case .connected(let session, let relay): return (session, relay)
+            case .new, .connecting: throw BridgeError(.notConnected, "connect has not returned yet")
+            case .closed: throw BridgeError(.closed)
+            }
+        }
+    }
+
+    var session: Session {
+        get throws { try open.session }
+    }
+
+    /// Publishes a message. See `Transport/publish(_:durable:)`.
+    public func publish(_ message: TransportMessage, durable: Bool) async throws {
+        let session = try session
+        guard durable else { return try await session.connection.send(NATSMessage(message)) }
+        try await session.streams.prepareMessages()
+        _ = try await session.jetStream.publish(NATSMessage(message), identifier: message.headers[TransportHeaders.id])
+    }
+
+    /// Has the messages of a pattern handed over. See `Transport/subscribe(to:durableName:onMessage:)`.
+    ///
+    /// With a `durableName` the messages come from the one stream whose subjects the pattern meets; where there is none, or several, throws
+    /// `unsupported`.
+    public func subscribe(
+        to pattern: ChannelPattern,
+        durableName: String?,
+        onMessage: @escaping @Sendable (InboundMessage) -> Void
+    ) async throws {
+        let (session, relay) = try open
+        guard let durableName else {
+            let reader = MessageReader(pattern.text, relay)
+            let subscription = try await NATSSubscription.subscribe(to: pattern.text, on: session.connection) { message in
+                if let message = reader.read(message) { onMessage(InboundMessage(message)) }
+            }
+            return try await session.keep(subscription)
+        }
+        try await session.streams.prepareMessages()
+        let reader = MessageReader(pattern.text, relay)
+        let durable = try await DurableSubscription.open(
+            name: durableName,
+            pattern: pattern.text,
+            on: session.connection,
+            session.jetStream
+        ) { message, delivery, settle in
+            // What cannot be a message will not be one the next time.
+            guard let message = reader.read(message) else { return settle(.terminated) }
+            onMessage(InboundMessage(message, deliveryCount: delivery.deliveryCount, settle: settle))
+        } onUnreadable: {
+            _ = reader.read(nil)
+        }
+        try await session.keep(durable)
+    }
+
+    /// Ends the connection. See `Transport/close(within:)`.
+    public func close(within deadline: Duration) async throws {
+        let before = phase.withLock { phase in
+            defer { phase = .closed }
+            return phase
+        }
+        guard case .connected(let session, let relay) = before else { return }
+        let end = ContinuousClock.now + deadline
+        await session.stopReceiving()
+        let isFlushed = await session.connection.flush(until: end)
+        await session.inbox.close(BridgeError(.closed))
+        await session.connection.close()
+        await relay.end()
+        if !isFlushed { throw BridgeError(.deadlineExceeded, "not everything that was published could be sent within \(deadline)") }
+    }
+}
+
+/// What the callbacks of a connection find, once it is there. Guarded by `stored`.
+private final class SessionHolder: Sendable {
+    private let stored = Mutex<Session?>(nil)
+
+    var session: Session? {
+        get { stored.withLock { $0 } }
+        set { stored.withLock { $0 = newValue } }
+    }
+}
+#endif

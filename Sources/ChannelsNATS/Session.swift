@@ -1,0 +1,158 @@
+#if NATS
+import ChannelsBridge
+import Synchronization
+
+/// Everything that lives as long as one connection of a transport.
+///
+/// Guarded by `state`: what was opened on the connection.
+final class Session: Sendable {
+    private struct State {
+        var subscriptions: [NATSSubscription] = []
+        var durables: [DurableSubscription] = []
+        var watches: [LastValueWatch] = []
+        var isClosed = false
+    }
+
+    let connection: NATSConnection
+    let inbox: ReplyInbox
+    let jetStream: JetStream
+    let streams: StreamSetup
+    private let state = Mutex(State())
+
+    init(_ connection: NATSConnection, _ inbox: ReplyInbox, _ configuration: NATSConfiguration) {
+        self.connection = connection
+        self.inbox = inbox
+        jetStream = JetStream(inbox, configuration)
+        streams = StreamSetup(jetStream, configuration)
+    }
+
+    func keep(_ subscription: NATSSubscription) async throws {
+        let isKept = state.withLock { state in
+            if !state.isClosed { state.subscriptions.append(subscription) }
+            return !state.isClosed
+        }
+        if !isKept {
+            await subscription.cancel()
+            throw BridgeError(.closed, subject: subscription.subject)
+        }
+    }
+
+    func keep(_ durable: DurableSubscription) async throws {
+        let isKept = state.withLock { state in
+            if !state.isClosed { state.durables.append(durable) }
+            return !state.isClosed
+        }
+        if !isKept {
+            await durable.close()
+            throw BridgeError(.closed)
+        }
+    }
+
+    /// - Returns: Whether the session is open, and has the watch.
+    func keep(_ watch: LastValueWatch) -> Bool {
+        state.withLock { state in
+            if !state.isClosed { state.watches.append(watch) }
+            return !state.isClosed
+        }
+    }
+
+    func forget(_ watch: LastValueWatch) async {
+        await watch.close()
+        state.withLock { $0.watches.removeAll { $0 === watch } }
+    }
+
+    /// After a reconnection. The C client has subscribed again; what the server keeps for us may be gone.
+    func restore(onFailure: @escaping @Sendable (BridgeError) -> Void) {
+        let (durables, watches) = state.withLock { ($0.durables, $0.watches) }
+        for watch in watches { watch.restart() }
+        guard !durables.isEmpty else { return }
+        Task {
+            for durable in durables {
+                do { try await durable.createConsumer() } catch { onFailure(BridgeError(wrapping: error)) }
+            }
+        }
+    }
+
+    /// The connection has ended for good: nobody waits for answers any more.
+    func end(_ error: BridgeError) {
+        Task { await inbox.close(error) }
+    }
+
+    /// Takes in no more; what was not settled goes back to the server.
+    func stopReceiving() async {
+        let (subscriptions, durables, watches) = state.withLock { state in
+            state.isClosed = true
+            defer { (state.subscriptions, state.durables, state.watches) = ([], [], []) }
+            return (state.subscriptions, state.durables, state.watches)
+        }
+        for watch in watches { await watch.close() }
+        for durable in durables { await durable.close() }
+        for subscription in subscriptions { await subscription.cancel() }
+    }
+}
+
+/// Creates the streams that are missing: once, whoever needs them first.
+actor StreamSetup {
+    private let jetStream: JetStream
+    private let configuration: NATSConfiguration
+    private var messages: Task<Void, any Error>?
+    private var states: Task<Void, any Error>?
+
+    init(_ jetStream: JetStream, _ configuration: NATSConfiguration) {
+        self.jetStream = jetStream
+        self.configuration = configuration
+    }
+
+    /// The streams of the configuration.
+    func prepareMessages() async throws {
+        let task =
+            messages
+            ?? Task { [jetStream, configuration] in
+                for stream in configuration.streams { try await jetStream.create(stream) }
+            }
+        messages = task
+        do { try await task.value } catch {
+            messages = nil
+            throw BridgeError(wrapping: error)
+        }
+    }
+
+    /// The bucket of the states.
+    func prepareStates() async throws {
+        let task =
+            states
+            ?? Task { [jetStream, configuration] in
+                var stream = NATSStream(
+                    configuration.stateStream,
+                    subjects: [configuration.statePrefix + ">"],
+                    replicas: configuration.stateReplicas
+                )
+                stream.keepsLastValues = true
+                try await jetStream.create(stream)
+            }
+        states = task
+        do { try await task.value } catch {
+            states = nil
+            throw BridgeError(wrapping: error)
+        }
+    }
+}
+
+extension NATSConfiguration {
+    /// The stream of the bucket, as the key-value store of JetStream names it.
+    var stateStream: String { "KV_\(stateBucket)" }
+    /// What stands before the name of a state in its subject there.
+    var statePrefix: String { "$KV.\(stateBucket)." }
+}
+
+extension BridgeError {
+    /// What a transport throws: itself, or what JetStream says.
+    init(wrapping error: any Error) {
+        switch error {
+        case let error as BridgeError: self = error
+        case let refusal as Refusal: self.init(.unsupported, refusal.description)
+        default: self.init(.transportFailure, underlyingError: error)
+        }
+    }
+}
+#endif

@@ -1,0 +1,146 @@
+#if NATS
+import Channels
+import ChannelsBridge
+import ChannelsNATS
+import Synchronization
+import Testing
+
+/// Switchboards in two processes, as far as they can tell.
+@Suite(.timeLimit(.minutes(1)))
+struct BridgeOverNATSTests {
+    struct Sale: Codable, Sendable, Hashable {
+        var number: Int
+    }
+
+    /// A switchboard with a bridge that runs.
+    struct Node {
+        let board = Switchboard(onFault: { _ in })
+        let bridge: Bridge
+        let deadLetters = Record<DeadLetter>()
+        let heard = Record<Sale>()
+        private let running: Task<Void, any Error>
+        private let token: ListenerToken
+
+        init(_ name: String, _ server: NATSServer, _ routes: [BridgeRoute], fail: @escaping @Sendable (Sale) throws -> Void = { _ in }) async throws {
+            var configuration = NATSConfiguration(servers: [server.url])
+            configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
+            configuration.reconnectWait = .milliseconds(20)
+            configuration.deliveries.acknowledgementWait = .seconds(2)
+            let bridge = Bridge(
+                name,
+                switchboard: board,
+                transport: NATSTransport(configuration),
+                routes: routes,
+                configuration: BridgeConfiguration(maximumDeliveries: 3, backoff: Backoff(first: .milliseconds(10), limit: .milliseconds(20)))
+            ) { [deadLetters] in deadLetters.append($0) }
+            self.bridge = bridge
+            token = board.listen(to: .natsSale) { [heard] sale in
+                try fail(sale)
+                heard.append(sale)
+            }
+            running = Task<Void, any Error> { try await bridge.run() }
+            guard await bridge.status.next(where: { $0 == .running || $0 == .ended }) == .running else {
+                try await running.value
+                throw CancellationError()
+            }
+        }
+
+        func end() async throws {
+            running.cancel()
+            try await running.value
+            withExtendedLifetime(token) {}
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func messageIsHeardOnceInEveryProcessWithBridgesFacingEachOther(durable: Bool) async throws {
+        let server = try await NATSServer()
+        let routes: [BridgeRoute] = [.both(.natsSale, durable: durable)]
+        let (first, second) = (try await Node("first", server, routes), try await Node("second", server, routes))
+        for number in 0..<100 {
+            await first.board.postAndWait(Sale(number: number), to: .natsSale)
+            await second.board.postAndWait(Sale(number: 1_000 + number), to: .natsSale)
+        }
+        for node in [first, second] {
+            let sales = try await node.heard.wait(count: 200)
+            #expect(Set(sales).count == 200)
+            // Each poster's in order.
+            #expect(sales.filter { $0.number < 1_000 } == (0..<100).map(Sale.init))
+            #expect(sales.filter { $0.number >= 1_000 } == (1_000..<1_100).map(Sale.init))
+        }
+        try await first.end()
+        try await second.end()
+        for node in [first, second] {
+            #expect(node.heard.values.count == 200)
+            #expect(node.bridge.statistics.sent == 100 && node.bridge.statistics.received == 100)
+        }
+    }
+
+    @Test func malformedPayloadAndUnknownTypeGoToTheDeadLettersAndTheRestGoesOn() async throws {
+        let server = try await NATSServer()
+        let node = try await Node("kitchen", server, [.incoming(.natsSale, durable: true)])
+        let peer = try await Peer.connect(to: server)
+        let bad: [(TransportHeaders, String)] = [
+            (["ce-id": "1"], "{"), (["ce-id": "2"], ""), (["ce-id": "3"], "{\"number\":\"seven\"}"),
+            (["ce-id": "4", "ce-type": "Refund"], "{\"number\":1}"),
+            (["ce-id": "5", "ce-specversion": "7.0"], "{\"number\":1}"),
+        ]
+        for (headers, body) in bad {
+            try await peer.transport.publish(try TransportMessage(subject: "shop.sale", headers: headers, body: Array(body.utf8)), durable: true)
+        }
+        try await peer.publish("{\"number\":42}", to: "shop.sale", durable: true)
+        #expect(try await node.heard.wait(count: 1) == [Sale(number: 42)])
+        let letters = try await node.deadLetters.wait(count: 5)
+        #expect(Set(letters.map { $0.message.headers["ce-id"] }) == ["1", "2", "3", "4", "5"])
+        #expect(letters.allSatisfy { $0.deliveryCount == 1 })
+        try await peer.close()
+        try await node.end()
+    }
+
+    @Test func messageWhoseListenerFailsIsDeliveredAgainAndGivenUpInTheEnd() async throws {
+        let server = try await NATSServer()
+        let calls = Record<Int>()
+        let node = try await Node("kitchen", server, [.incoming(.natsSale, durable: true)]) { sale in
+            calls.append(sale.number)
+            if sale.number == 7 { throw CancellationError() }
+        }
+        let sender = try await Node("till", server, [.outgoing(.natsSale, durable: true)])
+        for number in [6, 7, 8] { await sender.board.postAndWait(Sale(number: number), to: .natsSale) }
+        let letters = try await node.deadLetters.wait(count: 1)
+        #expect(letters[0].deliveryCount == 3 && letters[0].error.code == .tooManyDeliveries)
+        #expect(calls.values.filter { $0 == 7 }.count == 3)
+        #expect(Set(try await node.heard.wait(count: 2).map(\.number)) == [6, 8])
+        try await sender.end()
+        try await node.end()
+    }
+
+    @Test func stateReachesAProcessThatJoinsLateAndOneAskedAnswers() async throws {
+        let server = try await NATSServer()
+        let till = try await Node("till", server, [.both(state: .natsTotal, initial: 0), .answering(.natsDouble)])
+        till.board.state(.natsTotal, initial: 0).set(12)
+        let responder = till.board.requests(.natsDouble).respond { $0 * 2 }
+        // It has been stored when another process can have it.
+        let display = try await Node("display", server, [.both(state: .natsTotal, initial: 0), .asking(.natsDouble)])
+        let total = display.board.state(.natsTotal, initial: 0)
+        #expect(await total.next { $0 == 12 } == 12)
+        till.board.state(.natsTotal, initial: 0).set(13)
+        #expect(await total.next { $0 == 13 } == 13)
+        #expect(try await display.board.requests(.natsDouble).ask(21) == 42)
+        try await display.end()
+        try await till.end()
+        withExtendedLifetime(responder) {}
+    }
+}
+
+extension ChannelName<BridgeOverNATSTests.Sale> {
+    fileprivate static var natsSale: Self { "shop.sale" }
+}
+
+extension ChannelName<Int> {
+    fileprivate static var natsTotal: Self { "shop.total" }
+}
+
+extension RequestName<Int, Int> {
+    fileprivate static var natsDouble: Self { "shop.double" }
+}
+#endif

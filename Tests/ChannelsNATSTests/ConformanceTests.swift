@@ -1,0 +1,47 @@
+#if NATS
+import Channels
+import ChannelsBridge
+import ChannelsNATS
+import ChannelsTesting
+import Testing
+
+/// What every transport has to do.
+@Suite(.timeLimit(.minutes(2)))
+struct ConformanceTests {
+    @Test(arguments: TransportConformance.checks)
+    func transportConforms(to check: TransportConformance.Check) async throws {
+        let server = try await NATSServer()
+        let suite = TransportConformance(
+            timeout: .seconds(45),
+            interrupt: { transport, body in
+                server.kill()
+                try await body()
+                try await server.start()
+                try await hasAnswered(transport)
+            },
+            makeTransport: {
+                var configuration = NATSConfiguration(servers: [server.url])
+                configuration.reconnectWait = .milliseconds(20)
+                configuration.deliveries.acknowledgementWait = .seconds(2)
+                configuration.streams = [NATSStream("CONFORMANCE", subjects: ["conformance.>"])]
+                return NATSTransport(configuration)
+            }
+        )
+        let outcome = await suite.run(check)
+        #expect(outcome.skipped == nil)
+        #expect(outcome.isAcceptable, "\(outcome)")
+    }
+
+    /// Returns when the server answers again that nobody responds.
+    private func hasAnswered(_ transport: any Transport) async throws {
+        for _ in 0..<100 {
+            do {
+                _ = try await transport.request(try TransportMessage(subject: "probe", body: []), timeout: .milliseconds(200))
+            } catch let error as BridgeError where error.code == .noResponder {
+                return
+            } catch let error as BridgeError where error.code == .timedOut {}
+        }
+        Issue.record("the connection was not restored")
+    }
+}
+#endif

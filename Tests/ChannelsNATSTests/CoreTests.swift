@@ -1,0 +1,130 @@
+#if NATS
+import Channels
+import ChannelsBridge
+import ChannelsNATS
+import Testing
+
+/// What is published at most once, between connections that stand.
+@Suite(.timeLimit(.minutes(1)))
+struct CoreTests {
+    @Test func messageArrivesWithItsSubjectHeadersAndBody() async throws {
+        let server = try await NATSServer()
+        let (sender, receiver) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
+        let received = try await receiver.subscribe(to: "shop.*")
+        let sent = try TransportMessage(subject: "shop.sale", headers: ["ce-id": "1", "x": "ü; a=\"b\""], body: [0, 13, 10, 255])
+        try await sender.transport.publish(sent, durable: false)
+        let message = try await received.wait(count: 1)[0]
+        #expect(message.message.subject == "shop.sale")
+        #expect(message.message.body == [0, 13, 10, 255])
+        #expect(message.message.headers["ce-id"] == "1")
+        #expect(message.message.headers["x"] == "ü; a=\"b\"")
+        #expect(message.message.headers.count == 2)
+        #expect(message.settle == nil)
+        try await sender.close()
+        try await receiver.close()
+    }
+
+    @Test func firstEventIsThatTheConnectionIsThere() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server)
+        guard case .connected = try #require(peer.events.values.first) else {
+            Issue.record("\(peer.events.values)")
+            return
+        }
+        try await peer.close()
+    }
+
+    @Test func messagesOfOneTaskKeepTheirOrder() async throws {
+        let server = try await NATSServer()
+        let (sender, receiver) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
+        let received = try await receiver.subscribe(to: "count.>")
+        for number in 0..<20_000 { try await sender.publish(String(number), to: "count.up") }
+        let texts = try await received.wait(count: 20_000).map(\.text)
+        #expect(texts == (0..<20_000).map(String.init))
+        try await sender.close()
+        try await receiver.close()
+    }
+
+    @Test func closeSendsWhatWasPublishedBefore() async throws {
+        let server = try await NATSServer()
+        let (sender, receiver) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
+        let received = try await receiver.subscribe(to: "last.words")
+        for number in 0..<1_000 { try await sender.publish(String(number), to: "last.words") }
+        try await sender.close()
+        #expect(try await received.wait(count: 1_000).count == 1_000)
+        try await receiver.close()
+    }
+
+    @Test func requestGetsTheReplyOfOneResponder() async throws {
+        let server = try await NATSServer()
+        let (asker, first, second) = (
+            try await Peer.connect(to: server), try await Peer.connect(to: server), try await Peer.connect(to: server)
+        )
+        let requests = Record<String>()
+        for (name, peer) in [("first", first), ("second", second)] {
+            try await peer.transport.respond(to: "price") { request in
+                requests.append(name)
+                request.reply(TransportReply(headers: ["by": name], body: request.message.body + [1]))
+            }
+        }
+        for number in UInt8(0)..<20 {
+            let reply = try await asker.transport.request(try TransportMessage(subject: "price", body: [number]), timeout: .seconds(10))
+            #expect(reply.body == [number, 1])
+            #expect(reply.headers["by"] == requests.values.last)
+        }
+        #expect(requests.values.count == 20)
+        for peer in [asker, first, second] { try await peer.close() }
+    }
+
+    @Test func requestNobodyRespondsToFailsAtOnce() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server)
+        let error = await #expect(throws: BridgeError.self) {
+            try await peer.transport.request(try TransportMessage(subject: "nobody", body: []), timeout: .seconds(50))
+        }
+        #expect(error?.code == .noResponder)
+        try await peer.close()
+    }
+
+    @Test func requestWithoutAReplyTimesOut() async throws {
+        let server = try await NATSServer()
+        let (asker, responder) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
+        try await responder.transport.respond(to: "silence") { _ in }
+        let error = await #expect(throws: BridgeError.self) {
+            try await asker.transport.request(try TransportMessage(subject: "silence", body: []), timeout: .milliseconds(50))
+        }
+        #expect(error?.code == .timedOut)
+        try await asker.close()
+        try await responder.close()
+    }
+
+    @Test func cancelledRequestReturnsSoon() async throws {
+        let server = try await NATSServer()
+        let (asker, responder) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
+        let asked = Record<Bool>()
+        try await responder.transport.respond(to: "silence") { _ in asked.append(true) }
+        let task = Task {
+            try await asker.transport.request(try TransportMessage(subject: "silence", body: []), timeout: .seconds(600))
+        }
+        try await asked.wait(count: 1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        try await asker.close()
+        try await responder.close()
+    }
+
+    @Test func everyMethodSaysThatTheTransportIsNotConnectedOrClosed() async throws {
+        let server = try await NATSServer()
+        let transport = NATSTransport(NATSConfiguration(servers: [server.url]))
+        let before = await #expect(throws: BridgeError.self) { try await transport.publish(try message("", to: "x"), durable: false) }
+        #expect(before?.code == .notConnected)
+        try await transport.connect { _ in }
+        try await transport.close(within: .seconds(5))
+        try await transport.close(within: .seconds(5))
+        let after = await #expect(throws: BridgeError.self) { try await transport.publish(try message("", to: "x"), durable: false) }
+        #expect(after?.code == .closed)
+        let watch = await #expect(throws: BridgeError.self) { try await transport.watch("x") { _ in } }
+        #expect(watch?.code == .closed)
+    }
+}
+#endif

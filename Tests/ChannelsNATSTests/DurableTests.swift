@@ -1,0 +1,173 @@
+#if NATS
+import Channels
+import ChannelsBridge
+import ChannelsNATS
+import Testing
+
+/// What is stored by JetStream before it counts as published.
+@Suite(.timeLimit(.minutes(1)))
+struct DurableTests {
+    private func withStream(_ configuration: inout NATSConfiguration) {
+        configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
+    }
+
+    @Test func durableMessageWaitsForAReceiverThatComesLater() async throws {
+        let server = try await NATSServer()
+        let sender = try await Peer.connect(to: server, withStream)
+        for number in 0..<10 { try await sender.publish(String(number), to: "shop.sale", durable: true) }
+        try await sender.close()
+        let receiver = try await Peer.connect(to: server, withStream)
+        let received = try await receiver.subscribe(to: "shop.*", durableName: "kitchen")
+        let messages = try await received.wait(count: 10)
+        #expect(messages.map(\.text) == (0..<10).map(String.init))
+        #expect(messages.allSatisfy { $0.deliveryCount == 1 })
+        for message in messages { message.settle?(.acknowledged) }
+        #expect(messages.allSatisfy { $0.settle != nil })
+        try await receiver.close()
+    }
+
+    @Test func settledMessagesDoNotComeAgainAndUnsettledOnesDo() async throws {
+        let server = try await NATSServer()
+        let first = try await Peer.connect(to: server, withStream)
+        let received = try await first.subscribe(to: "shop.>", durableName: "kitchen")
+        for number in 0..<4 { try await first.publish(String(number), to: "shop.sale", durable: true) }
+        let messages = try await received.wait(count: 4)
+        messages[0].settle?(.acknowledged)
+        messages[1].settle?(.acknowledged)
+        messages[2].settle?(.terminated)
+        // The fourth goes back when this one closes, at once and not only when the server has waited.
+        try await first.close()
+
+        let second = try await Peer.connect(to: server, withStream)
+        let again = try await second.subscribe(to: "shop.>", durableName: "kitchen")
+        try await second.publish("4", to: "shop.sale", durable: true)
+        let rest = try await again.wait(count: 2)
+        #expect(Set(rest.map(\.text)) == ["3", "4"])
+        #expect(rest.first { $0.text == "3" }?.deliveryCount == 2)
+        try await second.close()
+    }
+
+    @Test func retriedMessageComesAgainAfterItsDelayAndNotBefore() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server, withStream)
+        let times = Record<ContinuousClock.Instant>()
+        try await peer.transport.subscribe(to: "shop.>", durableName: "kitchen") { message in
+            times.append(.now)
+            message.settle?(message.deliveryCount < 4 ? .retry(after: .milliseconds(100)) : .acknowledged)
+        }
+        try await peer.publish("x", to: "shop.sale", durable: true)
+        let found = try await times.wait(count: 4)
+        for (earlier, later) in zip(found, found.dropFirst()) { #expect(earlier.duration(to: later) >= .milliseconds(99)) }
+        try await peer.close()
+    }
+
+    @Test func unsettledMessageComesAgainWhenTheServerHasWaited() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) {
+            withStream(&$0)
+            $0.deliveries.acknowledgementWait = .milliseconds(150)
+        }
+        let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
+        try await peer.publish("x", to: "shop.sale", durable: true)
+        let messages = try await received.wait(count: 3)
+        #expect(messages.map(\.deliveryCount).prefix(3) == [1, 2, 3])
+        try await peer.close()
+    }
+
+    @Test func messagePublishedTwiceWithOneIdentifierIsStoredOnce() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server, withStream)
+        for _ in 0..<3 { try await peer.publish("once", to: "shop.sale", id: "one", durable: true) }
+        try await peer.publish("last", to: "shop.sale", id: "two", durable: true)
+        let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
+        let texts = try await received.wait(count: 2).map(\.text)
+        #expect(texts == ["once", "last"])
+        try await peer.close()
+    }
+
+    @Test func processesOfOneNameShareTheMessagesAndAnotherNameGetsItsOwn() async throws {
+        let server = try await NATSServer()
+        let (first, second, other) = (
+            try await Peer.connect(to: server, withStream), try await Peer.connect(to: server, withStream),
+            try await Peer.connect(to: server, withStream)
+        )
+        let shared = Record<String>()
+        for peer in [first, second] {
+            try await peer.transport.subscribe(to: "shop.>", durableName: "kitchen") { message in
+                shared.append(message.text)
+                message.settle?(.acknowledged)
+            }
+        }
+        let own = try await other.subscribe(to: "shop.>", durableName: "display")
+        for number in 0..<200 { try await first.publish(String(number), to: "shop.sale", durable: true) }
+        #expect(Set(try await shared.wait(count: 200)).count == 200)
+        #expect(try await own.wait(count: 200).count == 200)
+        #expect(shared.values.count == 200)
+        for peer in [first, second, other] { try await peer.close() }
+    }
+
+    @Test func subjectThatNoStreamKeepsIsUnsupported() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server, withStream)
+        let published = await #expect(throws: BridgeError.self) { try await peer.publish("x", to: "bank.sale", durable: true) }
+        #expect(published?.code == .unsupported)
+        let subscribed = await #expect(throws: BridgeError.self) { try await peer.subscribe(to: "bank.>", durableName: "kitchen") }
+        #expect(subscribed?.code == .unsupported)
+        try await peer.close()
+    }
+
+    @Test func serverWithoutJetStreamIsUnsupported() async throws {
+        let server = try await NATSServer(.init(jetStream: false))
+        let peer = try await Peer.connect(to: server) {
+            withStream(&$0)
+            $0.requestTimeout = .milliseconds(300)
+        }
+        let error = await #expect(throws: BridgeError.self) { try await peer.publish("x", to: "shop.sale", durable: true) }
+        #expect(error?.code == .unsupported)
+        try await peer.publish("x", to: "shop.sale")
+        try await peer.close()
+    }
+
+    @Test func fullStreamRefusesInsteadOfForgetting() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) {
+            var stream = NATSStream("SHOP", subjects: ["shop.>"])
+            stream.maximumMessages = 2
+            $0.streams = [stream]
+        }
+        for number in 0..<2 { try await peer.publish(String(number), to: "shop.sale", durable: true) }
+        let error = await #expect(throws: BridgeError.self) { try await peer.publish("2", to: "shop.sale", durable: true) }
+        #expect(error?.code == .transportFailure)
+        #expect(error?.description.contains("maximum messages exceeded") == true)
+        let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
+        #expect(try await received.wait(count: 2).map(\.text) == ["0", "1"])
+        try await peer.close()
+    }
+
+    /// A name that goes away and comes back finds its place: what ends a subscription does not end its consumer.
+    @Test func closingKeepsThePlaceOfTheName() async throws {
+        let server = try await NATSServer()
+        for round in 0..<3 {
+            let peer = try await Peer.connect(to: server, withStream)
+            let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
+            try await peer.publish(String(round), to: "shop.sale", durable: true)
+            let messages = try await received.wait(count: 1)
+            #expect(messages.map(\.text) == [String(round)])
+            messages[0].settle?(.acknowledged)
+            try await peer.close()
+        }
+    }
+
+    @Test func requestToASubjectThatAStreamKeepsGetsTheReplyOfTheResponder() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server, withStream)
+        try await peer.publish("makes the stream", to: "shop.sale", durable: true)
+        try await peer.transport.respond(to: "shop.price") { $0.reply(TransportReply(body: [7])) }
+        for _ in 0..<20 {
+            let reply = try await peer.transport.request(try message("?", to: "shop.price"), timeout: .seconds(10))
+            #expect(reply.body == [7])
+        }
+        try await peer.close()
+    }
+}
+#endif

@@ -1,0 +1,92 @@
+#if NATS
+import Channels
+import ChannelsBridge
+import ChannelsNATS
+import Testing
+
+/// States: the last value of a subject, and every later one.
+@Suite(.timeLimit(.minutes(1)))
+struct LastValueTests {
+    private func watch(_ subject: String, _ peer: Peer) async throws -> Record<StoredValue> {
+        let record = Record<StoredValue>()
+        try await peer.transport.watch(subject) { record.append($0) }
+        return record
+    }
+
+    @Test func watcherThatComesLateGetsTheCurrentValueBeforeWatchReturns() async throws {
+        let server = try await NATSServer()
+        let (writer, reader) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
+        for number in 1...5 { _ = try await writer.transport.store(try message(String(number), to: "shop.total")) }
+        let record = try await watch("shop.total", reader)
+        #expect(record.values.map { String(decoding: $0.message.body, as: UTF8.self) } == ["5"])
+        #expect(record.values.first?.message.subject == "shop.total")
+        try await writer.close()
+        try await reader.close()
+    }
+
+    @Test func watcherOfAnUnknownSubjectGetsNothingUntilThereIsSomething() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server)
+        let record = try await watch("shop.total", peer)
+        #expect(record.values.isEmpty)
+        let revision = try await peer.transport.store(try message("1", to: "shop.total"))
+        #expect(try await record.wait(count: 1)[0].revision == revision)
+        try await peer.close()
+    }
+
+    @Test func revisionsRiseForAllWritersAndEveryWatcherEndsWithTheLast() async throws {
+        let server = try await NATSServer()
+        var peers: [Peer] = []
+        for _ in 0..<3 { peers.append(try await Peer.connect(to: server)) }
+        var records: [Record<StoredValue>] = []
+        for peer in peers { records.append(try await watch("shop.total", peer)) }
+        let revisions = try await withThrowingTaskGroup(of: [UInt64].self) { group in
+            for (index, peer) in peers.enumerated() {
+                group.addTask {
+                    var revisions: [UInt64] = []
+                    for number in 0..<50 {
+                        revisions.append(try await peer.transport.store(try message("\(index) \(number)", to: "shop.total")))
+                    }
+                    return revisions
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        let last = try #require(revisions.max())
+        #expect(Set(revisions).count == 150)
+        for record in records {
+            let values = try await record.wait { $0.last?.revision == last }
+            let seen = values.map(\.revision)
+            #expect(seen == seen.sorted() && Set(seen).count == seen.count)
+        }
+        for peer in peers { try await peer.close() }
+    }
+
+    @Test func subjectsDoNotMix() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server)
+        let (first, second) = (try await watch("shop.total", peer), try await watch("shop.total.today", peer))
+        _ = try await peer.transport.store(try message("a", to: "shop.total"))
+        _ = try await peer.transport.store(try message("b", to: "shop.total.today"))
+        #expect(try await first.wait(count: 1)[0].message.body == Array("a".utf8))
+        #expect(try await second.wait(count: 1)[0].message.body == Array("b".utf8))
+        #expect(first.values.count == 1)
+        try await peer.close()
+    }
+
+    @Test func watchSurvivesThatTheServerForgetsTheConsumer() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server)
+        let record = try await watch("shop.total", peer)
+        _ = try await peer.transport.store(try message("before", to: "shop.total"))
+        try await record.wait(count: 1)
+        server.kill()
+        try await server.start()
+        try await peer.events.wait { $0.contains { $0.isReconnected } }
+        _ = try await peer.transport.store(try message("after", to: "shop.total"))
+        let values = try await record.wait(count: 2)
+        #expect(values.map { String(decoding: $0.message.body, as: UTF8.self) } == ["before", "after"])
+        try await peer.close()
+    }
+}
+#endif

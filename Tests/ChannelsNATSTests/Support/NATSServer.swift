@@ -1,0 +1,143 @@
+#if NATS
+import Foundation
+import Synchronization
+
+/// A real `nats-server` on a free port of 127.0.0.1, with a JetStream folder of its own. Stopped and removed with this object, and also when
+/// the process of the tests ends in any way.
+final class NATSServer: Sendable {
+    struct Options: Sendable {
+        /// Further lines of the configuration file.
+        var configuration = ""
+        var jetStream = true
+        var port: Int?
+        var clusterPort: Int?
+        var clusterPorts: [Int] = []
+        var name = "test"
+    }
+
+    private struct State {
+        var process: ChildProcess?
+        var port = 0
+    }
+
+    let folder: URL
+    let options: Options
+    private let state = Mutex(State())
+
+    init(_ options: Options = Options()) async throws {
+        self.options = options
+        folder = FileManager.default.temporaryDirectory.appending(path: "channels-nats-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try await start()
+    }
+
+    deinit {
+        kill()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    var port: Int { state.withLock { $0.port } }
+    var url: String { "nats://127.0.0.1:\(port)" }
+
+    /// Starts the server, on the same port and with the same files as before if there was a before. Returns when it accepts connections.
+    func start() async throws {
+        let ports = folder.appending(path: "ports")
+        try? FileManager.default.removeItem(at: ports)
+        try FileManager.default.createDirectory(at: ports, withIntermediateDirectories: true)
+        let before = state.withLock { $0.port }
+        let port = before > 0 ? before : options.port ?? -1
+        let file = folder.appending(path: "server.conf")
+        try configurationFile(port: port, ports: ports.path).write(to: file, atomically: true, encoding: .utf8)
+
+        let process = try ChildProcess("nats-server", ["-c", file.path], output: folder.appending(path: "log").path)
+        state.withLock { $0.process = process }
+        let found = try await listeningPort(of: process.pid, in: ports)
+        state.withLock { $0.port = found }
+    }
+
+    /// As a power cut does. Returns when the server is gone.
+    func kill() {
+        let process = state.withLock { state in
+            defer { state.process = nil }
+            return state.process
+        }
+        process?.end()
+    }
+
+    func pause() { signal(SIGSTOP) }
+    func resume() { signal(SIGCONT) }
+
+    var log: String { (try? String(contentsOf: folder.appending(path: "log"), encoding: .utf8)) ?? "" }
+
+    private func signal(_ number: Int32) {
+        state.withLock { $0.process }?.signal(number)
+    }
+
+    private func configurationFile(port: Int, ports: String) -> String {
+        var lines = ["host: 127.0.0.1", "port: \(port)", "ports_file_dir: \"\(ports)\"", "server_name: \(options.name)"]
+        if options.jetStream { lines.append("jetstream { store_dir: \"\(folder.path)/jetstream\", max_file: 256MB, max_mem: 64MB }") }
+        if let clusterPort = options.clusterPort {
+            let routes = options.clusterPorts.map { "nats://127.0.0.1:\($0)" }.joined(separator: ", ")
+            lines.append("cluster { name: shop, listen: \"127.0.0.1:\(clusterPort)\", routes: [\(routes)] }")
+        }
+        return (lines + [options.configuration]).joined(separator: "\n") + "\n"
+    }
+
+    /// The server writes its port into a file when it listens. It is another process: all there is to do is to look again, less and less often.
+    private func listeningPort(of pid: pid_t, in folder: URL) async throws -> Int {
+        var pause = Duration.milliseconds(5)
+        let deadline = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < deadline {
+            let file = folder.appending(path: "nats-server_\(pid).ports")
+            if let data = try? Data(contentsOf: file), let ports = try? JSONDecoder().decode([String: [String]].self, from: data),
+                let url = ports["nats"]?.first ?? ports["tls"]?.first, let port = URL(string: url)?.port
+            {
+                return port
+            }
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(100))
+        }
+        throw ChildProcess.Failure(description: "nats-server did not start: \(log.suffix(500))")
+    }
+}
+
+/// Ports of 127.0.0.1 that are free now, and stay so: they are below those that the system gives to connections.
+func freePorts(_ count: Int) throws -> [Int] {
+    var sockets: [Int32] = []
+    defer { for socket in sockets { close(socket) } }
+    return try (0..<count).map { _ in
+        for _ in 0..<1_000 {
+            guard let (descriptor, port) = try? boundSocket(.random(in: 10_000..<32_000)) else { continue }
+            sockets.append(descriptor)
+            return port
+        }
+        throw ChildProcess.Failure(description: "no free ports")
+    }
+}
+
+/// A TCP socket bound to a port of 127.0.0.1: a free one for 0.
+func boundSocket(_ port: UInt16 = 0) throws -> (descriptor: Int32, port: Int) {
+    #if canImport(Glibc)
+    let stream = Int32(SOCK_STREAM.rawValue)
+    #else
+    let stream = SOCK_STREAM
+    #endif
+    let descriptor = socket(AF_INET, stream, 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) { pointer in
+        // sockaddr_in is laid out as a sockaddr: that is how the calls are made.
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+            bind(descriptor, pointer, length) == 0 ? getsockname(descriptor, pointer, &length) : -1
+        }
+    }
+    guard status == 0 else {
+        close(descriptor)
+        throw ChildProcess.Failure(description: "port \(port) is taken")
+    }
+    return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
+}
+#endif

@@ -1,0 +1,53 @@
+#if NATS
+import Channels
+import ChannelsBridge
+import ChannelsNATS
+
+/// A connected transport, and the events it reported.
+struct Peer: Sendable {
+    let transport: NATSTransport
+    let events: Record<TransportEvent>
+
+    static func connect(to server: NATSServer, _ change: (inout NATSConfiguration) -> Void = { _ in }) async throws -> Peer {
+        var configuration = NATSConfiguration(servers: [server.url])
+        configuration.reconnectWait = .milliseconds(20)
+        change(&configuration)
+        let events = Record<TransportEvent>()
+        let transport = NATSTransport(configuration)
+        try await transport.connect { events.append($0) }
+        return Peer(transport: transport, events: events)
+    }
+
+    func subscribe(to pattern: ChannelPattern, durableName: String? = nil) async throws -> Record<InboundMessage> {
+        let record = Record<InboundMessage>()
+        try await transport.subscribe(to: pattern, durableName: durableName) { record.append($0) }
+        return record
+    }
+
+    func publish(_ text: String, to subject: String, id: String? = nil, durable: Bool = false) async throws {
+        try await transport.publish(try message(text, to: subject, id: id), durable: durable)
+    }
+
+    func close() async throws {
+        try await transport.close(within: .seconds(30))
+    }
+}
+
+func message(_ text: String, to subject: String, id: String? = nil) throws -> TransportMessage {
+    var headers = TransportHeaders()
+    if let id { try headers.set(id, for: TransportHeaders.id) }
+    return try TransportMessage(subject: subject, headers: headers, body: Array(text.utf8))
+}
+
+extension InboundMessage {
+    var text: String { String(decoding: message.body, as: UTF8.self) }
+}
+
+extension TransportEvent {
+    var isDisconnected: Bool { if case .disconnected = self { true } else { false } }
+    var isReconnected: Bool { if case .reconnected = self { true } else { false } }
+    var isClosed: Bool { if case .closed = self { true } else { false } }
+
+    var failure: BridgeError? { if case .failed(let error) = self { error } else { nil } }
+}
+#endif
