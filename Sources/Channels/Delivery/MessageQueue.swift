@@ -1,6 +1,7 @@
 /// A FIFO of messages of one layout, each with its envelope, in a chain of blocks.
 ///
-/// Not synchronised: its owner's lock guards it. Slots hold the envelope's reference (or 0) and, behind it, the message. Blocks are used up one
+/// Not synchronised: its owner's lock guards it. A slot holds the message and nothing else: few messages have an envelope, and slots travel from the
+/// poster's cache to the listener's. A block in which one has gets a table of envelopes. Blocks are used up one
 /// after the other and the last is used again, so that a queue that is emptied now and then allocates nothing, and nothing is ever moved
 /// to a larger buffer: for a burst, that and fresh pages of memory were a third of the time of enqueueing.
 struct MessageQueue: ~Copyable {
@@ -9,6 +10,8 @@ struct MessageQueue: ~Copyable {
         /// The block behind it; nil in the last.
         var next: UnsafeMutableRawPointer?
         var capacity: Int
+        /// The references of the envelopes, or 0, for each slot; nil where none had one.
+        var envelopes: UnsafeMutablePointer<UInt>?
     }
 
     private static let smallestBlock = 16
@@ -21,12 +24,14 @@ struct MessageQueue: ~Copyable {
     private static let mostBytesKept = 2_048
 
     let layout: MessageLayout
-    private let offset: Int
     private let stride: Int
     /// Where the slots of a block begin.
     private let start: Int
     private var firstBlock: UnsafeMutableRawPointer?
     private var lastBlock: UnsafeMutableRawPointer?
+    /// The tables of the first and the last block, as their headers have them.
+    private var firstEnvelopes: UnsafeMutablePointer<UInt>?
+    private var lastEnvelopes: UnsafeMutablePointer<UInt>?
     /// The next slot to be taken out, in the first block.
     private var first = 0
     /// The next slot to be filled, and how many there are, in the last block.
@@ -37,8 +42,7 @@ struct MessageQueue: ~Copyable {
     init(_ layout: MessageLayout) {
         self.layout = layout
         let alignment = Self.alignment(layout)
-        offset = max(MemoryLayout<UInt>.size, layout.alignment)
-        stride = Self.roundUp(offset + max(layout.stride, 1), to: alignment)
+        stride = max(layout.stride, 1)
         start = Self.roundUp(MemoryLayout<Header>.size, to: alignment)
     }
 
@@ -49,14 +53,14 @@ struct MessageQueue: ~Copyable {
         while let current = block {
             let header = Self.header(of: current).pointee
             while left > 0, index < header.capacity {
-                let slot = current + start + index * stride
-                layout.destroy(slot + offset)
-                Self.envelope(in: slot)?.release()
+                layout.destroy(current + start + index * stride)
+                if let envelopes = header.envelopes { Self.envelope(envelopes[index])?.release() }
                 index += 1
                 left -= 1
             }
             index = 0
             block = header.next
+            header.envelopes?.deallocate()
             current.deallocate()
         }
     }
@@ -66,30 +70,26 @@ struct MessageQueue: ~Copyable {
     /// Copies a message to the end.
     @inline(__always)
     mutating func append(copying message: UnsafeMutableRawPointer, _ envelope: Envelope?) {
-        let slot = newSlot()
-        if let envelope {
-            // Balanced where the slot is emptied.
-            slot.storeBytes(of: UInt(bitPattern: Unmanaged.passRetained(envelope).toOpaque()), as: UInt.self)
-        } else {
-            slot.storeBytes(of: 0, as: UInt.self)
-        }
-        layout.copy(from: message, to: slot + offset)
+        append(copying: message)
+        if let envelope { keep(envelope) }
     }
 
     /// The same for a message without an envelope.
     @inline(__always)
     mutating func append(copying message: UnsafeMutableRawPointer) {
-        let slot = newSlot()
-        slot.storeBytes(of: 0, as: UInt.self)
-        layout.copy(from: message, to: slot + offset)
+        if end == capacity { addBlock() }
+        // There is one after `addBlock`.
+        layout.copy(from: message, to: lastBlock.unsafelyUnwrapped + start + end &* stride)
+        if let lastEnvelopes { lastEnvelopes[end] = 0 }
+        end &+= 1
+        count &+= 1
     }
 
     /// Moves the first message to uninitialised memory and returns its envelope. There must be one.
     @inline(__always)
     mutating func moveFirst(to target: UnsafeMutableRawPointer) -> Envelope? {
-        let slot = firstSlot
-        layout.move(from: slot + offset, to: target)
-        let envelope = Self.envelope(in: slot)?.takeRetainedValue()
+        layout.move(from: firstSlot, to: target)
+        let envelope = firstEnvelope?.takeRetainedValue()
         firstIsOut()
         return envelope
     }
@@ -97,25 +97,26 @@ struct MessageQueue: ~Copyable {
     /// The first message, where it stands, and its envelope, still held by the slot.
     @inline(__always)
     func peek() -> (message: UnsafeMutableRawPointer, envelope: Unmanaged<Envelope>?) {
-        let slot = firstSlot
-        return (slot + offset, Self.envelope(in: slot))
+        (firstSlot, firstEnvelope)
     }
 
     /// Destroys the first message and gives up its envelope.
     @inline(__always)
     mutating func removeFirst() {
-        let slot = firstSlot
-        layout.destroy(slot + offset)
-        Self.envelope(in: slot)?.release()
+        layout.destroy(firstSlot)
+        firstEnvelope?.release()
         firstIsOut()
     }
 
     /// Gives up the block of an empty queue, where it is large: nothing is expected soon.
     mutating func giveBack() {
         guard count == 0, let block = lastBlock, capacity * stride > Self.mostBytesKept else { return }
+        lastEnvelopes?.deallocate()
         block.deallocate()
         firstBlock = nil
         lastBlock = nil
+        firstEnvelopes = nil
+        lastEnvelopes = nil
         first = 0
         end = 0
         capacity = 0
@@ -127,14 +128,27 @@ struct MessageQueue: ~Copyable {
     @inline(__always)
     private var firstSlot: UnsafeMutableRawPointer { firstBlock.unsafelyUnwrapped + start + first &* stride }
 
+    /// Still held by the queue.
     @inline(__always)
-    private mutating func newSlot() -> UnsafeMutableRawPointer {
-        if end == capacity { addBlock() }
-        // There is one after `addBlock`.
-        let slot = lastBlock.unsafelyUnwrapped + start + end &* stride
-        end &+= 1
-        count &+= 1
-        return slot
+    private var firstEnvelope: Unmanaged<Envelope>? { firstEnvelopes.flatMap { Self.envelope($0[first]) } }
+
+    /// Keeps the envelope of the message just put in.
+    @inline(never)
+    private mutating func keep(_ envelope: Envelope) {
+        // There is one: a message was put in.
+        let block = lastBlock.unsafelyUnwrapped
+        let envelopes: UnsafeMutablePointer<UInt>
+        if let lastEnvelopes {
+            envelopes = lastEnvelopes
+        } else {
+            envelopes = .allocate(capacity: capacity)
+            envelopes.initialize(repeating: 0, count: capacity)
+            Self.header(of: block).pointee.envelopes = envelopes
+            lastEnvelopes = envelopes
+            if firstBlock == block { firstEnvelopes = envelopes }
+        }
+        // Balanced where the slot is emptied.
+        envelopes[end - 1] = UInt(bitPattern: Unmanaged.passRetained(envelope).toOpaque())
     }
 
     /// The slot of the first message is free.
@@ -155,7 +169,11 @@ struct MessageQueue: ~Copyable {
     @inline(never)
     private mutating func dropFirstBlock() {
         let block = firstBlock.unsafelyUnwrapped
-        firstBlock = Self.header(of: block).pointee.next
+        // There is one behind it, see above.
+        let next = Self.header(of: block).pointee.next.unsafelyUnwrapped
+        firstBlock = next
+        firstEnvelopes?.deallocate()
+        firstEnvelopes = Self.header(of: next).pointee.envelopes
         block.deallocate()
     }
 
@@ -164,9 +182,10 @@ struct MessageQueue: ~Copyable {
         let most = max(4, min(Self.largestBlock, Self.bytesPerBlock / stride))
         let capacity = min(capacity == 0 ? Self.smallestBlock : capacity * Self.growth, most)
         let block = UnsafeMutableRawPointer.allocate(byteCount: start + capacity * stride, alignment: Self.alignment(layout))
-        block.initializeMemory(as: Header.self, to: Header(next: nil, capacity: capacity))
+        block.initializeMemory(as: Header.self, to: Header(next: nil, capacity: capacity, envelopes: nil))
         if let lastBlock { Self.header(of: lastBlock).pointee.next = block } else { firstBlock = block }
         lastBlock = block
+        lastEnvelopes = nil
         self.capacity = capacity
         end = 0
     }
@@ -177,8 +196,8 @@ struct MessageQueue: ~Copyable {
     }
 
     @inline(__always)
-    private static func envelope(in slot: UnsafeMutableRawPointer) -> Unmanaged<Envelope>? {
-        UnsafeRawPointer(bitPattern: slot.load(as: UInt.self)).map { .fromOpaque($0) }
+    private static func envelope(_ bits: UInt) -> Unmanaged<Envelope>? {
+        UnsafeRawPointer(bitPattern: bits).map { .fromOpaque($0) }
     }
 
     private static func alignment(_ layout: MessageLayout) -> Int {
