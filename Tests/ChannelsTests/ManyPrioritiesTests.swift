@@ -78,6 +78,7 @@ struct ManyPrioritiesTests {
             for priority in 0..<100 {
                 let witness = Witness(living)
                 channel.listen(priority: Priority(priority)) { _ in withExtendedLifetime(witness) {} }.cancel()
+                channel.intercept(priority: Priority(priority)) { _ in .continue }.cancel()
                 #expect(living.value == 1)
             }
         }
