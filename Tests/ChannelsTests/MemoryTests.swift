@@ -1,9 +1,8 @@
 import Channels
-import Dispatch
 import Foundation
 import Testing
 
-/// What is done again and again keeps no more memory the tenth time than the second: blocks of mailboxes, kept messages, lanes, names.
+/// What is done again and again keeps no more memory the tenth time than the second: kept messages, lanes, channels, names.
 ///
 /// Each test has a process of its own, so that nothing else allocates meanwhile. The address sanitizer has an allocator of its own, of which
 /// nothing is measured; there the leak check finds what is lost.
@@ -42,24 +41,6 @@ struct MemoryTests {
                 precondition(channel.post(1) == tokens.count)
                 for token in tokens { token.cancel() }
             }
-        }
-    }
-
-    @Test func blocksOfAMailboxAreGivenBack() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            let queue = DispatchQueue(label: "blocks")
-            let channel = Channel<[Int]>()
-            let token = channel.listen(on: queue) { _ in }
-            requireNoGrowth {
-                for count in [1, 16, 17, 80, 81, 400, 3_000] {
-                    queue.suspend()
-                    for number in 0..<count { channel.post([number]) }
-                    queue.resume()
-                    queue.sync {}
-                }
-            }
-            token.cancel()
         }
     }
 
