@@ -67,4 +67,36 @@ struct RequestTests {
         #expect(channel.responderCount == 1)
         withExtendedLifetime((owner, other)) {}
     }
+
+    @Test func eachAskCountsAsAPost() async throws {
+        let board = Switchboard(diagnostics: .counts)
+        let channel = board.requests(RequestName<Int, Int>("number.double"))
+        let token = channel.respond { 2 * $0 }
+        #expect(try await channel.ask(1) == 2)
+        #expect(board.snapshot().channels.map(\.posts) == [1])
+        #expect(try await channel.askAll(2).map { try $0.get() } == [4])
+        #expect(board.snapshot().channels.map(\.posts) == [2])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aResponderIsToldThatItsAskerWasCancelled() async {
+        let channel = RequestChannel<Int, Int>()
+        let (began, cancelled, ended) = (Gate(), Gate(), Gate())
+        let token = channel.respond { number in
+            began.open()
+            await withTaskCancellationHandler {
+                await cancelled.wait()
+            } onCancel: {
+                cancelled.open()
+            }
+            ended.open()
+            return number
+        }
+        let asker = Task { try await channel.ask(1) }
+        await began.wait()
+        asker.cancel()
+        await #expect(throws: CancellationError.self) { try await asker.value }
+        await ended.wait()
+        withExtendedLifetime(token) {}
+    }
 }

@@ -194,4 +194,53 @@ struct StateChannelTests {
             withExtendedLifetime(token) {}
         }
     }
+
+    @Test func anUpdateThatThrowsRunsItsBodyOnce() {
+        let state = StateChannel(1)
+        var runs = 0
+        #expect(throws: Trouble.self) {
+            try state.update { value throws(Trouble) in
+                runs += 1
+                value = 2
+                throw Trouble()
+            }
+        }
+        #expect(runs == 1)
+        #expect(state.value == 1)
+    }
+
+    @Test func aListenerPausedAndResumedTwiceDuringARoundHearsTheValueOnce() {
+        let state = StateChannel(0)
+        let heard = Heard<Int>()
+        let other = Slot<ListenerToken>()
+        let first = state.listen { value in
+            guard value == 1, let token = other.value else { return }
+            for _ in 0..<2 {
+                token.pause()
+                token.resume()
+            }
+        }
+        other.value = state.listen { heard.add($0) }
+        state.set(1)
+        #expect(heard.all == [0, 1])
+        withExtendedLifetime(first) {}
+    }
+
+    /// A round of a state stands among the posts of its thread like any other post.
+    @Test func aPostMadeInARoundOfAStateWaitsForThePostOutsideIt() {
+        let channel = Channel<Int>(reentrancy: .queued)
+        let state = StateChannel(0)
+        let heard = Heard<String>()
+        let tokens = [
+            channel.listen { number in
+                heard.add("first \(number)")
+                if number == 1 { state.set(1) }
+            },
+            channel.listen { heard.add("second \($0)") },
+            state.listen { if $0 == 1 { channel.post(2) } },
+        ]
+        channel.post(1)
+        #expect(heard.all == ["first 1", "second 1", "first 2", "second 2"])
+        withExtendedLifetime(tokens) {}
+    }
 }

@@ -92,4 +92,14 @@ struct InterceptFormTests {
         #expect(Interception.replace(1) != .replace(2))
         #expect(Interception<Int>.stop != .continue)
     }
+
+    @Test func whatInterceptorsThrowIsReported() {
+        let faults = Heard<Fault>()
+        let channel = Channel<Int> { faults.add($0) }
+        channel.intercept(owner) { _, _ in throw Trouble() }
+        let token = channel.intercept { _ in throw Trouble() }
+        #expect(channel.post(1) == 0)
+        #expect(faults.all.map(\.code) == [.listenerThrew, .listenerThrew])
+        withExtendedLifetime(token) {}
+    }
 }

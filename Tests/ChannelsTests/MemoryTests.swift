@@ -1,0 +1,169 @@
+import Channels
+import Foundation
+import Testing
+
+/// What is done again and again keeps no more memory the tenth time than the second: kept messages, lanes, channels, names.
+///
+/// Each test has a process of its own, so that nothing else allocates meanwhile. The address sanitizer has an allocator of its own, of which
+/// nothing is measured; there the leak check finds what is lost.
+struct MemoryTests {
+    @Test func whatIsMeasuredGrowsByWhatIsKept() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            guard isMemoryMeasured() else { return }
+            var kept: [UnsafeMutableRawPointer] = []
+            let growth = growthOfMemory { kept += (0..<500).map { _ in .allocate(byteCount: 100, alignment: 16) } }
+            precondition(growth > 8 * 500 * 100, "\(growth)")
+            for place in kept { place.deallocate() }
+        }
+    }
+
+    @Test func messagesThatWaitInAQueuedChannelAreGivenBack() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let channel = Channel<[Int]>(reentrancy: .queued)
+            let token = channel.listen { if $0.count < 3 { channel.post($0 + [0]) } }
+            requireNoGrowth {
+                for _ in 0..<1_000 { channel.post([0]) }
+            }
+            token.cancel()
+        }
+    }
+
+    @Test func lanesOfPrioritiesThatComeAndGoAreGivenBack() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let channel = Channel<Int>()
+            var round = 0
+            requireNoGrowth {
+                round += 1
+                let tokens = (0..<2_000).map { channel.listen(priority: Priority(round * 10_000 + $0)) { _ in } }
+                precondition(channel.post(1) == tokens.count)
+                for token in tokens { token.cancel() }
+            }
+        }
+    }
+
+    @Test func channelsOfEveryKindAreGivenBack() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            requireNoGrowth {
+                for number in 0..<300 {
+                    let channel = Channel<[Int]>()
+                    let token = channel.listen { _ in }
+                    let interceptor = channel.intercept { _ in .continue }
+                    channel.post([number])
+                    let local = LocalChannel<[Int]>()
+                    let localToken = local.listen { _ in }
+                    local.post([number])
+                    let state = StateChannel([number])
+                    // One that sets the state again: its turn is kept until the round under way has ended.
+                    let stateToken = state.listen { if $0.count < 4 { state.set($0 + [0]) } }
+                    state.update { $0.append(1) }
+                    state.set([2, 3])
+                    let requests = RequestChannel<Int, [Int]>()
+                    let responder = requests.respond { [$0] }
+                    token.cancel()
+                    interceptor.cancel()
+                    localToken.cancel()
+                    stateToken.cancel()
+                    responder.cancel()
+                }
+            }
+        }
+    }
+
+    @Test func observersOfAProtocolAreGivenBack() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let channel = ProtocolChannel<any Sounding>()
+            requireNoGrowth {
+                for _ in 0..<500 {
+                    let bell = Bell()
+                    precondition(channel.add(bell))
+                    channel.notify { $0.sound() }
+                    channel.remove(bell)
+                }
+                for _ in 0..<500 { precondition(channel.add(Bell())) }
+                channel.notify { $0.sound() }
+            }
+        }
+    }
+
+    @Test func namesThatComeAndGoAreGivenBackUnderAPattern() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let board = Switchboard()
+            let everything = board.listen(matching: "memory.>") { _, _ in }
+            var round = 0
+            try requireNoGrowth {
+                round += 1
+                for number in 0..<300 {
+                    let name = try ChannelName<Int>(validating: "memory.\(round).name-\(number)")
+                    let token = board.channel(name).listen { _ in }
+                    precondition(board.post(number, to: name) == 2)
+                    token.cancel()
+                    board.listen(matching: "memory.*.name-7") { _, _ in }.cancel()
+                }
+            }
+            everything.cancel()
+        }
+    }
+}
+
+private protocol Sounding: AnyObject, Sendable {
+    func sound()
+}
+
+private final class Bell: Sounding {
+    func sound() {}
+}
+
+/// Ends the process where a round leaves more behind, on average, than a stray block or two.
+private func requireNoGrowth(of round: () throws -> Void) rethrows {
+    let growth = try growthOfMemory(in: round)
+    precondition(growth < 8 * 2_048, "\(growth) bytes more after eight rounds")
+}
+
+/// How many bytes more are in use after eight rounds, which two went before.
+private func growthOfMemory(in round: () throws -> Void) rethrows -> Int {
+    for _ in 0..<2 { try round() }
+    let before = bytesInUse()
+    for _ in 0..<8 { try round() }
+    return bytesInUse() - before
+}
+
+/// Whether an allocation shows in ``bytesInUse()``.
+private func isMemoryMeasured() -> Bool {
+    let before = bytesInUse()
+    let place = UnsafeMutableRawPointer.allocate(byteCount: 1 << 16, alignment: 16)
+    defer { place.deallocate() }
+    return bytesInUse() > before
+}
+
+/// The bytes that `malloc` has given out and not got back.
+private func bytesInUse() -> Int {
+    #if canImport(Darwin)
+    var statistics = malloc_statistics_t()
+    malloc_zone_statistics(nil, &statistics)
+    return Int(statistics.size_in_use)
+    #else
+    // By its address: the header is not in the module. Older interfaces count the main thread's memory only.
+    typealias Report = @convention(c) (CInt, OpaquePointer?) -> CInt
+    guard let address = dlsym(nil, "malloc_info") else { return 0 }
+    var text: UnsafeMutablePointer<CChar>?
+    var length = 0
+    guard let file = open_memstream(&text, &length) else { return 0 }
+    // It is what the manual says it is.
+    _ = unsafeBitCast(address, to: Report.self)(0, OpaquePointer(file))
+    fclose(file)
+    defer { free(text) }
+    guard let text else { return 0 }
+    // What belongs to all heaps comes last: what the system gave, less what is free, and what it gave one by one.
+    func last(_ element: String) -> Int {
+        let line = String(cString: text).split(separator: "\n").last { $0.hasPrefix(element) } ?? ""
+        return line.split(separator: "\"").last { Int($0) != nil }.flatMap { Int($0) } ?? 0
+    }
+    return last("<system type=\"current\"") + last("<total type=\"mmap\"") - last("<total type=\"fast\"") - last("<total type=\"rest\"")
+    #endif
+}
