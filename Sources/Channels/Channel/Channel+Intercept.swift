@@ -31,6 +31,7 @@ extension Channel {
         list.registerInterceptor(owner: owner, priority, PackedSite(fileID, line)) { message, owner, frame in
             lend(owner) { (owner: Owner) in
                 do {
+                    // The list carries messages of this type only.
                     let current = message.assumingMemoryBound(to: Message.self).pointee
                     PostFrame.apply(try body(owner, current, PostInfo(frame)), to: message, in: frame)
                 } catch {
@@ -63,6 +64,7 @@ extension Channel {
     ) -> ListenerToken {
         list.registerInterceptor(owner: nil, priority, PackedSite(fileID, line)) { message, _, frame in
             do {
+                // The list carries messages of this type only.
                 let current = message.assumingMemoryBound(to: Message.self).pointee
                 PostFrame.apply(try body(current, PostInfo(frame)), to: message, in: frame)
             } catch {

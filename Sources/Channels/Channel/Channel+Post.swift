@@ -50,31 +50,40 @@ extension Channel {
         echo: Bool = true,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
+        await postAndWait(message, from: sender, origin: .local, echo: echo, isolation: isolation)
+    }
+
+    /// Delivers a message that came in from another process and suspends until every listener has finished with it.
+    package func postAndWait(
+        _ message: Message,
+        from origin: Origin,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> DeliveryReport {
+        await postAndWait(message, from: nil, origin: origin, echo: true, isolation: isolation)
+    }
+
+    private func postAndWait(
+        _ message: Message,
+        from sender: (any AnyObject & Sendable)?,
+        origin: Origin,
+        echo: Bool,
+        isolation: isolated (any Actor)?
+    ) async -> DeliveryReport {
         let tracker = PostTracker(chain: ListenerChain.listeners)
-        var copy = message
-        _ = withUnsafeMutablePointer(to: &copy) { copy in
-            list.post(
-                UnsafeMutableRawPointer(copy),
-                from: sender,
-                echo: echo,
-                isolation: isolation,
-                envelope: Envelope(sender: sender, origin: .local, tracker: tracker)
-            )
+        let envelope = Envelope(sender: sender, origin: origin, tracker: tracker)
+        _ = withUnsafePointer(to: message) {
+            // The list only reads it.
+            list.post(UnsafeMutableRawPointer(mutating: $0), from: sender, echo: echo, isolation: isolation, envelope: envelope)
         }
         return await tracker.wait()
     }
 
     /// Delivers a message that came in from another process.
     package func post(_ message: Message, from origin: Origin, isolation: isolated (any Actor)? = #isolation) -> Int {
-        var copy = message
-        return withUnsafeMutablePointer(to: &copy) { copy in
-            list.post(
-                UnsafeMutableRawPointer(copy),
-                from: nil,
-                echo: true,
-                isolation: isolation,
-                envelope: Envelope(sender: nil, origin: origin, tracker: nil)
-            )
+        let envelope = Envelope(sender: nil, origin: origin, tracker: nil)
+        return withUnsafePointer(to: message) {
+            // The list only reads it.
+            list.post(UnsafeMutableRawPointer(mutating: $0), from: nil, echo: true, isolation: isolation, envelope: envelope)
         }
     }
 }

@@ -17,6 +17,7 @@ extension PostFrame {
     static func apply<Message>(_ interception: Interception<Message>, to message: UnsafeMutableRawPointer, in frame: Pointer) {
         switch interception {
         case .continue: break
+        // The list asks about a copy of its own, of this type.
         case .replace(let other): message.assumingMemoryBound(to: Message.self).pointee = other
         case .stop: frame.pointee.verdict = .stop
         }

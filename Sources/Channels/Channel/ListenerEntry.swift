@@ -58,8 +58,10 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
 }
 
 extension ListenerEntry {
+    // Counted by the entry until its `deinit`.
     var lane: Lane? { laneReference?.takeUnretainedValue() }
 
+    // Counted by the entry until its `deinit`.
     var mailbox: Mailbox? { mailboxReference?.takeUnretainedValue() }
 
     /// An entry's address, as the links have it.

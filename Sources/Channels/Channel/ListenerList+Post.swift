@@ -153,9 +153,10 @@ extension ListenerList {
                     withUnsafePointer(to: listener.body) { $0.callBare(message) }
                     reached &+= 1
                 } else if word ^ ListenerEntry.owned < limit {
+                    // Retained for the call, and released behind it.
                     if var owner = listener.owner.map({ Unmanaged.passRetained($0) }) {
                         frame.pointee.listener = entry
-                        // The body reads the reference at the address; the retain above is released after the call.
+                        // The body reads the reference at the address.
                         withUnsafeMutablePointer(to: &owner) { owner in
                             withUnsafePointer(to: listener.body) { $0.callBare(message, owner: UnsafeMutableRawPointer(owner)) }
                         }
@@ -203,7 +204,7 @@ extension ListenerList {
                 remove(listener)
                 return false
             }
-            guard frame.pointee.excluded != UnsafeRawPointer(Unmanaged.passUnretained(owner).toOpaque()) else { return false }
+            guard frame.pointee.excluded != UnsafeRawPointer(addressOf: owner) else { return false }
         }
         if word & ListenerEntry.once != 0 {
             guard remove(listener, as: ListenerEntry.closed) else { return false }
@@ -227,8 +228,9 @@ extension ListenerList {
 
     /// Calls a listener on the current thread and, if somebody waits for the post, reports how it went.
     func call(_ listener: ListenerEntry, _ message: UnsafeMutableRawPointer, _ owner: AnyObject?, _ frame: PostFrame.Pointer) {
-        frame.pointee.listener = .passUnretained(listener)
-        let address = owner.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
+        frame.pointee.begins(listener)
+        // The caller holds the owner.
+        let address = owner.map { UnsafeRawPointer(addressOf: $0) }
         guard let tracker = frame.pointee.envelope?.tracker else {
             listener.run(message, address, frame)
             return
@@ -242,18 +244,19 @@ extension ListenerList {
     /// Calls a listener with a plain body, whose mailbox is free for this post and with which nothing else is the matter.
     @inline(__always)
     private func callAlone(_ listener: ListenerEntry, _ message: UnsafeMutableRawPointer, _ frame: PostFrame.Pointer) -> Bool {
-        frame.pointee.listener = .passUnretained(listener)
+        frame.pointee.begins(listener)
         guard listener.hasOwner else {
             listener.mailboxReference?._withUnsafeGuaranteedRef { $0.countLoneCall() }
             withUnsafePointer(to: listener.body) { $0.callBare(message) }
             return true
         }
+        // Retained for the call, and released behind it.
         guard var owner = listener.owner.map({ Unmanaged.passRetained($0) }) else {
             remove(listener)
             return false
         }
         listener.mailboxReference?._withUnsafeGuaranteedRef { $0.countLoneCall() }
-        // The body reads the reference at the address; the retain above is released after the call.
+        // The body reads the reference at the address.
         withUnsafeMutablePointer(to: &owner) { owner in
             withUnsafePointer(to: listener.body) { $0.callBare(message, owner: UnsafeMutableRawPointer(owner)) }
         }
@@ -276,11 +279,12 @@ extension ListenerList {
                         remove(interceptor)
                         return true
                     }
-                    guard frame.pointee.excluded != UnsafeRawPointer(Unmanaged.passUnretained(owner).toOpaque()) else { return true }
+                    guard frame.pointee.excluded != UnsafeRawPointer(addressOf: owner) else { return true }
                 }
                 frame.pointee.listener = entry
                 interceptor.mailbox?.countDirectCall()
-                interceptor.run(message, owner.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }, frame)
+                // Held until after the call.
+                interceptor.run(message, owner.map { UnsafeRawPointer(addressOf: $0) }, frame)
                 withExtendedLifetime(owner) {}
                 return frame.pointee.verdict == .continue
             }
@@ -291,9 +295,10 @@ extension ListenerList {
 }
 
 extension Unmanaged where Instance == ListenerEntry {
-    /// The entry at an address read from a chain. The caller has entered the list, or holds its lock.
+    /// The entry at an address read from a chain, or nil for 0.
     @inline(__always)
     static func at(_ address: UInt) -> Unmanaged<ListenerEntry>? {
+        // An entry that a chain leads to is held by it: the caller has entered the list, or holds its lock.
         UnsafeRawPointer(bitPattern: address).map { .fromOpaque($0) }
     }
 }

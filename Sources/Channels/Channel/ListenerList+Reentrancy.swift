@@ -35,6 +35,7 @@ extension ListenerList {
     func nearestPost(under top: PostFrame.Pointer?) -> PostFrame.Pointer? {
         var frame = top
         while let candidate = frame {
+            // Compared only.
             if candidate.pointee.list.toOpaque() == Unmanaged.passUnretained(self).toOpaque() { return candidate }
             frame = candidate.pointee.previous
         }
@@ -46,6 +47,7 @@ extension ListenerList {
         let kept = KeptMessage(message, layout)
         let queue = outer.pointee.queue ?? PostQueue()
         outer.pointee.queue = queue
+        // The caller of the post holds it.
         let sender = frame.pointee.sender.map { $0.takeUnretainedValue() }
         let echo = frame.pointee.excluded == nil
         let envelope = frame.pointee.envelope
@@ -74,6 +76,7 @@ extension ListenerList {
 
     /// Reports a post that was refused because too many are under way.
     func reportRecursion(_ top: PostFrame.Pointer, limit: Int) {
+        // The post that calls it is under way.
         let listener = top.pointee.listener?.takeUnretainedValue()
         faults.report(.recursionLimit, list: self, listener: listener, detail: "limit \(limit)")
     }

@@ -188,6 +188,7 @@ extension ListenerList {
             lane.isIndexed = true
             emptyLaneCount += 1
         }
+        // Its index holds it, and whoever takes it out there clears `recentLane`.
         recentLane = .passUnretained(lane)
         return .passUnretained(lane)
     }

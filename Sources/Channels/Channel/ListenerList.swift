@@ -92,6 +92,7 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     /// The number the next listener gets.
     var nextNumberNow: UInt64 { nextNumber.load(ordering: .acquiring) }
 
+    /// The address of the list: compared only.
     var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 }
 

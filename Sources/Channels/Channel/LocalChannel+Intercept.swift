@@ -29,6 +29,7 @@ extension LocalChannel {
         return list.registerLocalInterceptor(owner: owner, priority, PackedSite(fileID, line)) { message, owner, frame in
             lend(owner) { (owner: Owner) in
                 do {
+                    // The list carries messages of this type only.
                     let current = message.assumingMemoryBound(to: Message.self).pointee
                     PostFrame.apply(try body.value(owner, current, LocalPostInfo(frame)), to: message, in: frame)
                 } catch {
@@ -60,6 +61,7 @@ extension LocalChannel {
         let body = Unchecked(body)
         return list.registerLocalInterceptor(owner: nil, priority, PackedSite(fileID, line)) { message, _, frame in
             do {
+                // The list carries messages of this type only.
                 let current = message.assumingMemoryBound(to: Message.self).pointee
                 PostFrame.apply(try body.value(current, LocalPostInfo(frame)), to: message, in: frame)
             } catch {

@@ -80,6 +80,7 @@ public struct LocalPostInfo {
 
     @usableFromInline
     init(_ frame: PostFrame.Pointer) {
+        // The caller of the post holds it.
         sender = frame.pointee.sender?.takeUnretainedValue()
     }
 }

@@ -38,8 +38,8 @@ struct PostFrame {
         // The list, the sender and the actor are parameters of the call during which the frame exists: their caller holds them.
         self.list = .passUnretained(list)
         self.sender = sender.map { .passUnretained($0) }
-        self.isolation = isolation.map { UnsafeRawPointer(Unmanaged.passUnretained($0 as AnyObject).toOpaque()) }
-        excluded = echo ? nil : sender.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
+        self.isolation = isolation.map { UnsafeRawPointer(addressOf: $0) }
+        excluded = echo ? nil : sender.map { UnsafeRawPointer(addressOf: $0) }
         takesCare = excluded != nil || envelope?.tracker != nil
         if envelope != nil { self.envelope = envelope }
     }
@@ -64,11 +64,19 @@ struct PostFrame {
 
     /// The extras, which are made if there are none.
     private mutating func ensureExtras() -> Extras {
+        // The frame counts them until `end`.
         if let extras { return extras.takeUnretainedValue() }
         let made = Extras()
         // Balanced in `end`.
         extras = .passRetained(made)
         return made
+    }
+
+    /// Makes a listener the one that is being called.
+    @inline(__always)
+    mutating func begins(_ listener: ListenerEntry) {
+        // Whoever calls it holds it: the list while a post is under way, or the drain.
+        self.listener = .passUnretained(listener)
     }
 
     /// Gives up what the frame holds. To be called once, when the post has ended.
@@ -96,6 +104,14 @@ struct PostFrame {
     var thrown: (any Error)? {
         get { extras?.takeUnretainedValue().thrown }
         set { if extras != nil || newValue != nil { ensureExtras().thrown = newValue } }
+    }
+}
+
+extension UnsafeRawPointer {
+    /// The address of an object, which holds nothing: to be compared with others, or used while somebody holds the object.
+    @inline(__always)
+    init(addressOf object: AnyObject) {
+        self.init(Unmanaged.passUnretained(object).toOpaque())
     }
 }
 

@@ -81,6 +81,7 @@ struct ThreadRecord: ~Copyable {
     @inline(__always)
     static var current: Pointer {
         if let record = channels_get_thread_record() {
+            // Set by `register` only, to a record, and records are never freed.
             return record.assumingMemoryBound(to: ThreadRecord.self)
         }
         return register()

@@ -87,8 +87,9 @@ extension Mailbox {
 
     /// Takes everything that waits at once: for buffers without a bound, from which nothing is dropped.
     private func deliverBatches(_ listener: ListenerEntry, _ owner: AnyObject?, _ frame: PostFrame.Pointer) -> Bool {
-        let address = owner.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
-        frame.pointee.listener = .passUnretained(listener)
+        // `deliverRun` holds it.
+        let address = owner.map { UnsafeRawPointer(addressOf: $0) }
+        frame.pointee.begins(listener)
         for _ in 0..<Self.longestRun {
             if batch.isEmpty, !refill(listener) { return false }
             guard !listener.isCancelled else {
@@ -111,7 +112,8 @@ extension Mailbox {
 
     /// Takes one message at a time: what waits stays where a full buffer can drop it.
     private func deliverOneByOne(_ listener: ListenerEntry, _ owner: AnyObject?, _ frame: PostFrame.Pointer) -> Bool {
-        let address = owner.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }
+        // `deliverRun` holds it.
+        let address = owner.map { UnsafeRawPointer(addressOf: $0) }
         return withUnsafeTemporaryAllocation(byteCount: max(layout.stride, 1), alignment: layout.alignment) { buffer in
             let message = buffer.baseAddress!
             for _ in 0..<Self.longestRun {
@@ -132,7 +134,7 @@ extension Mailbox {
         _ frame: PostFrame.Pointer,
         _ envelope: Envelope?
     ) {
-        frame.pointee.listener = .passUnretained(listener)
+        frame.pointee.begins(listener)
         frame.pointee.thrown = nil
         frame.pointee.envelope = envelope
         listener.run(message, owner, frame)

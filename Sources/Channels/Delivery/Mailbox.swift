@@ -84,7 +84,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
         isUnbounded = policy.kind == .unbounded
         isInline = if case .inline = target { true } else { false }
         actorAddress =
-            if case .actor(let actor) = target { UnsafeRawPointer(Unmanaged.passUnretained(actor as AnyObject).toOpaque()) } else { nil }
+            if case .actor(let actor) = target { UnsafeRawPointer(addressOf: actor) } else { nil }
         self.layout = layout
         self.policy = policy
         incoming = MessageQueue(layout)
@@ -99,7 +99,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
         case .direct: return true
         case .actor: guard isolation == actorAddress else { return false }
         case .owner:
-            guard let owner, isolation == UnsafeRawPointer(Unmanaged.passUnretained(owner).toOpaque()) else { return false }
+            guard let owner, isolation == UnsafeRawPointer(addressOf: owner) else { return false }
         case .inline: break
         case .queue, .async, .consumer: return false
         }
@@ -168,6 +168,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
         case .overflow:
             displaced?.envelope?.tracker?.finish(.dropped)
             wakeReader()
+            // Whoever posts holds the list.
             let list = frame.pointee.list.takeUnretainedValue()
             list.faults.report(.bufferOverflow, list: list, listener: listener, detail: "buffering \(policy)")
         case .refused:
@@ -357,6 +358,7 @@ extension MessageQueue {
     /// Destroys every message and tells those who wait for them.
     mutating func discardAll() {
         while !isEmpty {
+            // The slot holds the envelope until `removeFirst`.
             let tracker = peek().envelope?.takeUnretainedValue().tracker
             removeFirst()
             tracker?.finish(.discarded)

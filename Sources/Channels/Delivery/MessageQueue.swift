@@ -89,6 +89,7 @@ struct MessageQueue: ~Copyable {
     @inline(__always)
     mutating func moveFirst(to target: UnsafeMutableRawPointer) -> Envelope? {
         layout.move(from: firstSlot, to: target)
+        // Balances the retain in `keep`.
         let envelope = firstEnvelope?.takeRetainedValue()
         firstIsOut()
         return envelope

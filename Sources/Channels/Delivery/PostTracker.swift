@@ -183,6 +183,7 @@ extension PostInfo {
         let sender = frame.pointee.sender.map { unsafeBitCast($0.takeUnretainedValue(), to: (any AnyObject & Sendable).self) }
         self.init(
             sender: sender ?? frame.pointee.envelope?.sender,
+            // Whoever posts holds the list.
             channelName: frame.pointee.list.takeUnretainedValue().name,
             origin: frame.pointee.envelope?.origin ?? .local
         )

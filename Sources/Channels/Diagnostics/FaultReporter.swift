@@ -79,6 +79,7 @@ func writeToStandardError(_ text: String) {
     text.withUTF8 { bytes in
         var rest = UnsafeRawBufferPointer(bytes)
         while !rest.isEmpty {
+            // Not empty: there is something left to write.
             let written = write(2, rest.baseAddress!, rest.count)
             if written < 0, errno == EINTR { continue }
             guard written > 0 else { return }
@@ -97,6 +98,7 @@ extension PostFrame {
     static func report(_ error: any Error, in frame: Pointer) {
         // The frame's caller holds the list; the list holds the listener while the post is under way.
         let list = frame.pointee.list.takeUnretainedValue()
+        // The post that calls it is under way.
         let listener = frame.pointee.listener?.takeUnretainedValue()
         if frame.pointee.envelope?.tracker != nil { frame.pointee.thrown = error }
         list.faults.report(.listenerThrew, list: list, listener: listener, error: error)

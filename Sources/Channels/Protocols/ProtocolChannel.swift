@@ -177,6 +177,7 @@ extension ListenerList {
     func entry<Observer>(forObserver observer: Observer, _ object: AnyObject, _ site: PackedSite) -> ListenerEntry {
         let bytes = ExistentialBytes(observer)
         let call: ListenerCall = { visitor, _, _ in
+            // `notify` hands on the address of its visitor.
             visitor.assumingMemoryBound(to: Visitor.self).pointee.existential = bytes.address
         }
         return ListenerEntry(
@@ -235,7 +236,7 @@ extension ListenerList {
         // Balances the retain above, after the call.
         defer { owner.release() }
         guard frame.pointee.excluded != UnsafeRawPointer(owner.toOpaque()) else { return false }
-        frame.pointee.listener = .passUnretained(observer)
+        frame.pointee.begins(observer)
         observer.mailbox?.countDirectCall()
         withUnsafeMutablePointer(to: &visitor) { observer.run($0, nil, frame) }
         // Set by the entry's call; the owner it names is held above.

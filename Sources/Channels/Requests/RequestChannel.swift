@@ -151,6 +151,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         let call: ListenerCall = { place, owner, _ in
             // The place is that of an optional responder. The list passes the address of the owner registered, which is Sendable.
             let owner = owner.map { unsafeBitCast(Unmanaged<AnyObject>.fromOpaque($0).takeUnretainedValue(), to: (any AnyObject & Sendable).self) }
+            // The list of a request channel hands on the address of such a place, see `responders`.
             place.assumingMemoryBound(to: Responder?.self).pointee = Responder(answer: answer, owner: owner)
         }
         let entry = ListenerEntry(
@@ -176,7 +177,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
                 var responder: Responder?
                 entry.mailbox?.countDirectCall()
                 withUnsafeMutablePointer(to: &responder) { place in
-                    entry.run(UnsafeMutableRawPointer(place), owner.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }, frame)
+                    entry.run(UnsafeMutableRawPointer(place), owner.map { UnsafeRawPointer(addressOf: $0) }, frame)
                 }
                 withExtendedLifetime(owner) {}
                 if let responder { found.append(responder) }

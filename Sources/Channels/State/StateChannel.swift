@@ -63,11 +63,17 @@ public final class StateChannel<State: Sendable>: Sendable {
     /// Stores a value and delivers it, after those that wait already.
     @inlinable
     public func set(_ value: State, isolation: isolated (any Actor)? = #isolation) {
+        store(value, with: nil, isolation: isolation)
+    }
+
+    @inlinable
+    @inline(__always)
+    func store(_ value: State, with envelope: Envelope?, isolation: isolated (any Actor)?) {
         // Holds the value that is replaced until the end of this method, to release it without the lock.
         var other = value
         withUnsafePointer(to: value) { message in
-            // The core only reads it.
-            core.set(UnsafeMutableRawPointer(mutating: message), isolation: isolation) { stored in
+            // The core only reads it, and keeps values of this type only.
+            core.set(UnsafeMutableRawPointer(mutating: message), with: envelope, isolation: isolation) { stored in
                 swap(&stored.assumingMemoryBound(to: State.self).pointee, &other)
             }
         }
@@ -91,6 +97,7 @@ public final class StateChannel<State: Sendable>: Sendable {
         var outcome: Swift.Result<Result, Failure>?
         var kept: State?
         core.update(isolation: isolation) { stored in
+            // The core keeps values of this type only.
             let stored = stored.assumingMemoryBound(to: State.self)
             // Only where the body can throw is the old value kept, because that makes its first write copy.
             if Failure.self != Never.self { kept = stored.pointee }

@@ -63,14 +63,15 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ///
     /// - Parameters:
     ///   - message: The address of the value. It is only read.
+    ///   - envelope: What travels with the value. Whoever registers later gets the value without it.
     ///   - store: Puts the value in the place of the one at the address. Called under the lock, once or, where the change is refused, not at all.
     @usableFromInline
-    func set(_ message: UnsafeMutableRawPointer, isolation: (any Actor)?, store: (UnsafeMutableRawPointer) -> Void) {
-        set(message, isolation: isolation, envelope: nil, store: store)
-    }
-
-    /// The same, for a value with which an origin travels. Whoever registers later gets the value without it.
-    func set(_ message: UnsafeMutableRawPointer, isolation: (any Actor)?, envelope: Envelope?, store: (UnsafeMutableRawPointer) -> Void) {
+    func set(
+        _ message: UnsafeMutableRawPointer,
+        with envelope: Envelope?,
+        isolation: (any Actor)?,
+        store: (UnsafeMutableRawPointer) -> Void
+    ) {
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
         let turn = guarded.withLock { guarded in

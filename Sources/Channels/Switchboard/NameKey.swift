@@ -60,9 +60,8 @@ extension String {
     @inline(__always)
     fileprivate func hasRepresentation(of other: String) -> Bool {
         guard MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size else { return false }
-        // Compared only.
-        let left = unsafeBitCast(self, to: (UInt64, UInt64).self)
-        let right = unsafeBitCast(other, to: (UInt64, UInt64).self)
+        // Of one size, and compared only.
+        let (left, right) = (unsafeBitCast(self, to: (UInt64, UInt64).self), unsafeBitCast(other, to: (UInt64, UInt64).self))
         return left == right
     }
 }

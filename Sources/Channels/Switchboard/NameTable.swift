@@ -43,6 +43,7 @@ struct NameTable: ~Copyable {
     mutating func insert(_ slot: RegistrySlot) {
         // At most three quarters are taken, so that a probe ends soon.
         if (count + 1) * 4 > (mask + 1) * 3 { resize(to: (mask + 1) * 2) }
+        // Given back in `remove` or `deinit`.
         place(Cell(hash: slot.key.hash, slot: .passRetained(slot)))
         count += 1
     }
@@ -50,6 +51,7 @@ struct NameTable: ~Copyable {
     /// Takes a slot out, if it is in.
     mutating func remove(_ slot: RegistrySlot) {
         var index = home(slot.key.hash)
+        // Compared only.
         while let found = cells[index].slot, found.toOpaque() != Unmanaged.passUnretained(slot).toOpaque() {
             index = (index + 1) & mask
         }

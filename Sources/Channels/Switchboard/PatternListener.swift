@@ -5,6 +5,12 @@ internal import Synchronization
 struct PatternMessage: Sendable {
     let name: String
     let message: any Sendable
+
+    /// The one at an address.
+    static func at(_ address: UnsafeMutableRawPointer) -> PatternMessage {
+        // A hub carries nothing else, and holds it for the call.
+        address.assumingMemoryBound(to: PatternMessage.self).pointee
+    }
 }
 
 /// A listener to a pattern: a list of its own, the hub, with the one listener, and an entry that forwards to it in every channel that matches.

@@ -250,6 +250,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     // MARK: Under the lock
 
     private func slot(of key: NameKey) -> RegistrySlot? {
+        // The table holds it, under the lock.
         table.find(key)?.takeUnretainedValue()
     }
 

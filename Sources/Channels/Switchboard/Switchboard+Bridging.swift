@@ -25,7 +25,7 @@ extension Switchboard {
                 owner: nil,
                 on: .closure(nil),
                 async: { message, _, _ in
-                    let message = message.assumingMemoryBound(to: PatternMessage.self).pointee
+                    let message = PatternMessage.at(message)
                     try await body(message.name, message.message)
                 }
             ),
@@ -63,44 +63,10 @@ extension Switchboard {
     }
 }
 
-extension Channel {
-    /// Delivers a message that came in from another process and suspends until every listener has finished with it.
-    package func postAndWait(
-        _ message: Message,
-        from origin: Origin,
-        isolation: isolated (any Actor)? = #isolation
-    ) async -> DeliveryReport {
-        let tracker = PostTracker(chain: ListenerChain.listeners)
-        var copy = message
-        _ = withUnsafeMutablePointer(to: &copy) { copy in
-            list.post(
-                UnsafeMutableRawPointer(copy),
-                from: nil,
-                echo: true,
-                isolation: isolation,
-                envelope: Envelope(sender: nil, origin: origin, tracker: tracker)
-            )
-        }
-        return await tracker.wait()
-    }
-}
-
 extension StateChannel {
     /// Stores a value that came in from another process.
     package func set(_ value: State, from origin: Origin, isolation: isolated (any Actor)? = #isolation) {
-        // Holds the value that is replaced until the end of this method, to release it without the lock.
-        var other = value
-        withUnsafePointer(to: value) { message in
-            // The core only reads it.
-            core.set(
-                UnsafeMutableRawPointer(mutating: message),
-                isolation: isolation,
-                envelope: Envelope(sender: nil, origin: origin, tracker: nil)
-            ) { stored in
-                swap(&stored.assumingMemoryBound(to: State.self).pointee, &other)
-            }
-        }
-        withExtendedLifetime((self, other)) {}
+        store(value, with: Envelope(sender: nil, origin: origin, tracker: nil), isolation: isolation)
     }
 }
 

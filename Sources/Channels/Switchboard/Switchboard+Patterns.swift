@@ -19,7 +19,7 @@ extension Switchboard {
         let plain = ThrowingBody2(unisolated: ThrowingIsolatedBody2(body)).call
         return register(
             ListenerPlan(owner: nil, delivery: .isolated(isolation)) { message, _, frame in
-                let message = message.assumingMemoryBound(to: PatternMessage.self).pointee
+                let message = PatternMessage.at(message)
                 do { try plain(message.name, message.message) } catch { PostFrame.listenerThrew(error, in: frame) }
             },
             pattern,
@@ -43,7 +43,7 @@ extension Switchboard {
                 owner: nil,
                 on: .closure(body.isolation),
                 async: { message, _, _ in
-                    let message = message.assumingMemoryBound(to: PatternMessage.self).pointee
+                    let message = PatternMessage.at(message)
                     try await body(message.name, message.message)
                 }
             ),
@@ -66,7 +66,7 @@ extension Switchboard {
     ) -> ListenerToken {
         register(
             ListenerPlan(owner: nil, delivery: .queue(queue)) { message, _, frame in
-                let message = message.assumingMemoryBound(to: PatternMessage.self).pointee
+                let message = PatternMessage.at(message)
                 do { try body(message.name, message.message) } catch { PostFrame.listenerThrew(error, in: frame) }
             },
             pattern,
@@ -91,7 +91,7 @@ extension Switchboard {
         let plain = ThrowingBody3(unisolated: ThrowingIsolatedBody3(body)).call
         return register(
             ListenerPlan(owner: owner, delivery: .isolated(isolation)) { message, owner, frame in
-                let message = message.assumingMemoryBound(to: PatternMessage.self).pointee
+                let message = PatternMessage.at(message)
                 lend(owner) { (owner: Owner) in
                     do { try plain(owner, message.name, message.message) } catch { PostFrame.listenerThrew(error, in: frame) }
                 }
@@ -119,7 +119,7 @@ extension Switchboard {
                 owner: owner,
                 on: .closure(body.isolation),
                 async: { message, owner, _ in
-                    let message = message.assumingMemoryBound(to: PatternMessage.self).pointee
+                    let message = PatternMessage.at(message)
                     // The list hands back the object registered.
                     try await body(unsafeDowncast(owner.unsafelyUnwrapped, to: Owner.self), message.name, message.message)
                 }
@@ -145,7 +145,7 @@ extension Switchboard {
     ) -> ListenerToken {
         register(
             ListenerPlan(owner: owner, delivery: .queue(queue)) { message, owner, frame in
-                let message = message.assumingMemoryBound(to: PatternMessage.self).pointee
+                let message = PatternMessage.at(message)
                 lend(owner) { (owner: Owner) in
                     do { try body(owner, message.name, message.message) } catch { PostFrame.listenerThrew(error, in: frame) }
                 }
@@ -171,7 +171,7 @@ extension Switchboard {
         let plain = ThrowingActorBody3(unisolated: ThrowingIsolatedActorBody3(body)).call
         return register(
             ListenerPlan(owner: owner, delivery: .owner) { message, owner, frame in
-                let message = message.assumingMemoryBound(to: PatternMessage.self).pointee
+                let message = PatternMessage.at(message)
                 lend(owner) { (owner: Owner) in
                     do { try plain(owner, message.name, message.message) } catch { PostFrame.listenerThrew(error, in: frame) }
                 }
@@ -200,7 +200,7 @@ extension Switchboard {
                 owner: owner,
                 on: .owner,
                 async: { message, owner, _ in
-                    let message = message.assumingMemoryBound(to: PatternMessage.self).pointee
+                    let message = PatternMessage.at(message)
                     // The list hands back the object registered.
                     try await body(unsafeDowncast(owner.unsafelyUnwrapped, to: Owner.self), message.name, message.message)
                 }
