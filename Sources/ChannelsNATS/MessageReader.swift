@@ -1,17 +1,27 @@
 #if NATS
 import ChannelsBridge
+import CNATS
+import Foundation
 
 /// Makes messages to hand over of those that came.
 ///
-/// Only used by the thread of one subscription: the subject that was found valid last.
+/// Only used by the thread of one subscription: the subject that was found valid last. Messages mostly follow others of the same subject.
 final class MessageReader: @unchecked Sendable {  // its one variable is touched by one thread alone
     private let pattern: String
     private let relay: EventRelay
-    private var lastValid: String?
+    private var lastValid = ""
 
     init(_ pattern: String, _ relay: EventRelay) {
         self.pattern = pattern
         self.relay = relay
+    }
+
+    /// Reads what the C client received. Nil, and an event, where it cannot be a message.
+    func read(_ message: OpaquePointer) -> TransportMessage? {
+        guard let subject = natsMsg_GetSubject(message), let headers = NATSMessage.headers(of: message) else { return read(nil) }
+        // Bytes, not characters: texts that are equal may differ in whether they are valid.
+        guard !lastValid.isEmpty, lastValid.withCString({ strcmp($0, subject) == 0 }) else { return read(NATSMessage(message)) }
+        return read(lastValid, isValid: true, headers, NATSMessage.payload(of: message))
     }
 
     /// Nil, and an event, where it cannot be one.
@@ -22,12 +32,14 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
             relay.report(BridgeError(.invalidEnvelope, subject: pattern, "a message came that is no text where it should be"))
             return nil
         }
+        return read(subject ?? message.subject, isValid: false, message.headers, message.payload)
+    }
+
+    private func read(_ subject: String, isValid: Bool, _ headers: [NATSMessage.Header], _ payload: [UInt8]) -> TransportMessage? {
         do {
-            let subject = subject ?? message.subject
-            let headers = try message.transportHeaders
-            // Messages mostly follow others of the same subject.
-            if subject == lastValid { return TransportMessage(valid: subject, headers: headers, body: message.payload) }
-            let read = try TransportMessage(subject: subject, headers: headers, body: message.payload)
+            let headers = try NATSMessage.transportHeaders(headers)
+            if isValid || subject.hasSameBytes(as: lastValid) { return TransportMessage(valid: subject, headers: headers, body: payload) }
+            let read = try TransportMessage(subject: subject, headers: headers, body: payload)
             lastValid = subject
             return read
         } catch {
@@ -44,16 +56,20 @@ extension NATSMessage {
 
     /// Without those that are empty: the C client of a receiver can read none of the headers where one has no value.
     static func headers(_ headers: TransportHeaders) -> [Header] {
-        headers.compactMap { $0.value.isEmpty ? nil : Header(name: $0.name, value: $0.value) }
+        headers.isEmpty ? [] : headers.compactMap { $0.value.isEmpty ? nil : Header(name: $0.name, value: $0.value) }
+    }
+
+    var transportHeaders: TransportHeaders {
+        get throws { try Self.transportHeaders(headers) }
     }
 
     /// The headers without those that NATS adds: they are about the way, not about the message.
-    var transportHeaders: TransportHeaders {
-        get throws {
-            var headers = TransportHeaders()
-            for header in self.headers where !header.name.hasPrefix("Nats-") { try headers.set(header.value, for: header.name) }
-            return headers
-        }
+    static func transportHeaders(_ fields: [Header]) throws -> TransportHeaders {
+        var headers = TransportHeaders()
+        // What is empty is looked at for each message.
+        if fields.isEmpty { return headers }
+        for field in fields where !field.name.hasPrefix("Nats-") { try headers.set(field.value, for: field.name) }
+        return headers
     }
 }
 #endif

@@ -114,7 +114,12 @@ public final class NATSTransport: Transport {
     /// Publishes a message. See `Transport/publish(_:durable:)`.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         let session = try session
-        guard durable else { return try await session.connection.send(NATSMessage(message)) }
+        guard durable else {
+            let (connection, message) = (session.connection, NATSMessage(message))
+            // Mostly there is space: then nothing has to be set up for suspending.
+            if try connection.sendIfSpace(message) { return }
+            return try await connection.send(message)
+        }
         try await session.streams.prepareMessages()
         _ = try await session.jetStream.publish(NATSMessage(message), identifier: message.headers[TransportHeaders.id])
     }
@@ -131,9 +136,13 @@ public final class NATSTransport: Transport {
         let (session, relay) = try open
         guard let durableName else {
             let reader = MessageReader(pattern.text, relay)
-            let subscription = try await NATSSubscription.subscribe(to: pattern.text, on: session.connection) { message in
-                if let message = reader.read(message) { onMessage(InboundMessage(message)) }
-            }
+            let subscription = try await NATSSubscription.subscribe(
+                to: pattern.text,
+                on: session.connection,
+                libraryHandler: { message in
+                    if let message = reader.read(message) { onMessage(InboundMessage(message)) }
+                }
+            )
             return try await session.keep(subscription)
         }
         try await session.streams.prepareMessages()

@@ -59,11 +59,16 @@ final class ClientOptions {
     }
 
     private func setTLS(_ configuration: NATSConfiguration) throws {
-        guard let tls = configuration.tls ?? (configuration.servers.contains { $0.hasPrefix("tls://") } ? .init() : nil) else { return }
+        guard configuration.usesTLS else { return }
+        let tls = configuration.tls ?? .init()
         try set("TLS", natsOptions_SetSecure(pointer, true))
         if let file = tls.trustedCertificates {
             try Self.checkReadable(file)
             try set("trusted certificates \(file)", natsOptions_LoadCATrustedCertificates(pointer, file))
+        }
+        if (tls.certificate == nil) != (tls.key == nil) {
+            let given = tls.certificate.map { "certificate \($0.singleLine) is given without its key" }
+            throw BridgeError(.transportFailure, "the client's \(given ?? "key \(tls.key!.singleLine) is given without its certificate")")
         }
         if let certificate = tls.certificate, let key = tls.key {
             try Self.checkReadable(certificate)
@@ -108,7 +113,11 @@ final class ClientOptions {
 
     /// What went wrong with the first connection.
     static func connectError(_ status: natsStatus, _ configuration: NATSConfiguration) -> BridgeError {
-        BridgeError(status, doing: "connecting to \(configuration.serverList)")
+        let error = BridgeError(status, doing: "connecting to \(configuration.serverList)")
+        // With TLS 1.3 a server looks at the client's certificate when the client takes the connection to stand, and ends it without a word.
+        guard status == NATS_PROTOCOL_ERROR, configuration.usesTLS, configuration.tls?.certificate == nil, error.description.contains("got ''")
+        else { return error }
+        return BridgeError(.certificateRejected, "\(error.detail ?? ""): the server may want a certificate of the client")
     }
 }
 
@@ -121,6 +130,8 @@ extension NATSConfiguration {
             return "\(scheme)\(server[server.index(after: at)...])".singleLine
         }.joined(separator: ", ")
     }
+
+    var usesTLS: Bool { tls != nil || servers.contains { $0.hasPrefix("tls://") } }
 
     /// `a.example.com` of `tls://user:password@a.example.com:4222`.
     var firstHost: String? {

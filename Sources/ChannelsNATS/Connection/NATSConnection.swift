@@ -30,6 +30,8 @@ final class NATSConnection: Sendable {
         /// Nil before the connection stands, and after it was closed.
         var library: LibraryPointer?
         var maxPayload = Int.max
+        /// The last subject that was sent and found valid.
+        var validSubject = ""
         var isClosing = false
         var isClosed = false
         /// Whose threads may still call a handler.
@@ -126,31 +128,31 @@ final class NATSConnection: Sendable {
     ///
     /// While the connection stands and the outbox is full, waits for space. Messages of one task leave in the order of its calls.
     func send(_ message: NATSMessage) async throws {
-        try message.check()
-        while true {
-            let (submission, limit) = state.withLock { state -> (Outbox.Submission?, Int) in
-                if message.sizeForServer > state.maxPayload { return (nil, state.maxPayload) }
-                return (state.isClosing ? .closed : state.outbox.submit(message), 0)
-            }
-            switch submission {
-            case .taken: return
-            case .takenAndStartWriter: return writer.async { self.write() }
-            case .waitForSpace: try await waitForSpace()
-            case .full:
-                throw BridgeError(
-                    .bufferFull,
-                    subject: message.subject,
-                    "there is no connection, and \(configuration.outgoingLimit) bytes wait to be sent already"
-                )
-            case .closed: throw BridgeError(.closed, subject: message.subject, "the connection was closed")
-            case nil:
-                throw BridgeError(
-                    .payloadTooLarge,
-                    subject: message.subject,
-                    "the message has \(message.sizeForServer) bytes, the server takes \(limit)"
-                )
-            }
+        while try !sendIfSpace(message) { try await waitForSpace() }
+    }
+
+    /// Hands a message to the writer where there is space.
+    ///
+    /// - Returns: Whether there was, or may be soon.
+    func sendIfSpace(_ message: NATSMessage) throws -> Bool {
+        try message.checkBesidesSubject()
+        let submission = try state.withLock { state in
+            try state.check(message)
+            return state.isClosing ? .closed : state.outbox.submit(message)
         }
+        switch submission {
+        case .taken: return true
+        case .takenAndStartWriter: startWriter()
+        case .waitForSpace: return false
+        case .full:
+            throw BridgeError(
+                .bufferFull,
+                subject: message.subject,
+                "there is no connection, and \(configuration.outgoingLimit) bytes wait to be sent already"
+            )
+        case .closed: throw BridgeError(.closed, subject: message.subject, "the connection was closed")
+        }
+        return true
     }
 
     /// Hands a short message to the writer, over the limit where that is full: an acknowledgement, an answer. Where the connection was closed
@@ -158,7 +160,7 @@ final class NATSConnection: Sendable {
     func sendSoon(_ message: NATSMessage) {
         do { try message.check() } catch { return onEvent(.failed(error)) }
         let startsWriter = state.withLock { $0.isClosed ? false : $0.outbox.submitOverLimit(message) }
-        if startsWriter { writer.async { self.write() } }
+        if startsWriter { startWriter() }
     }
 
     private func waitForSpace() async throws {
@@ -182,32 +184,29 @@ final class NATSConnection: Sendable {
         try Task.checkCancellation()
     }
 
+    private func startWriter() {
+        writer.async { self.write() }
+    }
+
     /// On the writer's queue.
     private func write() {
         var sinceFlush = 0
+        var batch = PackedMessages()
         while true {
             pause(after: &sinceFlush)
-            let (batch, epoch, library, waiters) = state.withLock { state in
-                let batch = state.outbox.nextBatch()
-                return (batch, state.outbox.epoch, state.library, state.takeWaiters())
+            let (hasBatch, epoch, library, waiters) = state.withLock { state in
+                let hasBatch = state.outbox.nextBatch(&batch)
+                return (hasBatch, state.outbox.epoch, state.library, state.takeWaiters())
             }
             for waiter in waiters { waiter.resume() }
-            guard let batch, let library else { return }
-            var failedAt: Int?
-            for (index, message) in batch.enumerated() {
-                let status = message.send(library.pointer)
-                if status == NATS_OK { continue }
-                if status == NATS_INSUFFICIENT_BUFFER || status == NATS_CONNECTION_DISCONNECTED {
-                    // The C client is reconnecting. Its own buffer for that is set to nothing: the outbox is the one buffer, with one limit.
-                    failedAt = index
-                    break
-                }
-                // Not sent again: after a write that ran out of time nobody knows how much of it has left.
-                onEvent(.unsent(1, BridgeError(status, doing: "sending", subject: message.subject)))
-            }
+            guard hasBatch, let library else { return }
             sinceFlush += batch.count
-            if let failedAt {
-                let goesOn = state.withLock { $0.outbox.putBack(batch[failedAt...], since: epoch) }
+            let isSent = batch.send(library.pointer) { status, subject in
+                onEvent(.unsent(1, BridgeError(status, doing: "sending", subject: subject)))
+            }
+            if !isSent {
+                sinceFlush -= batch.count
+                let goesOn = state.withLock { $0.outbox.putBack(&batch, since: epoch) }
                 guard goesOn else { return resumeWaiters() }
             }
         }
@@ -242,7 +241,7 @@ final class NATSConnection: Sendable {
 
     func reconnected() {
         let startsWriter = state.withLock { $0.outbox.reconnect() }
-        if startsWriter { writer.async { self.write() } }
+        if startsWriter { startWriter() }
         onEvent(.reconnected)
     }
 
@@ -352,6 +351,18 @@ final class NATSConnection: Sendable {
 }
 
 extension NATSConnection.State {
+    /// Throws unless the server takes a message of this subject and size.
+    mutating func check(_ message: NATSMessage) throws(BridgeError) {
+        // Messages mostly follow others of the same subject.
+        if !message.subject.hasSameBytes(as: validSubject) {
+            try WireRules.check(subject: message.subject)
+            validSubject = message.subject
+        }
+        let size = message.sizeForServer
+        guard size > maxPayload else { return }
+        throw BridgeError(.payloadTooLarge, subject: message.subject, "the message has \(size) bytes, the server takes \(maxPayload)")
+    }
+
     /// Everybody who waits for space, and those who wait until nothing is left to write, if nothing is or can be.
     mutating func takeWaiters(evenIfBusy: Bool = false) -> [CheckedContinuation<Void, Never>] {
         if spaceWaiters.isEmpty && idleWaiters.isEmpty { return [] }

@@ -4,8 +4,8 @@ import CNATS
 import Foundation
 
 /// A message as it travels: to be sent, or as it came.
-struct NATSMessage: Sendable {
-    struct Header: Sendable, Hashable {
+struct NATSMessage: Hashable, Sendable {
+    struct Header: Hashable, Sendable {
         var name: String
         var value: String
     }
@@ -15,13 +15,6 @@ struct NATSMessage: Sendable {
     var reply: String?
     var headers: [Header] = []
     var payload: [UInt8] = []
-
-    /// The bytes it takes on the wire, nearly; what the limits count.
-    var size: Int {
-        var size = subject.utf8.count + (reply?.utf8.count ?? 0) + payload.count + 24
-        for header in headers { size += header.name.utf8.count + header.value.utf8.count + 4 }
-        return size
-    }
 
     /// The bytes that the server compares with its `max_payload`.
     var sizeForServer: Int {
@@ -36,6 +29,11 @@ struct NATSMessage: Sendable {
     /// Throws unless everything but the payload can stand in a line of the protocol.
     func check() throws(BridgeError) {
         try WireRules.check(subject: subject)
+        try checkBesidesSubject()
+    }
+
+    /// Throws unless the reply and the headers can.
+    func checkBesidesSubject() throws(BridgeError) {
         if let reply { try WireRules.check(subject: reply) }
         for header in headers { try WireRules.check(header: header.name, header.value) }
     }
@@ -43,28 +41,27 @@ struct NATSMessage: Sendable {
 
 extension NATSMessage {
     /// Copies what the C client received; nil where it is no text: a subject or a header that is not UTF-8, or headers that cannot be read.
-    ///
-    /// - Parameter last: The subject before. Messages mostly follow others of the same subject, and a comparison is cheaper than a new string.
-    init?(_ message: OpaquePointer, last: inout String) {
-        guard let text = natsMsg_GetSubject(message) else { return nil }
-        if !last.withCString({ strcmp($0, text) == 0 }) {
-            guard let subject = String(validatingCString: text) else { return nil }
-            last = subject
-        }
-        subject = last
+    init?(_ message: OpaquePointer) {
+        guard let text = natsMsg_GetSubject(message), let subject = String(validatingCString: text) else { return nil }
+        self.subject = subject
         if let text = natsMsg_GetReply(message) {
             guard let reply = String(validatingCString: text) else { return nil }
             self.reply = reply
         }
         guard let headers = Self.headers(of: message) else { return nil }
         self.headers = headers
-        let count = Int(natsMsg_GetDataLength(message))
-        if count > 0, let bytes = natsMsg_GetData(message) {
-            payload = Array(UnsafeRawBufferPointer(start: bytes, count: count))
-        }
+        payload = Self.payload(of: message)
     }
 
-    private static func headers(of message: OpaquePointer) -> [Header]? {
+    /// Copies the payload of what the C client received.
+    static func payload(of message: OpaquePointer) -> [UInt8] {
+        let count = Int(natsMsg_GetDataLength(message))
+        guard count > 0, let bytes = natsMsg_GetData(message) else { return [] }
+        return Array(UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+
+    /// Copies the headers of what the C client received; nil where they cannot be read.
+    static func headers(of message: OpaquePointer) -> [Header]? {
         var names: UnsafeMutablePointer<UnsafePointer<CChar>?>?
         var count: Int32 = 0
         switch natsMsgHeader_Keys(message, &names, &count) {

@@ -38,6 +38,16 @@ final class NATSSubscription: Sendable {
         on connection: NATSConnection,
         handler: @escaping @Sendable (NATSMessage?) -> Void
     ) async throws -> NATSSubscription {
+        try await subscribe(to: pattern, group: group, on: connection, libraryHandler: { handler(NATSMessage($0)) })
+    }
+
+    /// The same, for handlers that read what they need out of the C client's message themselves. It is freed when the handler has returned.
+    static func subscribe(
+        to pattern: String,
+        group: String? = nil,
+        on connection: NATSConnection,
+        libraryHandler handler: @escaping @Sendable (OpaquePointer) -> Void
+    ) async throws -> NATSSubscription {
         try WireRules.check(pattern: pattern)
         if let group { try WireRules.check(subject: group) }
         return try await connection.onControl {
@@ -49,7 +59,7 @@ final class NATSSubscription: Sendable {
         to pattern: String,
         group: String?,
         on connection: NATSConnection,
-        handler: @escaping @Sendable (NATSMessage?) -> Void
+        handler: @escaping @Sendable (OpaquePointer) -> Void
     ) throws -> NATSSubscription {
         guard let library = connection.state.withLock({ $0.isClosing ? nil : $0.library }) else {
             throw BridgeError(.closed, subject: pattern, "the connection was closed")
@@ -133,13 +143,12 @@ final class NATSSubscription: Sendable {
     }
 }
 
-/// What a thread of the C client holds on to while its subscription lives. Used by that thread alone.
-private final class SubscriptionBox {
-    let handler: @Sendable (NATSMessage?) -> Void
+/// What a thread of the C client holds on to while its subscription lives.
+private final class SubscriptionBox: Sendable {
+    let handler: @Sendable (OpaquePointer) -> Void
     let connection: NATSConnection
-    var lastSubject = ""
 
-    init(_ handler: @escaping @Sendable (NATSMessage?) -> Void, _ connection: NATSConnection) {
+    init(_ handler: @escaping @Sendable (OpaquePointer) -> Void, _ connection: NATSConnection) {
         self.handler = handler
         self.connection = connection
     }
@@ -155,9 +164,8 @@ private func subscriptionReceived(
     // Retained until `subscriptionCompleted`, which comes after the last of these calls.
     let box = Unmanaged<SubscriptionBox>.fromOpaque(closure)
     box._withUnsafeGuaranteedRef { box in
-        let copy = NATSMessage(message, last: &box.lastSubject)
+        box.handler(message)
         natsMsg_Destroy(message)
-        box.handler(copy)
     }
 }
 

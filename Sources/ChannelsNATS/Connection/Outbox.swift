@@ -7,8 +7,7 @@ struct Outbox {
     private(set) var phase = Phase.connected
     /// Grows with each reconnection. A writer that failed before the last one tries again instead of waiting for the next.
     private(set) var epoch = 0
-    private var waiting: [NATSMessage] = []
-    private var waitingBytes = 0
+    private var waiting = PackedMessages()
     /// Of the batch that is being written: its bytes count until they are with the C client.
     private var writingBytes = 0
     private var isWriting = false
@@ -24,8 +23,8 @@ struct Outbox {
     /// A message larger than the limit is taken when nothing else waits: the limit must not keep it out for ever.
     mutating func submit(_ message: NATSMessage) -> Submission {
         if phase == .closed { return .closed }
-        let size = message.size
-        let held = waitingBytes + writingBytes
+        let size = PackedMessages.size(of: message)
+        let held = waiting.byteCount + writingBytes
         if held > 0, held + size > limit { return phase == .connected ? .waitForSpace : .full }
         return submitOverLimit(message) ? .takenAndStartWriter : .taken
     }
@@ -34,30 +33,26 @@ struct Outbox {
     mutating func submitOverLimit(_ message: NATSMessage) -> Bool {
         guard phase != .closed else { return false }
         waiting.append(message)
-        waitingBytes += message.size
         return startWriter()
     }
 
-    /// What to write next; nil ends the writer.
-    mutating func nextBatch() -> [NATSMessage]? {
-        writingBytes = 0
-        guard !waiting.isEmpty, phase == .connected else {
-            isWriting = false
-            return nil
-        }
-        writingBytes = waitingBytes
-        waitingBytes = 0
-        var batch: [NATSMessage] = []
-        swap(&batch, &waiting)
-        return batch
+    /// Hands over what to write next, for an empty batch whose memory is used again.
+    ///
+    /// - Returns: Whether there is anything; otherwise the writer ends.
+    mutating func nextBatch(_ batch: inout PackedMessages) -> Bool {
+        isWriting = !waiting.isEmpty && phase == .connected
+        if isWriting { swap(&batch, &waiting) }
+        writingBytes = batch.byteCount
+        return isWriting
     }
 
     /// Takes back what could not be written, in front of what has come since.
     ///
     /// - Returns: Whether the writer goes on at once; otherwise it has ended.
-    mutating func putBack(_ rest: ArraySlice<NATSMessage>, since epoch: Int) -> Bool {
-        waiting.insert(contentsOf: rest, at: 0)
-        waitingBytes += rest.reduce(0) { $0 + $1.size }
+    mutating func putBack(_ rest: inout PackedMessages, since epoch: Int) -> Bool {
+        swap(&rest, &waiting)
+        waiting.append(contentsOf: rest)
+        rest.removeAll()
         writingBytes = 0
         if epoch == self.epoch, phase == .connected { phase = .disconnected }
         isWriting = phase == .connected
@@ -79,7 +74,7 @@ struct Outbox {
     /// - Returns: How many messages were waiting, and now never leave.
     mutating func close() -> Int {
         phase = .closed
-        defer { (waiting, waitingBytes) = ([], 0) }
+        defer { waiting = PackedMessages() }
         return waiting.count
     }
 

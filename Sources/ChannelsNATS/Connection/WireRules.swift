@@ -1,5 +1,7 @@
 #if NATS
 import ChannelsBridge
+import Foundation
+
 /// What may be sent. The C client checks neither subjects nor headers: a line break in one ends the line of the protocol, and what follows
 /// is a command of its own.
 enum WireRules {
@@ -51,6 +53,16 @@ enum WireRules {
         }
         if length == 0 { return "it has an empty token" }
         return hasWildcard && length > 1 ? "'*' and '>' must be whole tokens" : nil
+    }
+}
+
+extension String {
+    /// Whether both are known to be the same on the wire. Texts that are equal may differ there: `==` takes a letter followed by its accent for the
+    /// letter that has one.
+    func hasSameBytes(as other: String) -> Bool {
+        utf8.withContiguousStorageIfAvailable { bytes in
+            other.utf8.withContiguousStorageIfAvailable { $0.count == bytes.count && memcmp($0.baseAddress!, bytes.baseAddress!, bytes.count) == 0 }
+        } == .some(.some(true))
     }
 }
 #endif

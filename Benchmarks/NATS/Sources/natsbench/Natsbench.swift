@@ -2,13 +2,13 @@ import Foundation
 
 /// Measures the C client, the transport and a bridge in turn, so that what disturbs the machine disturbs all alike, and prints Markdown.
 ///
-/// Usage: natsbench URL [MESSAGES] [ROUNDS] [FIRST CASES]
+/// Usage: natsbench URL [MESSAGES] [ROUNDS] [CASES, by number: 0,1]
 @main
 enum Natsbench {
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count > 1 else {
-            FileHandle.standardError.write(Data("usage: natsbench URL [MESSAGES] [ROUNDS]\n".utf8))
+            FileHandle.standardError.write(Data("usage: natsbench URL [MESSAGES] [ROUNDS] [CASES]\n".utf8))
             exit(64)
         }
         let url = arguments[1]
@@ -24,33 +24,38 @@ enum Natsbench {
             try await DurableCase(url, concurrency: 1),
             try await DurableCase(url, concurrency: 64),
         ]
-        let cases = Array(all.prefix(arguments.count > 4 ? Int(arguments[4]) ?? all.count : all.count))
-        var throughput = [[Double]](repeating: [], count: cases.count)
-        var latencies = [[Double]](repeating: [], count: cases.count)
+        let chosen = arguments.count > 4 ? arguments[4].split(separator: ",").compactMap { Int($0) } : Array(all.indices)
+        let cases = chosen.map { (index: $0, case: all[$0]) }
+        var throughput = [[Double]](repeating: [], count: all.count)
+        var processor = throughput
+        var latencies = throughput
         for round in 0...rounds {
-            for (index, one) in cases.enumerated() {
+            for (index, one) in cases {
                 let number = count / one.share
                 let start = ContinuousClock.now
+                let busy = processorSeconds()
                 try await one.send(number)
                 let perSecond = Double(number) / start.duration(to: .now).inSeconds
+                let busyNow = processorSeconds()
                 let times = try await one.oneByOne(min(2_000, number))
                 // The first round warms up.
                 guard round > 0 else { continue }
                 throughput[index].append(perSecond)
+                processor[index].append((busyNow - busy) / Double(number) * 1e9)
                 latencies[index] += times
             }
         }
-        print("| 100 bytes, one to one | messages a second | of the C client | p50 of one alone | p99 |")
-        print("|---|---|---|---|---|")
-        for (index, one) in cases.enumerated() {
+        print("| 100 bytes, one to one | messages a second | of the C client | processor time of a message, both ends | p50 of one alone | p99 |")
+        print("|---|---|---|---|---|---|")
+        for (index, one) in cases {
             let perSecond = throughput[index].median
             // Ratios within a round, and their median: the machine is another from round to round.
-            let ratio = zip(throughput[index], throughput[one.baseline]).map { $0 / $1 }.median
+            let ratio = zip(throughput[index], throughput[one.baseline]).map(/).median
             let sorted = latencies[index].sorted()
             let p50 = sorted[sorted.count / 2] * 1e6
             let p99 = sorted[sorted.count * 99 / 100] * 1e6
-            let share = index == one.baseline ? "1" : String(format: "%.2f", ratio)
-            print("| \(one.name) | \(grouped(perSecond)) | \(share) | \(Int(p50)) µs | \(Int(p99)) µs |")
+            let share = index == one.baseline ? "1" : ratio.isNaN ? "" : String(format: "%.2f", ratio)
+            print("| \(one.name) | \(grouped(perSecond)) | \(share) | \(grouped(processor[index].median)) ns | \(Int(p50)) µs | \(Int(p99)) µs |")
         }
         exit(0)
     }
@@ -75,6 +80,13 @@ let sampleHeaders = [
     ("ce-time", "2026-01-02T03:04:05.678Z"), ("content-type", "application/json"),
 ]
 
+/// How long the process has kept cores busy, its own code and the kernel's for it.
+func processorSeconds() -> Double {
+    var usage = rusage()
+    getrusage(.init(RUSAGE_SELF.rawValue), &usage)
+    return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6 }
+}
+
 extension Duration {
     var inSeconds: Double {
         Double(components.seconds) + Double(components.attoseconds) / 1e18
@@ -82,7 +94,7 @@ extension Duration {
 }
 
 extension [Double] {
-    var median: Double { isEmpty ? 0 : sorted()[count / 2] }
+    var median: Double { isEmpty ? .nan : sorted()[count / 2] }
 }
 
 func grouped(_ value: Double) -> String {

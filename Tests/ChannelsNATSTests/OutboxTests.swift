@@ -1,0 +1,104 @@
+#if NATS
+import Testing
+
+@testable import ChannelsNATS
+
+/// What waits to be sent: nothing is lost, doubled or changed on the way through the buffer.
+struct OutboxTests {
+    private static let samples = [
+        NATSMessage(subject: "a"),
+        NATSMessage(subject: "a.b", payload: [0, 1, 0, 255]),
+        NATSMessage(subject: "küche.1", reply: "_INBOX.x", payload: Array("{\"total\":3}".utf8)),
+        NATSMessage(subject: "h", headers: [.init(name: "ce-id", value: "1"), .init(name: "x", value: "ä b")], payload: [7]),
+        NATSMessage(subject: "h", reply: "r", headers: [.init(name: "only", value: "header")]),
+        NATSMessage(subject: "large", payload: [UInt8](repeating: 9, count: 300_000)),
+    ]
+
+    @Test func messagesComeOutAsTheyWentIn() {
+        var packed = PackedMessages()
+        for message in Self.samples { packed.append(message) }
+        #expect(packed.count == Self.samples.count)
+        #expect(packed.byteCount == Self.samples.reduce(0) { $0 + PackedMessages.size(of: $1) })
+        let taken = takeOut(&packed, atMost: .max)
+        #expect(taken == Self.samples)
+        #expect(packed.isEmpty && packed.byteCount == 0)
+    }
+
+    @Test(arguments: 0...6) func whatIsNotTakenOutStaysInOrder(_ number: Int) {
+        var packed = PackedMessages()
+        for message in Self.samples { packed.append(message) }
+        let taken = takeOut(&packed, atMost: number)
+        #expect(taken == Array(Self.samples.prefix(number)))
+        #expect(packed.count == Self.samples.count - number)
+        packed.append(Self.samples[0])
+        let rest = takeOut(&packed, atMost: .max)
+        #expect(rest == Array(Self.samples[number...]) + [Self.samples[0]])
+    }
+
+    @Test(arguments: 0...4) func whatCouldNotBeWrittenGoesInFrontOfWhatCameSince(_ written: Int) {
+        var outbox = Outbox(limit: 1_000)
+        for number in 0..<4 { submit(number, to: &outbox) }
+        var batch = PackedMessages()
+        next(&batch, of: &outbox)
+        for number in 4..<6 { submit(number, to: &outbox) }
+        let taken = takeOut(&batch, atMost: written)
+        #expect(taken.count == written)
+        if written < 4 {
+            let goesOn = outbox.putBack(&batch, since: outbox.epoch)
+            #expect(!goesOn && outbox.phase == .disconnected && !outbox.isIdle)
+            let startsWriter = outbox.reconnect()
+            #expect(startsWriter)
+        }
+        #expect(batch.isEmpty)
+        next(&batch, of: &outbox)
+        let rest = takeOut(&batch, atMost: .max)
+        #expect(rest.map(\.subject) == (min(written, 4)..<6).map { "n.\($0)" })
+        next(&batch, of: &outbox, isThere: false)
+        #expect(outbox.isIdle)
+    }
+
+    /// What is being written counts until the writer comes for more.
+    @Test func limitCountsWhatWaitsAndWhatIsBeingWritten() {
+        let size = PackedMessages.size(of: NATSMessage(subject: "n.0"))
+        var outbox = Outbox(limit: 3 * size)
+        for number in 0..<2 { submit(number, to: &outbox) }
+        var batch = PackedMessages()
+        next(&batch, of: &outbox)
+        submit(2, to: &outbox)
+        submit(3, to: &outbox, expecting: .waitForSpace)
+        _ = takeOut(&batch, atMost: .max)
+        next(&batch, of: &outbox)
+        submit(3, to: &outbox)
+        outbox.disconnect()
+        submit(4, to: &outbox)
+        submit(5, to: &outbox, expecting: .full)
+        let lost = outbox.close()
+        #expect(lost == 2)
+        submit(6, to: &outbox, expecting: .closed)
+    }
+
+    private func submit(_ number: Int, to outbox: inout Outbox, expecting expected: Outbox.Submission = .taken) {
+        let submission = outbox.submit(NATSMessage(subject: "n.\(number)"))
+        #expect(submission == expected || submission == .takenAndStartWriter && expected == .taken)
+    }
+
+    private func next(_ batch: inout PackedMessages, of outbox: inout Outbox, isThere: Bool = true) {
+        let hasBatch = outbox.nextBatch(&batch)
+        #expect(hasBatch == isThere)
+    }
+
+    private func takeOut(_ packed: inout PackedMessages, atMost limit: Int) -> [NATSMessage] {
+        var messages: [NATSMessage] = []
+        let isEmpty = packed.takeOut { view in
+            guard messages.count < limit else { return false }
+            var message = NATSMessage(subject: String(cString: view.subject), reply: view.reply.map { String(cString: $0) })
+            view.forEachHeader { message.headers.append(.init(name: String(cString: $0), value: String(cString: $1))) }
+            message.payload = Array(view.payload)
+            messages.append(message)
+            return true
+        }
+        #expect(isEmpty == packed.isEmpty)
+        return messages
+    }
+}
+#endif
