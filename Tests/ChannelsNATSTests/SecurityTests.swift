@@ -129,6 +129,55 @@ struct SecurityTests {
         #expect(missing?.description.contains("/nowhere/user.creds") == true)
     }
 
+    @Test func credentialsFileIsAccepted() async throws {
+        let server = try await NATSServer(.init(configuration: Credentials.serverConfiguration, jetStream: false))
+        let file = server.folder.appending(path: "till.creds")
+        try Credentials.file(seed: Credentials.seed).write(to: file, atomically: true, encoding: .utf8)
+        let peer = try await Peer.connect(to: server) { $0.authentication = .credentials(file: file.path) }
+        let received = try await peer.subscribe(to: "shop.>")
+        try await peer.publish("x", to: "shop.sale")
+        try await received.wait(count: 1)
+        let forbidden = await #expect(throws: BridgeError.self) { try await peer.subscribe(to: "bank.>") }
+        #expect(forbidden?.code == .permissionDenied)
+        try await peer.close()
+
+        // The right token, signed for by somebody else.
+        try Credentials.file(seed: Credentials.strangersSeed).write(to: file, atomically: true, encoding: .utf8)
+        let stranger = await #expect(throws: BridgeError.self) {
+            try await Peer.connect(to: server) { $0.authentication = .credentials(file: file.path) }
+        }
+        #expect(stranger?.code == .authenticationFailed)
+        try "no credentials".write(to: file, atomically: true, encoding: .utf8)
+        let nonsense = await #expect(throws: BridgeError.self) {
+            try await Peer.connect(to: server) { $0.authentication = .credentials(file: file.path) }
+        }
+        #expect(nonsense?.description.contains(file.path) == true, "\(String(describing: nonsense))")
+    }
+
+    @Test func certificateOfTheClientIsShownWhereTheServerWantsOne() async throws {
+        let certificates = try Certificates()
+        let server = try await NATSServer(.init(configuration: certificates.verifyingConfiguration))
+        func connect(_ tls: NATSConfiguration.TLS) async throws {
+            var configuration = NATSConfiguration(servers: ["tls://localhost:\(server.port)"])
+            configuration.tls = tls
+            let transport = NATSTransport(configuration)
+            try await transport.connect { _ in }
+            try await transport.publish(try message("x", to: "x"), durable: false)
+            try await transport.close(within: .seconds(5))
+        }
+        try await connect(certificates.client)
+        let without = await #expect(throws: BridgeError.self) { try await connect(.init(trustedCertificates: certificates.authority)) }
+        #expect(without?.code == .certificateRejected, "\(String(describing: without))")
+        var mismatched = certificates.client
+        mismatched.key = "\(certificates.folder.path)/stranger.key"
+        let error = await #expect(throws: BridgeError.self) { try await connect(mismatched) }
+        #expect(error?.description.contains("client.pem") == true, "\(String(describing: error))")
+        var incomplete = certificates.client
+        incomplete.key = nil
+        let missing = await #expect(throws: BridgeError.self) { try await connect(incomplete) }
+        #expect(missing?.description.contains("client.pem") == true, "\(String(describing: missing))")
+    }
+
     @Test func certificateThatIsNotTrustedOrIsForAnotherHostIsRejected() async throws {
         let certificates = try Certificates()
         let server = try await NATSServer(.init(configuration: certificates.serverConfiguration))

@@ -1,7 +1,9 @@
 #if NATS
+import ChannelsNATS
 import Foundation
 
-/// Certificates made for one test, with openssl: an authority, a server certificate that it signed for `localhost`, and another authority.
+/// Certificates made for one test, with openssl: an authority, certificates that it signed for a server at `localhost` and for a client, and
+/// another authority.
 final class Certificates: Sendable {
     let folder: URL
 
@@ -9,6 +11,14 @@ final class Certificates: Sendable {
     var stranger: String { folder.appending(path: "stranger.pem").path }
     var serverConfiguration: String {
         "tls { cert_file: \"\(folder.path)/server.pem\", key_file: \"\(folder.path)/server.key\" }"
+    }
+
+    /// For a server that wants a certificate of its clients, too.
+    var verifyingConfiguration: String {
+        "tls { cert_file: \"\(folder.path)/server.pem\", key_file: \"\(folder.path)/server.key\", ca_file: \"\(authority)\", verify: true }"
+    }
+    var client: NATSConfiguration.TLS {
+        .init(trustedCertificates: authority, certificate: "\(folder.path)/client.pem", key: "\(folder.path)/client.key")
     }
 
     init() throws {
@@ -20,9 +30,11 @@ final class Certificates: Sendable {
                 subject: subject
             )
         }
-        try openssl("req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout server.key -out server.csr", subject: "/CN=localhost")
         try "subjectAltName=DNS:localhost\n".write(to: folder.appending(path: "names"), atomically: true, encoding: .utf8)
-        try openssl("x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out server.pem -extfile names")
+        for (name, subject) in [("server", "/CN=localhost"), ("client", "/CN=till")] {
+            try openssl("req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout \(name).key -out \(name).csr", subject: subject)
+            try openssl("x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out \(name).pem -extfile names")
+        }
     }
 
     deinit { try? FileManager.default.removeItem(at: folder) }

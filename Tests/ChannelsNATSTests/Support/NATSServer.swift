@@ -17,6 +17,7 @@ final class NATSServer: Sendable {
 
     private struct State {
         var process: ChildProcess?
+        var output: ProcessOutput?
         var port = 0
     }
 
@@ -41,18 +42,21 @@ final class NATSServer: Sendable {
 
     /// Starts the server, on the same port and with the same files as before if there was a before. Returns when it accepts connections.
     func start() async throws {
-        let ports = folder.appending(path: "ports")
-        try? FileManager.default.removeItem(at: ports)
-        try FileManager.default.createDirectory(at: ports, withIntermediateDirectories: true)
         let before = state.withLock { $0.port }
-        let port = before > 0 ? before : options.port ?? -1
         let file = folder.appending(path: "server.conf")
-        try configurationFile(port: port, ports: ports.path).write(to: file, atomically: true, encoding: .utf8)
+        try configurationFile(port: before > 0 ? before : options.port ?? -1).write(to: file, atomically: true, encoding: .utf8)
 
-        let process = try ChildProcess("nats-server", ["-c", file.path], output: folder.appending(path: "log").path)
-        state.withLock { $0.process = process }
-        let found = try await listeningPort(of: process.pid, in: ports)
-        state.withLock { $0.port = found }
+        let path = folder.appending(path: "log").path
+        let output = try ProcessOutput(path)
+        let process = try ChildProcess("nats-server", ["-c", file.path], output: path)
+        state.withLock { ($0.process, $0.output) = (process, output) }
+        let listening = "Listening for client connections on 127.0.0.1:"
+        guard await output.contains("Server is ready"), let port = output.text.split(separator: listening).last?.prefix(while: \.isNumber),
+            let port = Int(port)
+        else {
+            throw ChildProcess.Failure(description: "nats-server did not start: \(output.text.suffix(500))")
+        }
+        state.withLock { $0.port = port }
     }
 
     /// As a power cut does. Returns when the server is gone.
@@ -67,37 +71,18 @@ final class NATSServer: Sendable {
     func pause() { signal(SIGSTOP) }
     func resume() { signal(SIGCONT) }
 
-    var log: String { (try? String(contentsOf: folder.appending(path: "log"), encoding: .utf8)) ?? "" }
-
     private func signal(_ number: Int32) {
         state.withLock { $0.process }?.signal(number)
     }
 
-    private func configurationFile(port: Int, ports: String) -> String {
-        var lines = ["host: 127.0.0.1", "port: \(port)", "ports_file_dir: \"\(ports)\"", "server_name: \(options.name)"]
+    private func configurationFile(port: Int) -> String {
+        var lines = ["host: 127.0.0.1", "port: \(port)", "server_name: \(options.name)"]
         if options.jetStream { lines.append("jetstream { store_dir: \"\(folder.path)/jetstream\", max_file: 256MB, max_mem: 64MB }") }
         if let clusterPort = options.clusterPort {
             let routes = options.clusterPorts.map { "nats://127.0.0.1:\($0)" }.joined(separator: ", ")
             lines.append("cluster { name: shop, listen: \"127.0.0.1:\(clusterPort)\", routes: [\(routes)] }")
         }
         return (lines + [options.configuration]).joined(separator: "\n") + "\n"
-    }
-
-    /// The server writes its port into a file when it listens. It is another process: all there is to do is to look again, less and less often.
-    private func listeningPort(of pid: pid_t, in folder: URL) async throws -> Int {
-        var pause = Duration.milliseconds(5)
-        let deadline = ContinuousClock.now + .seconds(20)
-        while ContinuousClock.now < deadline {
-            let file = folder.appending(path: "nats-server_\(pid).ports")
-            if let data = try? Data(contentsOf: file), let ports = try? JSONDecoder().decode([String: [String]].self, from: data),
-                let url = ports["nats"]?.first ?? ports["tls"]?.first, let port = URL(string: url)?.port
-            {
-                return port
-            }
-            try await Task.sleep(for: pause)
-            pause = min(pause * 2, .milliseconds(100))
-        }
-        throw ChildProcess.Failure(description: "nats-server did not start: \(log.suffix(500))")
     }
 }
 

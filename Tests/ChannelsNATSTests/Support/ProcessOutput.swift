@@ -1,0 +1,67 @@
+#if NATS
+import Dispatch
+import Foundation
+import Synchronization
+
+/// What a process prints, read while it prints it: through a named pipe, to be given to the process as its file of output.
+///
+/// Guarded by `state`.
+final class ProcessOutput: Sendable {
+    private struct State {
+        var text = ""
+        var isOver = false
+        var waiters: [(part: String, continuation: CheckedContinuation<Bool, Never>)] = []
+
+        /// Those whose wait is over, with whether their text came.
+        mutating func takeWaiters() -> [(continuation: CheckedContinuation<Bool, Never>, found: Bool)] {
+            let looked = waiters.map { ($0, text.contains($0.part)) }
+            waiters = looked.filter { !$1 && !isOver }.map(\.0)
+            return looked.filter { $1 || isOver }.map { ($0.continuation, $1) }
+        }
+    }
+
+    private let state = Mutex(State())
+
+    /// - Parameter path: Where the pipe is to be. Whatever is there is removed.
+    init(_ path: String) throws {
+        unlink(path)
+        let descriptor = mkfifo(path, 0o600) == 0 ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1
+        guard descriptor >= 0 else { throw ChildProcess.Failure(description: "no pipe at \(path): \(String(cString: strerror(errno)))") }
+        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
+        source.setEventHandler { [self] in
+            if !read(descriptor) { source.cancel() }
+        }
+        source.setCancelHandler { close(descriptor) }
+        source.resume()
+    }
+
+    var text: String { state.withLock { $0.text } }
+
+    /// Returns when the process has printed a text, or has ended without.
+    ///
+    /// - Returns: Whether it was printed.
+    func contains(_ part: String) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let waiters = state.withLock { state in
+                state.waiters.append((part, continuation))
+                return state.takeWaiters()
+            }
+            for waiter in waiters { waiter.continuation.resume(returning: waiter.found) }
+        }
+    }
+
+    /// - Returns: Whether more may come.
+    private func read(_ descriptor: Int32) -> Bool {
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        let count = Foundation.read(descriptor, &bytes, bytes.count)
+        if count < 0, errno == EAGAIN || errno == EINTR { return true }
+        let waiters = state.withLock { state in
+            state.text += String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+            state.isOver = count <= 0
+            return state.takeWaiters()
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: waiter.found) }
+        return count > 0
+    }
+}
+#endif
