@@ -142,6 +142,14 @@ struct EnvelopeTests {
         #expect(try text.percentEncoded.percentDecoded("x", "y") == text)
     }
 
+    /// A sign is no digit, though the initialisers of numbers take one.
+    @Test(arguments: [
+        ("%+1", "%+1"), ("%-0", "%-0"), ("% 1", "% 1"), ("%4", "%4"), ("%", "%"), ("%e2%82%ac", "€"), ("%E2%82%AC", "€"), ("%2541", "%41"),
+    ])
+    func onlyTwoHexadecimalDigitsAreAnEscape(text: String, decoded: String) throws {
+        #expect(try text.percentDecoded("x", "y") == decoded)
+    }
+
     @Test(arguments: [
         (0.0, "1970-01-01T00:00:00.000Z"), (951_782_400.5, "2000-02-29T00:00:00.500Z"), (1_709_251_199.999, "2024-02-29T23:59:59.999Z"),
         (4_107_542_400, "2100-03-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.000Z"), (-2_208_988_800, "1900-01-01T00:00:00.000Z"),

@@ -119,8 +119,8 @@ extension String {
         var bytes: [UInt8] = []
         var rest = utf8[...]
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2, let escaped = UInt8(Substring(rest.prefix(2)), radix: 16) {
-                bytes.append(escaped)
+            if byte == UInt8(ascii: "%"), let high = rest.first?.hexDigitValue, let low = rest.dropFirst().first?.hexDigitValue {
+                bytes.append(high << 4 | low)
                 rest = rest.dropFirst(2)
             } else {
                 bytes.append(byte)
@@ -130,5 +130,17 @@ extension String {
             throw BridgeError(.invalidEnvelope, subject: subject, detail: "\(header) is not UTF-8")
         }
         return text
+    }
+}
+
+extension UInt8 {
+    /// The value of a hexadecimal digit. The initialisers that read numbers take a sign, too.
+    fileprivate var hexDigitValue: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        default: nil
+        }
     }
 }
