@@ -93,7 +93,7 @@ struct StateTests {
     }
 
     /// Without the revisions each of two processes could end with the other's value.
-    @Test(.timeLimit(.minutes(1)), arguments: 0..<20)
+    @Test(.timeLimit(.minutes(5)), arguments: 0..<20)
     func processesThatSetAtTheSameTimeEndWithTheSameValue(seed: Int) async throws {
         var processes: [MiniProcess] = []
         for name in ["a", "b", "c"] { processes.append(await MiniProcess(name, InMemoryTransport(broker), [route])) }

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Switchboards in two processes, as far as they can tell.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BridgeOverNATSTests {
     struct Sale: Codable, Sendable, Hashable {
         var number: Int

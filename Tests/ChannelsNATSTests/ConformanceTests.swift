@@ -6,7 +6,7 @@ import ChannelsTesting
 import Testing
 
 /// What every transport has to do.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConformanceTests {
     @Test(arguments: TransportConformance.checks)
     func transportConforms(to check: TransportConformance.Check) async throws {

@@ -5,7 +5,7 @@ import ChannelsNATS
 import Testing
 
 /// What is published at most once, between connections that stand.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CoreTests {
     @Test func messageArrivesWithItsSubjectHeadersAndBody() async throws {
         let server = try await NATSServer()

@@ -5,7 +5,7 @@ import ChannelsNATS
 import Testing
 
 /// What is stored by JetStream before it counts as published.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DurableTests {
     private func withStream(_ configuration: inout NATSConfiguration) {
         configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]

@@ -5,7 +5,7 @@ import ChannelsNATS
 import Testing
 
 /// States: the last value of a subject, and every later one.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LastValueTests {
     private func watch(_ subject: String, _ peer: Peer) async throws -> Record<StoredValue> {
         let record = Record<StoredValue>()

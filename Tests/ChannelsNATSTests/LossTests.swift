@@ -5,7 +5,7 @@ import ChannelsNATS
 import Testing
 
 /// What a server that is killed again and again costs. Prints the figures of the guide.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct LossTests {
     private static let count = 3_000
     private static let kills = 5

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// What names may not do, and who may do what.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SecurityTests {
     /// What would end a line of the protocol, or be more than one token, or a pattern where a name is meant.
     static let injections = [

@@ -117,6 +117,26 @@ struct AccountingTests {
         #expect(tokens.map(\.deliveredCount) == [0, 3])
     }
 
+    /// A listener with a mailbox counts what was called at once, too.
+    @MainActor @Test func directCallsOfAListenerOfThePostersActorAreCounted() {
+        let channel = Channel<Int>()
+        let token = channel.listen { @MainActor _ in }
+        for message in 0..<3 { channel.post(message) }
+        #expect(token.deliveredCount == 3)
+        #expect(token.waitingCount == 0)
+    }
+
+    @Test func callsOfObserversAreCountedWhereDiagnosticsAreOn() throws {
+        let board = Switchboard(diagnostics: .counts)
+        let bell = Bell()
+        board.add(bell, for: (any Sounding).self)
+        for _ in 0..<3 { board.notify((any Sounding).self) { $0.sound() } }
+        let channel = try #require(board.snapshot().protocols.first)
+        #expect(channel.listeners.map(\.delivered) == [3])
+        #expect(channel.posts == 3)
+        withExtendedLifetime(bell) {}
+    }
+
     @Test func onceWithAMailboxIsInactiveFromEnqueueingAndCancelBeforeTheCallDiscards() async {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Int>()
@@ -153,4 +173,10 @@ struct AccountingTests {
         queue.resume()
         withExtendedLifetime((full, throwing)) {}
     }
+}
+
+private protocol Sounding: AnyObject, Sendable { func sound() }
+
+private final class Bell: Sounding {
+    func sound() {}
 }

@@ -107,6 +107,20 @@ struct LifetimeTests {
         }
     }
 
+    @Test func anInterceptorWhoseOwnerHasGoneIsTakenOutByTheNextPost() {
+        let channel = Channel<Int>()
+        let heard = Heard<Int>()
+        let token = channel.listen { heard.add($0) }
+        let living = Tally()
+        do {
+            let owner = Owner()
+            channel.intercept(owner) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) { .stop } }
+        }
+        #expect(channel.post(1) == 1)
+        #expect(living.value == 0)
+        withExtendedLifetime(token) {}
+    }
+
     @Test func duringACallTheOwnerIsHeld() {
         let channel = Channel<Int>()
         let events = Heard<String>()

@@ -79,6 +79,18 @@ struct NameTests {
         #expect(board.snapshot().channels.count == channels.count)
     }
 
+    /// Names of a family have everything but one part in common, wherever it stands; those of one hash are looked for one by one.
+    @Test(arguments: [0, 5, 8, 13, 16, 21, 24, 29])
+    func namesThatDifferInOnePartHaveDifferentHashes(place: Int) throws {
+        let names = try (0..<1_000).map { number in
+            var text = String(repeating: "n", count: 32)
+            let start = text.index(text.startIndex, offsetBy: place)
+            text.replaceSubrange(start..<text.index(start, offsetBy: 3), with: String(1_000 + number).dropFirst())
+            return try ChannelName<Int>(validating: text)
+        }
+        #expect(Set(names.map(\.hashValue)).count == names.count)
+    }
+
     /// Compares with a dictionary while names come and go.
     @Test(arguments: 0..<4)
     func aNameIsFoundAsLongAsItsChannelIsHeldAndNoLonger(seed: Int) throws {

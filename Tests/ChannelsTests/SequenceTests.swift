@@ -81,6 +81,24 @@ struct SequenceTests {
         while !channel.isEmpty { await Task.yield() }
     }
 
+    /// Readers are told apart: the one that was cancelled ends, whichever waited first.
+    @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
+    @Test(arguments: [0, 1]) func theReaderThatWasCancelledIsTheOneThatEnds(index: Int) async {
+        let channel = Channel<Int>()
+        let messages = channel.messages()
+        // An immediate task runs until it waits.
+        let readers = (0..<2).map { _ in
+            Task.immediate {
+                var iterator = messages.makeAsyncIterator()
+                return await iterator.next()
+            }
+        }
+        readers[index].cancel()
+        #expect(await readers[index].value == nil)
+        channel.post(7)
+        #expect(await readers[1 - index].value == 7)
+    }
+
     /// Cancelling one of two readers must not lose the message that woke it.
     @Test func aCancelledReaderDoesNotTakeAMessageFromTheOther() async {
         for _ in 0..<200 {
