@@ -7,6 +7,19 @@ extension ChannelName<Int> {
 
 /// Rule 13: one channel per name, as long as anyone holds it or listens.
 struct SwitchboardTests {
+    /// Channels that come and go one after the other mostly stand at one address: none must be taken for the one before.
+    @Test func aPatternHearsEveryChannelThatComesWhereAnotherWas() throws {
+        let board = Switchboard()
+        let heard = Tally()
+        let token = board.listen(matching: "shop.*") { _, _ in heard.add() }
+        for number in 1...500 {
+            try board.channel("shop.\(number)", of: Int.self).post(number)
+            #expect(heard.value == number)
+        }
+        #expect(board.snapshot().channels.isEmpty)
+        withExtendedLifetime(token) {}
+    }
+
     @Test func aSwitchboardHandsOutOneChannelPerNameWhileItIsHeld() async {
         let board = Switchboard()
         let first = board.channel(.number)
