@@ -68,8 +68,16 @@ extension NATSMessage {
         var headers = TransportHeaders()
         // What is empty is looked at for each message.
         if fields.isEmpty { return headers }
-        for field in fields where !field.name.hasPrefix("Nats-") { try headers.set(field.value, for: field.name) }
+        for field in fields where !field.name.hasPrefix("Nats-") { try headers.set(field.value.withoutSpacesAtEnds, for: field.name) }
         return headers
+    }
+}
+
+extension String {
+    /// Some clients leave spaces beside a header's value that are not part of it.
+    fileprivate var withoutSpacesAtEnds: String {
+        guard utf8.first == 0x20 || utf8.last == 0x20 else { return self }
+        return String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 }
 #endif

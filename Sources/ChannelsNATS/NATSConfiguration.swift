@@ -82,11 +82,13 @@ public struct NATSConfiguration: Sendable {
     public var stateBucket = "channels"
     /// On how many servers of the cluster each state is kept: 1, 3 or 5.
     public var stateReplicas = 1
+    /// Whether streams and the bucket are created where they are missing. Not by a tool that only looks.
+    package var createsStreams = true
 
     /// How durable messages are delivered to this name of a subscription. What exists at the server is changed to this, as far as it can be.
     public struct Deliveries: Sendable {
-        /// How long a message may take to be settled before it is delivered again. Longer than the slowest listener takes; 30 seconds by
-        /// default.
+        /// How long after a process was last heard of the messages it holds are delivered again, to another one of its name. 30 seconds by default.
+        /// However long a listener takes, and however many messages wait before it: the process says three times in that time that it is at it.
         public var acknowledgementWait: Duration = .seconds(30)
         /// How often the server delivers a message that nobody settles. 20 by default; a bridge gives up sooner.
         public var maximum = 20

@@ -15,12 +15,22 @@ public struct NATSStream: Sendable, Hashable {
         case memory
     }
 
+    /// How long messages are kept.
+    public enum Retention: Sendable, Hashable {
+        /// Until a limit is reached, whoever has handled them: names that subscribe later get them, too. Without a limit they stay for ever.
+        case limits
+        /// Until every durable name that has subscribed has settled them. What nobody has subscribed to is not kept at all.
+        case interest
+    }
+
     /// The name: one token, in capitals by custom.
     public var name: String
     /// The subjects that are kept, as patterns.
     public var subjects: [String]
     /// Where messages are stored. In files by default.
     public var storage: Storage = .file
+    /// How long messages are kept. By limits by default: set one.
+    public var retention: Retention = .limits
     /// On how many servers of the cluster each message is kept: 1, 3 or 5. More than half of them must have it before it is acknowledged.
     public var replicas: Int
     /// How long a message is kept; nil: for ever.

@@ -5,10 +5,12 @@ extension NATSTransport {
     /// Stores a message as the last value of its subject. See `Transport/store(_:)`.
     public func store(_ message: TransportMessage) async throws -> UInt64 {
         let session = try session
-        try await session.streams.prepareStates()
-        var stored = NATSMessage(message)
-        stored.subject = session.jetStream.configuration.statePrefix + message.subject
-        return try await session.jetStream.publish(stored, identifier: message.headers[TransportHeaders.id])
+        let subject = session.jetStream.configuration.statePrefix + message.subject
+        return try await session.streams.preparing({ try await $0.prepareStates() }) {
+            var stored = NATSMessage(message)
+            stored.subject = subject
+            return try await session.jetStream.publish(stored, identifier: message.headers[TransportHeaders.id])
+        }
     }
 
     /// Has the last value of a subject handed over, and every later one. See `Transport/watch(_:onValue:)`.

@@ -33,7 +33,11 @@ extension NATSTransport {
             onRequest(
                 InboundRequest(message) { reply in
                     let headers = NATSMessage.headers(reply.headers)
-                    connection?.sendSoon(NATSMessage(subject: address, headers: headers, payload: reply.body))
+                    let problem = connection?.sendSoon(NATSMessage(subject: address, headers: headers, payload: reply.body))
+                    // Otherwise whoever asks would wait until the time is up.
+                    guard let problem else { return }
+                    let refusal = EventEnvelope(error: "the reply cannot be sent: \(problem)").headers
+                    connection?.sendSoon(NATSMessage(subject: address, headers: NATSMessage.headers(refusal)))
                 }
             )
         }

@@ -120,8 +120,9 @@ public final class NATSTransport: Transport {
             if try connection.sendIfSpace(message) { return }
             return try await connection.send(message)
         }
-        try await session.streams.prepareMessages()
-        _ = try await session.jetStream.publish(NATSMessage(message), identifier: message.headers[TransportHeaders.id])
+        try await session.streams.preparing({ try await $0.prepareMessages() }) {
+            _ = try await session.jetStream.publish(NATSMessage(message), identifier: message.headers[TransportHeaders.id])
+        }
     }
 
     /// Has the messages of a pattern handed over. See `Transport/subscribe(to:durableName:onMessage:)`.

@@ -10,6 +10,8 @@ final class Session: Sendable {
         var subscriptions: [NATSSubscription] = []
         var durables: [DurableSubscription] = []
         var watches: [LastValueWatch] = []
+        /// How often the connection has come back.
+        var restorations = 0
         var isClosed = false
     }
 
@@ -61,14 +63,33 @@ final class Session: Sendable {
         state.withLock { $0.watches.removeAll { $0 === watch } }
     }
 
-    /// After a reconnection. The C client has subscribed again; what the server keeps for us may be gone.
+    /// After a reconnection. The C client has subscribed again; what the server keeps for us may be gone: the streams, and the consumers of them.
+    ///
+    /// Tries again, less and less often, until everything is there, the session is closed, or the next reconnection does it.
     func restore(onFailure: @escaping @Sendable (BridgeError) -> Void) {
-        let (durables, watches) = state.withLock { ($0.durables, $0.watches) }
-        for watch in watches { watch.restart() }
-        guard !durables.isEmpty else { return }
+        let turn = state.withLock { state in
+            state.restorations += 1
+            return state.restorations
+        }
         Task {
-            for durable in durables {
-                do { try await durable.createConsumer() } catch { onFailure(BridgeError(wrapping: error)) }
+            var pause = Duration.milliseconds(250)
+            while true {
+                let (isWanted, durables, watches) = state.withLock { state in
+                    (!state.isClosed && state.restorations == turn, state.durables, state.watches)
+                }
+                guard isWanted, !durables.isEmpty || !watches.isEmpty else { return }
+                do {
+                    await streams.forget()
+                    if !watches.isEmpty { try await streams.prepareStates() }
+                    for watch in watches { watch.restart() }
+                    if !durables.isEmpty { try await streams.prepareMessages() }
+                    for durable in durables { try await durable.createConsumer() }
+                    return
+                } catch {
+                    onFailure(BridgeError(wrapping: error))
+                }
+                try? await Task.sleep(for: pause)
+                pause = min(pause * 2, .seconds(10))
             }
         }
     }
@@ -103,11 +124,32 @@ actor StreamSetup {
         self.configuration = configuration
     }
 
+    /// Looks again when they are needed next: a server may have lost them.
+    func forget() {
+        (messages, states) = (nil, nil)
+    }
+
+    /// Does what needs streams, once more where a server has lost them since they were prepared.
+    nonisolated func preparing<Result>(
+        _ prepare: (StreamSetup) async throws -> Void,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        try await prepare(self)
+        do {
+            return try await body()
+        } catch let error as BridgeError where error.code == .unsupported {
+            await forget()
+            try await prepare(self)
+            return try await body()
+        }
+    }
+
     /// The streams of the configuration.
     func prepareMessages() async throws {
         let task =
             messages
             ?? Task { [jetStream, configuration] in
+                guard configuration.createsStreams else { return }
                 for stream in configuration.streams { try await jetStream.create(stream) }
             }
         messages = task
@@ -122,6 +164,7 @@ actor StreamSetup {
         let task =
             states
             ?? Task { [jetStream, configuration] in
+                guard configuration.createsStreams else { return }
                 var stream = NATSStream(
                     configuration.stateStream,
                     subjects: [configuration.statePrefix + ">"],

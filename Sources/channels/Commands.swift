@@ -4,6 +4,7 @@ import Channels
 import ChannelsBridge
 import ChannelsNATS
 import Foundation
+import Synchronization
 
 struct Post: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Posts a message to a channel.")
@@ -25,6 +26,9 @@ struct Post: AsyncParsableCommand {
             let transport = try await connection.connect()
             try await transport.publish(message, durable: durable)
             try await transport.close(within: .seconds(5))
+            // The server refuses after the message has been accepted, but before the connection has been closed.
+            // It has been reported.
+            if !failures.isEmpty { Foundation.exit(1) }
         }
     }
 }
@@ -52,14 +56,27 @@ struct Tail: AsyncParsableCommand {
             let valid: ChannelPattern
             do { valid = try ChannelPattern(validating: pattern) } catch { throw Failure("\(error)") }
             let transport = try await connection.connect()
-            let (messages, continuation) = AsyncStream.makeStream(of: TransportMessage.self)
-            try await transport.subscribe(to: valid, durableName: nil) { continuation.yield($0.message) }
+            let (messages, continuation) = AsyncStream.makeStream(of: TransportMessage.self, bufferingPolicy: .bufferingOldest(65_536))
+            let missing = Mutex(0)
+            let take: @Sendable (TransportMessage) -> Void = { message in
+                if case .dropped = continuation.yield(message) { missing.withLock { $0 += 1 } }
+            }
             let states = "$KV.\(NATSConfiguration().stateBucket)."
+            let isForStates = pattern.hasPrefix("$")
+            try await transport.subscribe(to: valid, durableName: nil) { inbound in
+                // A pattern such as '>' matches where states are kept, too; they come by the subscription below.
+                if isForStates || !inbound.message.subject.hasPrefix(states) { take(inbound.message) }
+            }
             // A user who may not read states still sees messages.
-            try? await transport.subscribe(to: try ChannelPattern(validating: states + pattern), durableName: nil) { continuation.yield($0.message) }
+            try? await transport.subscribe(to: try ChannelPattern(validating: states + pattern), durableName: nil) { take($0.message) }
             report("listening to \(pattern)")
             var left = count
             for await message in messages {
+                let missed = missing.withLock { missing in
+                    defer { missing = 0 }
+                    return missing
+                }
+                if missed > 0 { report("\(missed) messages came faster than they are read and are missing") }
                 let name = message.subject.hasPrefix(states) ? String(message.subject.dropFirst(states.count)) : message.subject
                 // Answers, and what clients and servers say to each other, are no channels.
                 let isInternal = name.hasPrefix("$") || name.hasPrefix("_INBOX.")
@@ -117,7 +134,12 @@ struct State: AsyncParsableCommand {
             let transport = try await connection.connect()
             let (values, continuation) = AsyncStream.makeStream(of: StoredValue.self)
             // The value that is stored now is handed over before this returns.
-            try await transport.watch(name) { continuation.yield($0) }
+            do {
+                try await transport.watch(name) { continuation.yield($0) }
+            } catch let error as BridgeError where error.code == .unsupported {
+                // No bucket, and so no state.
+                throw Failure("there is no state \(name) (\(error))")
+            }
             continuation.finish()
             var iterator = values.makeAsyncIterator()
             guard let value = await iterator.next() else { throw Failure("there is no state \(name)") }

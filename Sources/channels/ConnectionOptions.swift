@@ -4,6 +4,7 @@ import Channels
 import ChannelsBridge
 import ChannelsNATS
 import Foundation
+import Synchronization
 
 /// Which server to talk to, and as whom.
 struct ConnectionOptions: ParsableArguments {
@@ -32,10 +33,14 @@ struct ConnectionOptions: ParsableArguments {
             configuration.authentication = .password(user: user, password: password ?? "")
         }
         if let ca { configuration.tls = .init(trustedCertificates: ca) }
+        // It looks at what others have set up, and sets up nothing.
+        configuration.createsStreams = false
         let transport = NATSTransport(configuration)
         try await transport.connect { event in
             switch event {
-            case .failed(let error): report("\(error)")
+            case .failed(let error):
+                failures.add()
+                report("\(error)")
             case .disconnected: report("the connection is lost; trying to restore it")
             case .reconnected: report("the connection is back; messages may have been missed")
             case .slowConsumer(_, let dropped): report("\(dropped) messages came too fast and are missing")
@@ -46,6 +51,19 @@ struct ConnectionOptions: ParsableArguments {
             }
         }
         return transport
+    }
+}
+
+/// Whether something failed without anybody waiting for it.
+let failures = Failures()
+
+final class Failures: Sendable {
+    private let count = Atomic(0)
+
+    var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
+
+    func add() {
+        count.add(1, ordering: .releasing)
     }
 }
 

@@ -112,6 +112,46 @@ struct DurableTests {
         withExtendedLifetime(token) {}
     }
 
+    /// One that ends the process each time is never failed by a listener.
+    @Test func aMessageThatCameTooOftenIsNotDeliveredOnceMore() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        var counting = AlteredTransport(broker)
+        counting.receives = { [InboundMessage($0.message, deliveryCount: $0.deliveryCount + 3, settle: $0.settle)] }
+        let configuration = BridgeConfiguration.quick.with { $0.maximumDeliveries = 3 }
+        let kitchen = await MiniProcess("kitchen", counting, [.incoming(.ordered, durable: true)], configuration: configuration)
+        let (heard, token) = kitchen.recorder(.ordered)
+        till.board.post(Order(dish: "deadly"), to: .ordered)
+        let letters = await kitchen.deadLetters.first(1)
+        #expect(letters.first?.error.code == .tooManyDeliveries && letters.first?.deliveryCount == 4)
+        try await kitchen.stop()
+        try await till.stop()
+        #expect(heard.count == 0)
+        withExtendedLifetime(token) {}
+    }
+
+    /// Else what was posted while the process was away would be left to a route that was away, too.
+    @Test func durableRoutesGoBeforeTheOthers() async throws {
+        let incoming: [BridgeRoute] = [.incoming(matching: "kitchen.*", of: Order.self), .incoming(.ordered, durable: true)]
+        let outgoing: [BridgeRoute] = [.outgoing(matching: "kitchen.*", of: Order.self), .outgoing(.ordered, durable: true)]
+        let before = await MiniProcess("kitchen", InMemoryTransport(broker), incoming)
+        try await before.stop()
+        let till = await MiniProcess("till", InMemoryTransport(broker), outgoing)
+        let away = await till.board.postAndWait(Order(dish: "while away"), to: .ordered)
+        #expect(away.isComplete)
+        let heard = Recorder<Order>()
+        let board = Switchboard()
+        let token = board.listen(to: .ordered) { order in heard.record(order) }
+        let after = await MiniProcess("kitchen", InMemoryTransport(broker), incoming, board: board)
+        _ = await heard.first(1)
+        let there = await till.board.postAndWait(Order(dish: "while there"), to: .ordered)
+        #expect(there.isComplete)
+        _ = await heard.first(2)
+        try await after.stop()
+        try await till.stop()
+        #expect(heard.all.map(\.dish) == ["while away", "while there"])
+        withExtendedLifetime(token) {}
+    }
+
     /// A bare "not acknowledged" redelivers a thousand times a second.
     @Test func aMessageThatFailedWaitsLongerEachTime() async throws {
         let clock = ManualClock()

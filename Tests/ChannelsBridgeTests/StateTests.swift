@@ -147,6 +147,22 @@ struct StateTests {
         #expect(!stored.all.contains(#"{"total":5}"#))
     }
 
+    /// The broker may have it: under a new identifier it would go over what others have stored since.
+    @Test func aValueWhoseAcknowledgementWasLostIsStoredUnderTheSameIdentifier() async throws {
+        let identifiers = Recorder<String?>()
+        var forgetful = AlteredTransport(broker)
+        forgetful.stores = { message in
+            guard String(decoding: message.body, as: UTF8.self).contains("13") else { return }
+            identifiers.record(message.headers["ce-id"])
+            if identifiers.count == 1 { throw BridgeError(.notAcknowledged, subject: message.subject) }
+        }
+        let till = await MiniProcess("till", forgetful, [route])
+        state(of: till).set(Sale(total: 13))
+        let both = await identifiers.first(2)
+        #expect(both[0] != nil && both[0] == both[1])
+        try await till.stop()
+    }
+
     @Test func aStateThatCannotBeStoredIsAFault() async throws {
         var failing = AlteredTransport(broker)
         failing.stores = { message in

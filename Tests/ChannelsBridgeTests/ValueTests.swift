@@ -69,6 +69,31 @@ struct ValueTests {
         #expect(sync.isSettled)
     }
 
+    /// A listener may hear a value that was set before the one being applied after that has begun.
+    @Test func whatIsHeardBeforeTheValueBeingAppliedWaitsForIt() {
+        var sync = StateSync<String, String>()
+        sync.beginListening()
+        _ = sync.arrived("theirs", revision: 1)
+        guard case .apply("theirs")? = sync.next() else { return #expect(Bool(false), "nothing to apply") }
+        _ = sync.setHere("before")
+        #expect(sync.next() == nil)
+        #expect(sync.heardRemote() == "before")
+        #expect(sync.next() == nil && sync.isSettled)
+        _ = sync.setHere("after")
+        guard case .store("after")? = sync.next() else { return #expect(Bool(false), "nothing to store") }
+    }
+
+    @Test(arguments: [true, false]) func whatWaitsForAValueThatCannotBeAppliedIsStored(ends: Bool) {
+        var sync = StateSync<String, String>()
+        sync.beginListening()
+        _ = sync.arrived("theirs", revision: 1)
+        _ = sync.next()
+        _ = sync.setHere("mine")
+        #expect(sync.next() == nil)
+        if ends { sync.endListening() } else { sync.notApplied() }
+        guard case .store("mine")? = sync.next() else { return #expect(Bool(false), "nothing to store") }
+    }
+
     @Test func aValueReplacedHereByOneOfOthersIsNotStored() {
         var sync = StateSync<String, String>()
         _ = sync.setHere("mine")

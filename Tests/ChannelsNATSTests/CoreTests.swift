@@ -76,6 +76,22 @@ struct CoreTests {
         for peer in [asker, first, second] { try await peer.close() }
     }
 
+    /// Just under the limit the server would end the connection for it: it counts the headers, too, and the C client does not.
+    @Test(arguments: [4_080, 4_096, 10_000]) func replyThatIsTooLargeIsSaidToTheAskerAndEndsNothing(size: Int) async throws {
+        let server = try await NATSServer(.init(configuration: "max_payload: 4096", jetStream: false))
+        let (asker, responder) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
+        try await responder.transport.respond(to: "report") { request in
+            let size = Int(String(decoding: request.message.body, as: UTF8.self)) ?? 0
+            request.reply(TransportReply(headers: ["content-type": "text/plain"], body: [UInt8](repeating: 1, count: size)))
+        }
+        let large = try await asker.transport.request(try message("\(size)", to: "report"), timeout: .seconds(50))
+        #expect(large.body.isEmpty && large.headers["ce-channelserror"]?.contains("payloadTooLarge") == true)
+        try await responder.events.wait { $0.contains { $0.failure?.code == .payloadTooLarge } }
+        let small = try await asker.transport.request(try message("10", to: "report"), timeout: .seconds(50))
+        #expect(small.body.count == 10)
+        for peer in [asker, responder] { try await peer.close() }
+    }
+
     @Test func requestNobodyRespondsToFailsAtOnce() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server)

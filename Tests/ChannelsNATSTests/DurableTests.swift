@@ -47,6 +47,83 @@ struct DurableTests {
         try await second.close()
     }
 
+    /// However long its listener takes: else another process of the name would handle it, too.
+    @Test func messageThatIsHeldDoesNotComeAgainAsLongAsTheProcessLives() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) {
+            withStream(&$0)
+            $0.deliveries.acknowledgementWait = .milliseconds(600)
+        }
+        let settlements = try await peer.subscribe(to: "$JS.ACK.>")
+        let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
+        try await peer.publish("slow", to: "shop.sale", durable: true)
+        let message = try await received.wait(count: 1)[0]
+        // Three in each wait: twice the time has passed.
+        let said = try await settlements.wait(count: 6).map(\.text)
+        #expect(said.allSatisfy { $0 == "+WPI" })
+        message.settle?(.acknowledged)
+        try await settlements.wait { $0.last?.text == "+ACK" }
+        try await peer.publish("next", to: "shop.sale", durable: true)
+        #expect(try await received.wait(count: 2).map(\.text) == ["slow", "next"])
+        #expect(received.values.allSatisfy { $0.deliveryCount == 1 })
+        try await peer.close()
+    }
+
+    @Test func messageThatCannotBeReadIsReportedAndKeepsNobodyWaiting() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) {
+            withStream(&$0)
+            $0.deliveries.inFlight = 1
+        }
+        let settlements = try await peer.subscribe(to: "$JS.ACK.>")
+        let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
+        try publishRaw(headers: "broken:\r\n", "x", to: "shop.sale", of: server)
+        try await peer.publish("whole", to: "shop.sale", durable: true)
+        #expect(try await received.wait(count: 1).map(\.text) == ["whole"])
+        #expect(try await settlements.wait(count: 1)[0].text == "+TERM")
+        try await peer.events.wait { $0.contains { $0.failure?.code == .invalidEnvelope } }
+        try await peer.close()
+    }
+
+    @Test func streamOfInterestKeepsWhatSomebodyHasNotSettled() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) {
+            withStream(&$0)
+            $0.streams[0].retention = .interest
+        }
+        let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
+        let office = try await peer.subscribe(to: "shop.>", durableName: "office")
+        for number in 0..<3 { try await peer.publish("\(number)", to: "shop.sale", durable: true) }
+        for message in try await received.wait(count: 3) { message.settle?(.acknowledged) }
+        for message in try await office.wait(count: 3).prefix(2) { message.settle?(.acknowledged) }
+        // Closing gives the third back.
+        try await peer.close()
+        let later = try await Peer.connect(to: server, withStream)
+        let rest = try await later.subscribe(to: "shop.>", durableName: "office")
+        #expect(try await rest.wait(count: 1).map(\.text) == ["2"])
+        let newcomer = try await later.subscribe(to: "shop.>", durableName: "newcomer")
+        #expect(try await newcomer.wait(count: 1).map(\.text) == ["2"])
+        try await later.close()
+    }
+
+    /// The messages in it are gone; what comes after flows as before.
+    @Test func durableMessagesFlowAgainAfterTheServerHasLostItsStreams() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) {
+            withStream(&$0)
+            $0.streams[0].storage = .memory
+        }
+        let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
+        try await peer.publish("before", to: "shop.sale", durable: true)
+        try await received.wait(count: 1)[0].settle?(.acknowledged)
+        server.kill()
+        try await server.start()
+        try await peer.events.wait { $0.contains(where: \.isReconnected) }
+        try await peer.publish("after", to: "shop.sale", durable: true)
+        #expect(try await received.wait(count: 2).map(\.text) == ["before", "after"])
+        try await peer.close()
+    }
+
     @Test func retriedMessageComesAgainAfterItsDelayAndNotBefore() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server, withStream)
@@ -61,16 +138,17 @@ struct DurableTests {
         try await peer.close()
     }
 
-    @Test func unsettledMessageComesAgainWhenTheServerHasWaited() async throws {
+    @Test func messageThatNobodyCanSettleAnyMoreComesAgainWhenTheServerHasWaited() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) {
             withStream(&$0)
             $0.deliveries.acknowledgementWait = .milliseconds(150)
         }
-        let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
+        let counts = Record<Int>()
+        // Keeps the number and lets go of the message.
+        try await peer.transport.subscribe(to: "shop.>", durableName: "kitchen") { counts.append($0.deliveryCount) }
         try await peer.publish("x", to: "shop.sale", durable: true)
-        let messages = try await received.wait(count: 3)
-        #expect(messages.map(\.deliveryCount).prefix(3) == [1, 2, 3])
+        #expect(try await counts.wait(count: 3).prefix(3) == [1, 2, 3])
         try await peer.close()
     }
 

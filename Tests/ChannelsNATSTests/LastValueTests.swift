@@ -62,6 +62,23 @@ struct LastValueTests {
         for peer in peers { try await peer.close() }
     }
 
+    /// A header without a value is one that the C client cannot read, nor any other of the message.
+    @Test func valueThatCannotBeReadIsReportedAndTheNextOneComes() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server)
+        _ = try await peer.transport.store(try message("first", to: "shop.total"))
+        try publishRaw(headers: "broken:\r\n", "x", to: "$KV.channels.shop.total", of: server)
+        // It is the value that is stored now: there is none to hand over.
+        let record = try await watch("shop.total", peer)
+        try await peer.events.wait { $0.contains { $0.failure?.code == .invalidEnvelope } }
+        _ = try await peer.transport.store(try message("second", to: "shop.total"))
+        let values = try await record.wait(count: 1)
+        #expect(values.map { String(decoding: $0.message.body, as: UTF8.self) } == ["second"])
+        // Said once, and not as often as the server can be asked.
+        #expect(peer.events.values.filter { $0.failure?.code == .invalidEnvelope }.count == 1)
+        try await peer.close()
+    }
+
     @Test func subjectsDoNotMix() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server)

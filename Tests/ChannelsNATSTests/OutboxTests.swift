@@ -44,8 +44,8 @@ struct OutboxTests {
         let taken = takeOut(&batch, atMost: written)
         #expect(taken.count == written)
         if written < 4 {
-            let goesOn = outbox.putBack(&batch, since: outbox.epoch)
-            #expect(!goesOn && outbox.phase == .disconnected && !outbox.isIdle)
+            let (goesOn, lost) = outbox.putBack(&batch, since: outbox.epoch)
+            #expect(!goesOn && lost == 0 && outbox.phase == .disconnected && !outbox.isIdle)
             let startsWriter = outbox.reconnect()
             #expect(startsWriter)
         }
@@ -55,6 +55,19 @@ struct OutboxTests {
         #expect(rest.map(\.subject) == (min(written, 4)..<6).map { "n.\($0)" })
         next(&batch, of: &outbox, isThere: false)
         #expect(outbox.isIdle)
+    }
+
+    @Test func whatComesBackAfterTheEndIsCountedAsLost() {
+        var outbox = Outbox(limit: 1_000)
+        for number in 0..<3 { submit(number, to: &outbox) }
+        var batch = PackedMessages()
+        next(&batch, of: &outbox)
+        submit(3, to: &outbox)
+        let waiting = outbox.close()
+        let written = takeOut(&batch, atMost: 1)
+        let (goesOn, lost) = outbox.putBack(&batch, since: outbox.epoch)
+        #expect(waiting == 1 && written.count == 1 && lost == 2 && !goesOn)
+        #expect(batch.isEmpty && outbox.isIdle)
     }
 
     /// What is being written counts until the writer comes for more.

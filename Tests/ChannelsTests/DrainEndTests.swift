@@ -18,7 +18,7 @@ struct DrainEndTests {
                     entered.add()
                     while slot.value?.isActive != false { sched_yield() }
                     // Until the one that drains waits, most likely.
-                    for _ in 0..<500 { sched_yield() }
+                    for _ in 0..<100 { sched_yield() }
                 }
                 slot.value = token
                 for message in 0..<3 { channel.post(message) }

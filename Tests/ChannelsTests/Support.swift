@@ -197,7 +197,7 @@ struct SeededGenerator: RandomNumberGenerator {
 
 /// Ends a process that hangs, for tests that run in a process of their own.
 func endIfItHangs() {
-    alarm(20)
+    alarm(120)
 }
 
 struct Trouble: Error, Equatable {

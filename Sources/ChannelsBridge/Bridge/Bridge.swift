@@ -36,7 +36,8 @@ public final class Bridge: Sendable {
         case ended
     }
 
-    /// What it is doing now, for whoever wants to wait for it or show it: `await bridge.status.next { $0 == .running }`.
+    /// What it is doing now, for whoever wants to wait for it or show it:
+    /// `await bridge.status.next { $0 == .running || $0 == .ended }`. It ends without having run where `run()` throws.
     public let status: StateChannel<Status>
 
     /// What happens to the connection. Listeners without an isolation of their own run on the transport's thread and return soon.
@@ -75,18 +76,11 @@ public final class Bridge: Sendable {
         )
         self.context = context
         status = StateChannel(.waiting)
-        var outgoing: [ChannelPattern] = []
-        var incoming: [ChannelPattern] = []
-        lanes = routes.flatMap { $0.parts }.map { part in
-            switch part.kind {
-            case .outgoing:
-                defer { if let pattern = part.pattern { outgoing.append(pattern) } }
-                return part.lane(context, outgoing)
-            case .incoming:
-                defer { if let pattern = part.pattern { incoming.append(pattern) } }
-                return part.lane(context, incoming)
-            case .other: return part.lane(context, [])
-            }
+        let parts = routes.flatMap { $0.parts }
+        var before: [BridgeRoute.Kind: [ChannelPattern]] = [:]
+        lanes = (parts.filter(\.isDurable) + parts.filter { !$0.isDurable }).map { part in
+            defer { if let pattern = part.pattern { before[part.kind, default: []].append(pattern) } }
+            return part.lane(context, before[part.kind, default: []])
         }
     }
 

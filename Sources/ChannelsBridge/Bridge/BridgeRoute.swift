@@ -12,7 +12,8 @@ public import Channels
 /// ```
 ///
 /// A name is carried by the first route that matches it, in each direction: a message is sent once and delivered once, however many routes of a bridge
-/// match it. Both ends of a name declare the same type and the same durability.
+/// match it. Durable routes go before the others: what one of them would carry is not left to a route that may lose it.
+/// Both ends of a name declare the same type and the same durability.
 ///
 /// The type of the messages travels as its name without the module, `Order`; a message that says that it is of another type is refused. Where
 /// types in two processes have different names, `type:` says what travels.
@@ -22,7 +23,8 @@ public struct BridgeRoute: Sendable {
     struct Part: Sendable {
         let kind: Kind
         let pattern: ChannelPattern?
-        /// Makes the lane; the patterns are those of earlier parts of the same kind.
+        var isDurable = false
+        /// Makes the lane; the patterns are those of the parts of the same kind that go before it.
         let lane: @Sendable (_ context: BridgeContext, _ earlier: [ChannelPattern]) -> any Lane
     }
 
@@ -94,6 +96,9 @@ extension BridgeRoute {
     }
 
     /// Sends what is posted here and posts here what others send.
+    ///
+    /// Where it is durable, give each process a bridge name of its own: processes of one name share the messages, and one that gets its own back does
+    /// not hand it on to the others.
     public static func both<Message: Codable & Sendable>(
         _ name: ChannelName<Message>,
         durable: Bool = false,
@@ -122,7 +127,7 @@ extension BridgeRoute {
         _ typeName: String?,
         _ channel: @escaping @Sendable (BridgeContext) -> (any AnyObject & Sendable)?
     ) -> Part {
-        Part(kind: .outgoing, pattern: pattern) { context, earlier in
+        Part(kind: .outgoing, pattern: pattern, isDurable: isDurable) { context, earlier in
             OutgoingLane(
                 pattern: pattern,
                 shadowedBy: earlier,
@@ -147,7 +152,7 @@ extension BridgeRoute {
         _ typeName: String?
     ) -> Part {
         let typeName = typeName ?? "\(Message.self)"
-        return Part(kind: .incoming, pattern: pattern) { context, earlier in
+        return Part(kind: .incoming, pattern: pattern, isDurable: isDurable) { context, earlier in
             IncomingLane(pattern: pattern, shadowedBy: earlier, isDurable: isDurable, context: context) { arrival, context in
                 let message = try arrival.decode(Message.self, named: typeName, with: context.configuration.codec)
                 // The subject of a transport message is a valid name.

@@ -87,6 +87,11 @@ final class IncomingLane: Lane {
     private func deliver(_ inbound: InboundMessage, _ window: inout DuplicateWindow) async {
         let message = inbound.message
         do {
+            // One that ends the process each time is never failed by a listener.
+            let maximum = context.configuration.maximumDeliveries
+            guard inbound.settle == nil || inbound.deliveryCount <= maximum else {
+                throw BridgeError(.tooManyDeliveries, subject: message.subject, detail: "delivered \(maximum) times before")
+            }
             let arrival = try context.arrival(message.headers, message.body, on: message.subject)
             guard arrival.envelope.source != context.source else { return settle(inbound, .acknowledged, \.echoes) }
             // Another route of this bridge gets it, too.
@@ -108,7 +113,7 @@ final class IncomingLane: Lane {
                 if let identity = arrival.identity { window.insert(identity) }
                 return settle(inbound, .acknowledged, \.received)
             }
-            guard inbound.deliveryCount < context.configuration.maximumDeliveries else {
+            guard inbound.deliveryCount < maximum else {
                 let detail = "delivered \(inbound.deliveryCount) times"
                 throw BridgeError(.tooManyDeliveries, subject: message.subject, detail: detail, underlyingError: failure)
             }

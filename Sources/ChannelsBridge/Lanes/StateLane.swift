@@ -6,13 +6,21 @@ internal import Synchronization
 /// `guarded` is guarded by its lock; values are released without it.
 final class StateLane<State: Codable & Sendable>: Lane {
     private struct Guarded {
-        var sync = StateSync<State, StoredValue>()
+        var sync = StateSync<Outgoing, StoredValue>()
         var hasStoredValue = false
         /// Whether the listener's next call is the one that tells it the current value, which is of no account.
         var skipsNext = false
         var isClosed = false
         var token: ListenerToken?
         var task: Task<Void, Never>?
+    }
+
+    /// A value set here.
+    private struct Outgoing {
+        let value: State
+        /// As it was sent before in vain: under the same identifier, by which a broker that has it all the same knows it. A new one would go over what
+        /// others have stored since.
+        var message: TransportMessage?
     }
 
     private let name: String
@@ -42,7 +50,10 @@ final class StateLane<State: Codable & Sendable>: Lane {
         }
         guard sends else { return }
         // What the broker has wins over what was set here before; where it has nothing, what is here is its first value.
-        guarded.withLock { $0.skipsNext = $0.hasStoredValue }
+        guarded.withLock { guarded in
+            guarded.skipsNext = guarded.hasStoredValue
+            guarded.sync.beginListening()
+        }
         let token = channel.listen { [weak self] (value: State, info: PostInfo) in self?.heard(value, info.origin) }
         guarded.withLock { $0.token = token }
     }
@@ -70,6 +81,7 @@ final class StateLane<State: Codable & Sendable>: Lane {
             return (guarded.token, guarded.task)
         }
         token?.cancel()
+        guarded.withLock { $0.sync.endListening() }
         bell.ring()
         await task?.value
     }
@@ -87,12 +99,12 @@ final class StateLane<State: Codable & Sendable>: Lane {
 
     /// Called by the listener, for one value after the other.
     private func heard(_ value: State, _ origin: Origin) {
-        var released: State?
+        var released: Outgoing?
         guarded.withLock { guarded in
             if guarded.skipsNext {
                 guarded.skipsNext = false
             } else if origin == .local {
-                released = guarded.sync.setHere(value)
+                released = guarded.sync.setHere(Outgoing(value: value))
             } else {
                 released = guarded.sync.heardRemote()
             }
@@ -101,18 +113,13 @@ final class StateLane<State: Codable & Sendable>: Lane {
         bell.ring()
     }
 
-    private func store(_ value: State, _ attempts: inout Int) async {
+    private func store(_ outgoing: Outgoing, _ attempts: inout Int) async {
+        var outgoing = outgoing
         do {
             try await context.isReady.wait()
-            let body = try context.encode(value, for: name)
-            let envelope = EventEnvelope(
-                id: context.id(context.nextNumber()),
-                source: context.source,
-                type: typeName,
-                time: Timestamp.now.text,
-                contentType: context.configuration.codec.contentType
-            )
-            let revision = try await context.transport.store(try context.pack(body, envelope, to: name))
+            let message = try outgoing.message ?? pack(outgoing.value)
+            outgoing.message = message
+            let revision = try await context.transport.store(message)
             attempts = 0
             context.count(\.sent)
             guarded.withLock { $0.sync.stored(revision) }
@@ -125,10 +132,22 @@ final class StateLane<State: Codable & Sendable>: Lane {
             }
             attempts += 1
             if attempts % context.configuration.publishAttempts == 0 { context.lose(error, \.failed) }
-            let released = guarded.withLock { $0.sync.postponed(value) }
+            let released = guarded.withLock { $0.sync.postponed(outgoing) }
             withExtendedLifetime(released) {}
             await abandoned.wait(atMost: context.configuration.backoff.delay(before: attempts), clock: context.configuration.clock)
         }
+    }
+
+    private func pack(_ value: State) throws -> TransportMessage {
+        let body = try context.encode(value, for: name)
+        let envelope = EventEnvelope(
+            id: context.id(context.nextNumber()),
+            source: context.source,
+            type: typeName,
+            time: Timestamp.now.text,
+            contentType: context.configuration.codec.contentType
+        )
+        return try context.pack(body, envelope, to: name)
     }
 
     // MARK: From the broker
@@ -146,14 +165,22 @@ final class StateLane<State: Codable & Sendable>: Lane {
     private func apply(_ value: StoredValue) async {
         do {
             let arrival = try context.arrival(value.message.headers, value.message.body, on: name)
-            guard arrival.envelope.source != context.source else { return context.count(\.echoes) }
+            guard arrival.envelope.source != context.source else {
+                notApplied()
+                return context.count(\.echoes)
+            }
             let state = try arrival.decode(State.self, named: typeName, with: context.configuration.codec)
             await TraceContext.withCurrent(arrival.envelope.trace) { channel.set(state, from: arrival.origin) }
             context.count(\.received)
         } catch {
+            notApplied()
             let error = BridgeError.from(error, subject: name)
             context.lose(error, \.refused)
             await context.onDeadLetter?(DeadLetter(message: value.message, error: error))
         }
+    }
+
+    private func notApplied() {
+        guarded.withLock { $0.sync.notApplied() }
     }
 }

@@ -6,7 +6,7 @@ struct StateSync<Local, Remote> {
     enum Action {
         /// Store this value at the broker, then say ``stored(_:)`` or ``refused()`` or ``postponed(_:)``.
         case store(Local)
-        /// Set this value here, as one that came from elsewhere.
+        /// Set this value here, as one that came from elsewhere; then say ``notApplied()`` where that was not possible.
         case apply(Remote)
     }
 
@@ -17,6 +17,10 @@ struct StateSync<Local, Remote> {
     /// The revision of the value last stored or set.
     private var revision: UInt64 = 0
     private var isStoring = false
+    /// Whether a value that came was set here, and the listener has not heard it yet.
+    private var isApplying = false
+    /// Whether there is a listener.
+    private var isListening = false
 
     /// Whether everything set here is stored.
     var isSettled: Bool { local == nil && !isStoring }
@@ -31,7 +35,23 @@ struct StateSync<Local, Remote> {
 
     /// The listener heard a value that came from the broker: what was set here before it has been replaced here, too.
     mutating func heardRemote() -> Local? {
-        local.take()
+        isApplying = false
+        return local.take()
+    }
+
+    /// A listener is going to say ``setHere(_:)`` and ``heardRemote()``.
+    mutating func beginListening() {
+        isListening = true
+    }
+
+    /// No listener says anything any more.
+    mutating func endListening() {
+        (isListening, isApplying) = (false, false)
+    }
+
+    /// The value to apply was not set here.
+    mutating func notApplied() {
+        isApplying = false
     }
 
     /// The broker has a value.
@@ -45,7 +65,8 @@ struct StateSync<Local, Remote> {
 
     /// What to do next; nil where there is nothing, or a value is on its way.
     mutating func next() -> Action? {
-        guard !isStoring else { return nil }
+        // What is heard before the value that is being set here was set before it: whether it is to be stored is not known yet.
+        guard !isStoring, !isApplying else { return nil }
         if let local {
             self.local = nil
             isStoring = true
@@ -55,6 +76,7 @@ struct StateSync<Local, Remote> {
         self.remote = nil
         guard remote.revision > revision else { return nil }
         revision = remote.revision
+        isApplying = isListening
         return .apply(remote.value)
     }
 

@@ -23,6 +23,11 @@ extension BridgeError {
         self.init(Code(status), subject: Self.quotedSubject(in: said), "the server or client says: \(said)")
     }
 
+    /// Messages that were taken and never left.
+    static func unsentAtClose(_ count: Int) -> BridgeError {
+        BridgeError(.closed, "\(count) messages were still waiting to be sent when the connection closed")
+    }
+
     /// What the C client adds about the last error of this thread.
     private static func lastDetail(of status: natsStatus) -> String {
         var last = NATS_OK

@@ -157,10 +157,23 @@ final class NATSConnection: Sendable {
 
     /// Hands a short message to the writer, over the limit where that is full: an acknowledgement, an answer. Where the connection was closed
     /// it is lost, and whoever waits for it finds out by itself.
-    func sendSoon(_ message: NATSMessage) {
-        do { try message.check() } catch { return onEvent(.failed(error)) }
-        let startsWriter = state.withLock { $0.isClosed ? false : $0.outbox.submitOverLimit(message) }
+    ///
+    /// - Returns: What is wrong with it, where it cannot be sent; that has been reported.
+    @discardableResult
+    func sendSoon(_ message: NATSMessage) -> BridgeError? {
+        let startsWriter: Bool
+        do throws(BridgeError) {
+            try message.checkBesidesSubject()
+            startsWriter = try state.withLock { state throws(BridgeError) in
+                try state.check(message)
+                return state.isClosed ? false : state.outbox.submitOverLimit(message)
+            }
+        } catch {
+            onEvent(.failed(error))
+            return error
+        }
         if startsWriter { startWriter() }
+        return nil
     }
 
     private func waitForSpace() async throws {
@@ -206,7 +219,8 @@ final class NATSConnection: Sendable {
             }
             if !isSent {
                 sinceFlush -= batch.count
-                let goesOn = state.withLock { $0.outbox.putBack(&batch, since: epoch) }
+                let (goesOn, lost) = state.withLock { $0.outbox.putBack(&batch, since: epoch) }
+                if lost > 0 { onEvent(.unsent(lost, .unsentAtClose(lost))) }
                 guard goesOn else { return resumeWaiters() }
             }
         }
@@ -270,7 +284,7 @@ final class NATSConnection: Sendable {
             let lost = state.outbox.close()
             return (lost, state.takeWaiters() + state.takeCloseWaiters(), state.isClosing)
         }
-        if lost > 0 { onEvent(.unsent(lost, BridgeError(.closed, "\(lost) messages were still waiting to be sent when the connection closed"))) }
+        if lost > 0 { onEvent(.unsent(lost, .unsentAtClose(lost))) }
         onEvent(.closed(isExpected ? nil : reason ?? BridgeError(.closed, "the connection was closed for good")))
         for waiter in waiters { waiter.resume() }
     }

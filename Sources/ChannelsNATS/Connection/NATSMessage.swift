@@ -44,13 +44,18 @@ extension NATSMessage {
     init?(_ message: OpaquePointer) {
         guard let text = natsMsg_GetSubject(message), let subject = String(validatingCString: text) else { return nil }
         self.subject = subject
-        if let text = natsMsg_GetReply(message) {
-            guard let reply = String(validatingCString: text) else { return nil }
+        if natsMsg_GetReply(message) != nil {
+            guard let reply = Self.reply(of: message) else { return nil }
             self.reply = reply
         }
         guard let headers = Self.headers(of: message) else { return nil }
         self.headers = headers
         payload = Self.payload(of: message)
+    }
+
+    /// Where an answer to what the C client received is expected, also where its headers cannot be read; nil where it is no text.
+    static func reply(of message: OpaquePointer) -> String? {
+        natsMsg_GetReply(message).flatMap { String(validatingCString: $0) }
     }
 
     /// Copies the payload of what the C client received.

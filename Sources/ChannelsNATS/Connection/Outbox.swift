@@ -48,15 +48,20 @@ struct Outbox {
 
     /// Takes back what could not be written, in front of what has come since.
     ///
-    /// - Returns: Whether the writer goes on at once; otherwise it has ended.
-    mutating func putBack(_ rest: inout PackedMessages, since epoch: Int) -> Bool {
+    /// - Returns: Whether the writer goes on at once; otherwise it has ended. And how many never leave, because the connection was closed.
+    mutating func putBack(_ rest: inout PackedMessages, since epoch: Int) -> (goesOn: Bool, lost: Int) {
+        guard phase != .closed else {
+            defer { rest.removeAll() }
+            (writingBytes, isWriting) = (0, false)
+            return (false, rest.count)
+        }
         swap(&rest, &waiting)
         waiting.append(contentsOf: rest)
         rest.removeAll()
         writingBytes = 0
         if epoch == self.epoch, phase == .connected { phase = .disconnected }
         isWriting = phase == .connected
-        return isWriting
+        return (isWriting, 0)
     }
 
     mutating func disconnect() {

@@ -1,5 +1,6 @@
 #if NATS
 import ChannelsBridge
+import Dispatch
 import Synchronization
 
 /// The place of a name at a stream: a durable consumer, which delivers to the processes that subscribe by that name.
@@ -40,18 +41,24 @@ final class DurableSubscription: Sendable {
     ) async throws -> DurableSubscription {
         let stream = try await jetStream.stream(for: pattern)
         let request = ConsumerRequest(stream: stream, name: name, pattern: pattern, jetStream.configuration.deliveries)
-        let unsettled = UnsettledMessages(connection)
+        let unsettled = UnsettledMessages(connection, saysSo: jetStream.configuration.deliveries.acknowledgementWait / 3)
         let subscription = try await NATSSubscription.subscribe(
             to: request.config.deliverSubject,
             group: request.config.deliverGroup,
-            on: connection
-        ) { message in
-            guard let message else { return onUnreadable() }
-            // Anything else on this subject is no delivery: somebody else published it.
-            guard let reply = message.reply, let delivery = Delivery(reply), delivery.consumer == request.config.durableName else { return }
-            unsettled.insert(reply)
-            onMessage(message, delivery) { unsettled.settle(reply, $0) }
-        }
+            on: connection,
+            libraryHandler: { received in
+                // Anything else on this subject is no delivery: somebody else published it.
+                let reply = NATSMessage.reply(of: received)
+                guard let reply, let delivery = Delivery(reply), delivery.consumer == request.config.durableName else { return }
+                let held = unsettled.hold(reply)
+                guard let message = NATSMessage(received) else {
+                    // It will not be readable the next time.
+                    held.settle(.terminated)
+                    return onUnreadable()
+                }
+                onMessage(message, delivery) { held.settle($0) }
+            }
+        )
         let durable = DurableSubscription(jetStream, connection, request, subscription, unsettled)
         do {
             try await durable.createConsumer()
@@ -80,21 +87,60 @@ final class DurableSubscription: Sendable {
     }
 }
 
-/// What was handed over and is not settled. Guarded by `state`: all of it.
+/// What was handed over and is not settled; the server hears from time to time that somebody is at it. Guarded by `state`: all of it.
 private final class UnsettledMessages: Sendable {
-    private let connection: NATSConnection
-    private let state = Mutex<Set<String>>([])
-
-    init(_ connection: NATSConnection) {
-        self.connection = connection
+    private struct State {
+        var replies: Set<String> = []
+        /// Those of them that somebody can still settle.
+        var held: Set<String> = []
+        var isScheduled = false
     }
 
-    func insert(_ reply: String) {
-        state.withLock { _ = $0.insert(reply) }
+    private let connection: NATSConnection
+    private let interval: DispatchTimeInterval
+    private let state = Mutex(State())
+
+    init(_ connection: NATSConnection, saysSo interval: Duration) {
+        self.connection = connection
+        self.interval = .milliseconds(Int(clamping: interval.milliseconds))
+    }
+
+    func hold(_ reply: String) -> HeldMessage {
+        let isFirst = state.withLock { state in
+            state.replies.insert(reply)
+            state.held.insert(reply)
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+        if isFirst { saySoLater() }
+        return HeldMessage(reply, self)
+    }
+
+    /// Nobody will settle it: the server delivers it again when it has waited.
+    func letGo(_ reply: String) {
+        state.withLock { _ = $0.held.remove(reply) }
+    }
+
+    private func saySoLater() {
+        DispatchQueue.global().asyncAfter(deadline: .now() + interval) { [weak self] in self?.saySo() }
+    }
+
+    /// Else the server would deliver to another process what waits here for its turn, and both would handle it.
+    private func saySo() {
+        let replies = state.withLock { state in
+            state.isScheduled = !state.held.isEmpty
+            return state.held
+        }
+        for reply in replies { connection.sendSoon(NATSMessage(subject: reply, payload: Array("+WPI".utf8))) }
+        if !replies.isEmpty { saySoLater() }
     }
 
     func settle(_ reply: String, _ settlement: Settlement) {
-        guard state.withLock({ $0.remove(reply) }) != nil else { return }
+        let isFirst = state.withLock { state in
+            state.held.remove(reply)
+            return state.replies.remove(reply) != nil
+        }
+        guard isFirst else { return }
         let answer =
             switch settlement {
             case .acknowledged: "+ACK"
@@ -107,11 +153,28 @@ private final class UnsettledMessages: Sendable {
 
     func giveBack() {
         let replies = state.withLock { state in
-            defer { state = [] }
-            return state
+            defer { (state.replies, state.held) = ([], []) }
+            return state.replies
         }
         // Once, and without a delay: this process takes no more of them.
         for reply in replies { connection.sendSoon(NATSMessage(subject: reply, payload: Array("-NAK".utf8))) }
+    }
+}
+
+/// What whoever has a message settles it by. Gone without that, the message is left to the server.
+private final class HeldMessage: Sendable {
+    private let reply: String
+    private let unsettled: UnsettledMessages
+
+    init(_ reply: String, _ unsettled: UnsettledMessages) {
+        self.reply = reply
+        self.unsettled = unsettled
+    }
+
+    deinit { unsettled.letGo(reply) }
+
+    func settle(_ settlement: Settlement) {
+        unsettled.settle(reply, settlement)
     }
 }
 

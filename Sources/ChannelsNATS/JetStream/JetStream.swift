@@ -132,7 +132,7 @@ private struct StreamRequest: Encodable {
     var subjects: [String]
     var storage: String
     var numReplicas: Int
-    var retention = "limits"
+    var retention: String
     var discard: String
     var maxAge: Int64
     var maxBytes: Int64
@@ -146,6 +146,7 @@ private struct StreamRequest: Encodable {
         name = stream.name
         subjects = stream.subjects
         storage = stream.storage == .file ? "file" : "memory"
+        retention = stream.retention == .interest ? "interest" : "limits"
         numReplicas = stream.replicas
         maxAge = stream.maximumAge?.nanoseconds ?? 0
         maxBytes = Int64(stream.maximumBytes ?? -1)

@@ -20,6 +20,8 @@ final class LastValueWatch: Sendable {
         /// A reconnection came while a consumer was being created.
         var isStale = false
         var isClosed = false
+        /// Whether `onValue` has returned for a value, or there is none that can be handed over.
+        var hasHandedOver = false
         var firstValue: CheckedContinuation<Void, Never>?
         var subscription: NATSSubscription?
     }
@@ -58,23 +60,33 @@ final class LastValueWatch: Sendable {
     }
 
     /// Returns when the value that is stored now, if there is one, was handed over.
+    ///
+    /// - Throws: ``BridgeError/Code/timedOut`` where it does not come: whoever goes on without it would put an old one in its place.
     func open() async throws {
-        let subscription = try await NATSSubscription.subscribe(to: inbox, on: connection) { [weak self] message in
-            if let message { self?.received(message) } else { self?.restart() }
-        }
+        let subscription = try await NATSSubscription.subscribe(
+            to: inbox,
+            on: connection,
+            libraryHandler: { [weak self] message in
+                self?.received(NATSMessage(message), reply: NATSMessage.reply(of: message))
+            }
+        )
         state.withLock { $0.subscription = subscription }
         let expectsValue = try await begin()
         guard expectsValue else { return listenForHeartbeats() }
         await withCheckedContinuation { continuation in
             let isHere = state.withLock { state in
-                if state.revision == 0, !state.isClosed { state.firstValue = continuation }
+                if !state.hasHandedOver, !state.isClosed { state.firstValue = continuation }
                 return state.firstValue == nil
             }
-            if isHere { continuation.resume() }
-            // A value that is lost on the way comes with the next consumer; a watch without it is still one.
+            if isHere { return continuation.resume() }
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(jetStream.configuration.requestTimeout.milliseconds))) {
-                self.handedOver()
+                self.resumeFirst()
             }
+        }
+        let (isThere, isClosed) = state.withLock { ($0.hasHandedOver, $0.isClosed) }
+        guard isThere else {
+            throw isClosed
+                ? BridgeError(.closed, subject: subject) : BridgeError(.timedOut, subject: subject, "the value that is stored did not come")
         }
         listenForHeartbeats()
     }
@@ -115,7 +127,7 @@ final class LastValueWatch: Sendable {
             return (state.consumer, state.subscription)
         }
         if let consumer { delete(consumer) }
-        handedOver()
+        resumeFirst()
         await subscription?.cancel()
     }
 
@@ -151,13 +163,18 @@ final class LastValueWatch: Sendable {
     }
 
     /// On the thread of the subscription.
-    private func received(_ message: NATSMessage) {
-        let delivery = message.reply.flatMap(Delivery.init)
+    ///
+    /// - Parameter message: Nil where its headers cannot be read.
+    private func received(_ message: NATSMessage?, reply: String?) {
+        let delivery = reply.flatMap(Delivery.init)
+        let lastDelivered = message?[header: "Nats-Last-Consumer"].flatMap { UInt64($0) }
         enum Step { case ignore, restart, handOver }
         let step = state.withLock { state -> Step in
             guard !state.isClosed else { return .ignore }
             state.lastHeard = .now
-            // A heartbeat, or a message of the consumer before.
+            // A heartbeat says how far the consumer has come. One of the consumer before begins anew once more than it must.
+            if delivery == nil, let lastDelivered { return lastDelivered >= state.nextSequence ? .restart : .ignore }
+            // Something else, or a message of the consumer before.
             guard let delivery, delivery.consumer == state.consumer else { return .ignore }
             guard delivery.consumerSequence == state.nextSequence else { return .restart }
             state.nextSequence += 1
@@ -170,12 +187,17 @@ final class LastValueWatch: Sendable {
         // One is missing.
         case .restart: restart()
         case .handOver:
-            if let delivery { onValue(message, delivery.streamSequence) }
-            handedOver()
+            if let message, let delivery {
+                onValue(message, delivery.streamSequence)
+            } else {
+                onFailure(BridgeError(.invalidEnvelope, subject: subject, "a value came whose headers cannot be read"))
+            }
+            state.withLock { $0.hasHandedOver = true }
+            resumeFirst()
         }
     }
 
-    private func handedOver() {
+    private func resumeFirst() {
         let waiter = state.withLock { state in
             defer { state.firstValue = nil }
             return state.firstValue

@@ -15,11 +15,13 @@ struct ScheduleTests {
         #expect(Set(orders.all).count > 2)
     }
 
+    /// A gate that nobody opens. Kept, so that the task which waits for it is no leak.
+    private static let closed = Gate()
+
     @Test func aWakeUpThatIsLostIsSeen() async {
         let problems = Heard<String?>()
         await onThreads(1) { _ in
-            // Waits for a gate that nobody opens.
-            problems.add(problem(of: { _ in await Gate().wait() }, seed: 1))
+            problems.add(problem(of: { _ in await Self.closed.wait() }, seed: 1))
         }
         #expect(problems.all.first??.contains("a wake-up was lost") == true)
     }
