@@ -1,5 +1,6 @@
 import Channels
 import Dispatch
+import Foundation
 import Testing
 
 /// Rule 14, under races: no gap, no repeat, in order, and the last value seen is the one stored.
@@ -36,6 +37,21 @@ struct StateChannelRaceTests {
             check(onQueue.all, last: 20, "on a queue")
             withExtendedLifetime((owner, tokens)) {}
         }
+    }
+
+    /// A thread that uses the library for the first time may get the record of one that was inside `update` a moment ago and has ended.
+    @Test func aNewThreadIsNotTakenForOneThatWasInsideUpdate() async {
+        let state = StateChannel(0)
+        for _ in 0..<300 {
+            await onThreads(12) { index in
+                guard index % 3 == 0 else { return _ = state.value }
+                state.update { value in
+                    sched_yield()
+                    value += 1
+                }
+            }
+        }
+        #expect(state.value == 1_200)
     }
 
     @Test func eachListenerSeesEveryVersionOnceInIncreasingOrderWhenThreadsUpdate() async {

@@ -250,9 +250,11 @@ extension StateCore {
 
     func trapInsideUpdate(_ use: String) {
         guard updater.load(ordering: .relaxed) != 0 else { return }
-        // Only the thread that is inside can read its own address here.
+        // The calling thread has its record before it looks: else it could see the address of a thread that is inside, and then be given the
+        // record of that thread, which has ended since. So only the thread that is inside can read its own address here.
+        let thread = ThreadRecord.currentAddress
         precondition(
-            updater.load(ordering: .relaxed) != ThreadRecord.currentAddress,
+            updater.load(ordering: .relaxed) != thread,
             "StateChannel<\(list.layout.type)>.\(use) was used inside the body of `update` of the same channel, which holds its lock"
         )
     }
