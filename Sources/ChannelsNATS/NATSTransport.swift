@@ -35,6 +35,8 @@ public final class NATSTransport: Transport {
 
     private let configuration: NATSConfiguration
     private let phase = Mutex(Phase.new)
+    /// The connection once it is there, for publishing, which asks for it each time. It knows by itself when it has been closed.
+    private let established = AtomicLazyReference<NATSConnection>()
 
     /// Creates a transport. Nothing is done before ``connect(onEvent:)``.
     public init(_ configuration: NATSConfiguration = NATSConfiguration()) {
@@ -66,6 +68,7 @@ public final class NATSTransport: Transport {
                 await session.connection.close()
                 throw BridgeError(.closed)
             }
+            _ = established.storeIfNil(session.connection)
             await relay.connected()
         } catch {
             phase.withLock { phase in
@@ -113,13 +116,14 @@ public final class NATSTransport: Transport {
 
     /// Publishes a message. See `Transport/publish(_:durable:)`.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
-        let session = try session
-        guard durable else {
-            let (connection, message) = (session.connection, NATSMessage(message))
+        if !durable, let connection = established.load() {
+            let message = NATSMessage(message)
             // Mostly there is space: then nothing has to be set up for suspending.
             if try connection.sendIfSpace(message) { return }
             return try await connection.send(message)
         }
+        let session = try session
+        guard durable else { return try await session.connection.send(NATSMessage(message)) }
         try await session.streams.preparing({ try await $0.prepareMessages() }) {
             _ = try await session.jetStream.publish(NATSMessage(message), identifier: message.headers[TransportHeaders.id])
         }
@@ -171,6 +175,7 @@ public final class NATSTransport: Transport {
         }
         guard case .connected(let session, let relay) = before else { return }
         let end = ContinuousClock.now + deadline
+        session.connection.stopTakingMessages()
         await session.stopReceiving()
         let isFlushed = await session.connection.flush(until: end)
         await session.inbox.close(BridgeError(.closed))

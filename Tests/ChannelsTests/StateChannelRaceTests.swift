@@ -44,10 +44,13 @@ struct StateChannelRaceTests {
         let state = StateChannel(0)
         for _ in 0..<300 {
             await onThreads(12) { index in
-                guard index % 3 == 0 else { return _ = state.value }
-                state.update { value in
-                    sched_yield()
-                    value += 1
+                if index % 3 == 0 {
+                    state.update { value in
+                        sched_yield()
+                        value += 1
+                    }
+                } else {
+                    _ = state.value
                 }
             }
         }

@@ -32,6 +32,7 @@ final class NATSConnection: Sendable {
         var maxPayload = Int.max
         /// The last subject that was sent and found valid.
         var validSubject = ""
+        var takesMessages = true
         var isClosing = false
         var isClosed = false
         /// Whose threads may still call a handler.
@@ -138,7 +139,7 @@ final class NATSConnection: Sendable {
         try message.checkBesidesSubject()
         let submission = try state.withLock { state in
             try state.check(message)
-            return state.isClosing ? .closed : state.outbox.submit(message)
+            return state.takesMessages ? state.outbox.submit(message) : .closed
         }
         switch submission {
         case .taken: return true
@@ -318,10 +319,15 @@ final class NATSConnection: Sendable {
             }) ?? false
     }
 
+    /// Refuses what is sent from now on, but for acknowledgements and replies.
+    func stopTakingMessages() {
+        state.withLock { $0.takesMessages = false }
+    }
+
     /// Closes the connection; what still waits to be sent is lost and reported. Returns when no callback of the connection will come any more.
     func close() async {
         let (isFirst, library) = state.withLock { state in
-            defer { state.isClosing = true }
+            defer { (state.takesMessages, state.isClosing) = (false, true) }
             return (!state.isClosing, state.library)
         }
         if isFirst { closeLater(library) }
@@ -350,7 +356,7 @@ final class NATSConnection: Sendable {
     /// For owners that are going away without having closed.
     func abandon() {
         let (isFirst, library) = state.withLock { state in
-            defer { state.isClosing = true }
+            defer { (state.takesMessages, state.isClosing) = (false, true) }
             return (!state.isClosing, state.library)
         }
         if isFirst { closeLater(library) }
