@@ -4,6 +4,42 @@ import Testing
 
 /// Rule 3: `cancelAndDrain` waits for the call that runs, and for nothing else.
 struct DrainTests {
+    /// A task that a call has left behind, and what follows from it, may wait for the listener as anybody else.
+    @Test func aCallThatHasEndedIsWaitedForNoLonger() async {
+        let first = Channel<Int>()
+        let second = Channel<Int>()
+        let events = Heard<String>()
+        let (inSecond, inLater, go, end, drained) = (Gate(), Gate(), Gate(), Gate(), Gate())
+        let token = first.listen { (message: Int) async in
+            if message == 1 {
+                Task { await second.postAndWait(0) }
+                // The post is under way, and knows whose call it comes from.
+                await inSecond.wait()
+            } else {
+                inLater.open()
+                await end.wait()
+                events.add("ended")
+            }
+        }
+        let other = second.listen { (_: Int) async in
+            inSecond.open()
+            await go.wait()
+            await token.cancelAndDrain()
+            events.add("drained")
+            drained.open()
+        }
+        first.post(1)
+        first.post(2)
+        await inLater.wait()
+        go.open()
+        // Time to do it wrong.
+        for _ in 0..<200 { await Task.yield() }
+        end.open()
+        await drained.wait()
+        #expect(events.all == ["ended", "drained"])
+        withExtendedLifetime(other) {}
+    }
+
     @Test func cancelAndDrainWaitsForACallOnAnotherThread() async {
         let channel = Channel<Int>()
         let events = Heard<String>()

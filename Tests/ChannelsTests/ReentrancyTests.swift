@@ -4,6 +4,23 @@ import Testing
 
 /// Rule 9: posts made inside listeners.
 struct ReentrancyTests {
+    /// The closure of a cancelled listener goes when the post has gone round, and with it what it holds.
+    @Test func whatADeinitPostsOnAQueuedChannelWaitsBehindWhatWasPostedBefore() {
+        let channel = Channel<Int>(reentrancy: .queued)
+        let heard = Heard<Int>()
+        let cancelled = Slot<ListenerToken>()
+        let token = channel.listen { message in
+            heard.add(message)
+            guard message == 1 else { return }
+            channel.post(2)
+            cancelled.value?.cancel()
+        }
+        cancelled.value = channel.listen { [last = Owner { channel.post(3) }] _ in withExtendedLifetime(last) {} }
+        channel.post(1)
+        #expect(heard.all == [1, 2, 3])
+        withExtendedLifetime(token) {}
+    }
+
     @Test func aNestedPostRunsAtOnceDepthFirst() {
         let channel = Channel<String>()
         let heard = Heard<String>()

@@ -3,6 +3,44 @@ import Testing
 
 /// The settled details of requests.
 struct RequestTests {
+    @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
+    @Test func cancelAndDrainOfAResponderWaitsForTheRequestsHandedToIt() async throws {
+        let channel = RequestChannel<Int, Int>()
+        let events = Heard<String>()
+        let (entered, gate) = (Gate(), Gate())
+        let token = channel.respond { request in
+            events.add("asked")
+            entered.open()
+            await gate.wait()
+            events.add("answers")
+            return request
+        }
+        let asking = Task { try await channel.ask(7) }
+        await entered.wait()
+        // An immediate task runs until it waits.
+        let draining = Task.immediate {
+            await token.cancelAndDrain()
+            events.add("drained")
+        }
+        #expect(events.all == ["asked"])
+        gate.open()
+        await draining.value
+        #expect(events.all == ["asked", "answers", "drained"])
+        #expect(try await asking.value == 7)
+        await #expect(throws: ChannelError.self) { try await channel.ask(8) }
+    }
+
+    @Test func aResponderMayDrainItself() async throws {
+        let channel = RequestChannel<Int, Int>()
+        let own = Slot<ListenerToken>()
+        own.value = channel.respond { request in
+            await own.value?.cancelAndDrain()
+            return request
+        }
+        #expect(try await channel.ask(7) == 7)
+        #expect(own.value?.isActive == false)
+    }
+
     @Test func theResponderOfTheHighestPriorityAnswersAndItsErrorIsTheAskers() async throws {
         let channel = RequestChannel<Int, String>()
         let low = channel.respond { "low \($0)" }

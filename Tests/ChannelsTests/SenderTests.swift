@@ -80,6 +80,26 @@ struct SenderTests {
         #expect(channel.isEmpty)
     }
 
+    /// An observer that is removed and added by two threads is in once at most.
+    @Test func anObserverThatIsRemovedAndAddedAtTheSameTimeIsNotCalledTwice() async {
+        let channel = ProtocolChannel<any Counts>()
+        let counter = Counter()
+        let most = Heard<Int>()
+        await onThreads(3) { index in
+            for _ in 0..<3_000 {
+                switch index {
+                case 0: channel.remove(counter)
+                case 1: channel.add(counter)
+                default:
+                    let called = channel.notify { _ in }
+                    if called > 1 { most.add(called) }
+                }
+            }
+        }
+        #expect(most.all.isEmpty)
+        #expect(channel.observerCount <= 1)
+    }
+
     @Test func onceIsRemovedBeforeItIsCalledSoANestedPostCallsItOnce() {
         for reentrancy in [Reentrancy.nested(limit: 64), .queued] {
             let channel = Channel<Int>(reentrancy: reentrancy)

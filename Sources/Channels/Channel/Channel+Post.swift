@@ -69,7 +69,7 @@ extension Channel {
         echo: Bool,
         isolation: isolated (any Actor)?
     ) async -> DeliveryReport {
-        let tracker = PostTracker(chain: ListenerChain.listeners)
+        let tracker = PostTracker(chain: ListenerChain.calls)
         let envelope = Envelope(sender: sender, origin: origin, tracker: tracker)
         _ = withUnsafePointer(to: message) {
             // The list only reads it.

@@ -61,8 +61,8 @@ extension ListenerList {
             } else {
                 _ = deliver(message, frame, before: number)
             }
-            thread.pointee.top = frame.pointee.previous
             leave(thread)
+            thread.pointee.top = frame.pointee.previous
         }
     }
 
@@ -73,8 +73,9 @@ extension ListenerList {
         thread.pointee.top = frame
         enter(thread)
         let reached = deliver(message, frame)
-        thread.pointee.top = frame.pointee.previous
+        // Leaving may free closures. What is posted while they go is posted inside this post, and waits where others wait for it to end.
         leave(thread)
+        thread.pointee.top = frame.pointee.previous
         return reached
     }
 

@@ -39,12 +39,13 @@ public final class ListenerToken: Sendable {
 
     /// Ends the listener and suspends until no call of it runs and none will begin.
     ///
-    /// Waits for the posts of the channel that are under way on other threads, and for the call that its mailbox is making. Called by a task
+    /// Waits for the posts of the channel that are under way on other threads, and for the call that its mailbox is making; for a responder, for every
+    /// request that has been handed to it. Called by a task
     /// that runs inside the listener, it cancels and returns at once. It does not listen to task cancellation: the posts it waits
     /// for end in any case.
     public func cancelAndDrain() async {
         entry.cancel()
-        guard !ListenerChain.listeners.contains(where: { $0 === entry }) else { return }
+        guard !ListenerChain.calls.contains(where: { $0.isUnderWay(in: entry) }) else { return }
         await entry.lane?.list.waitForPosts()
         await entry.mailbox?.waitForDrain()
     }

@@ -14,6 +14,9 @@
 /// In an actor, name it as the owner, as here. A closure written in the actor has its isolation through `self`, too, which it must capture weakly
 /// or unowned: `{ [unowned self] _, click in self.total += click.count }`. (Swift 6.3 compiles that capture where the channel is a local
 /// constant, not where it is a stored property.)
+///
+/// A class on a global actor that keeps a `LocalChannel`, or tokens of one, needs an `isolated deinit`, which may be empty: without it the properties
+/// of an object are released on whichever thread lets go of it last, and neither a local channel nor a token of one may be used from two threads.
 public final class LocalChannel<Message> {
     @usableFromInline let list: ListenerList
 

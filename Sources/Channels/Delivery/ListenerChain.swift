@@ -6,11 +6,11 @@ final class ListenerChain: Sendable {
     @TaskLocal static var current: ListenerChain?
 
     private let listener: ListenerEntry
-    /// The listeners that wait for the message being delivered.
-    private let upstream: [ListenerEntry]
+    /// The calls that wait, or waited, for the message being delivered.
+    private let upstream: [ListenerChain]
     private let hasEnded = Atomic<Bool>(false)
 
-    init(_ listener: ListenerEntry, upstream: [ListenerEntry]) {
+    init(_ listener: ListenerEntry, upstream: [ListenerChain]) {
         self.listener = listener
         self.upstream = upstream
     }
@@ -20,9 +20,14 @@ final class ListenerChain: Sendable {
         hasEnded.store(true, ordering: .releasing)
     }
 
-    /// Every listener that would wait for itself if the calling task waited for it.
-    static var listeners: [ListenerEntry] {
+    /// Whether this is a call of the listener, and under way: a call that has left a task behind waits for nothing any more.
+    func isUnderWay(in listener: ListenerEntry) -> Bool {
+        self.listener === listener && !hasEnded.load(ordering: .acquiring)
+    }
+
+    /// Every call that would wait for itself if the calling task waited for its listener.
+    static var calls: [ListenerChain] {
         guard let current, !current.hasEnded.load(ordering: .acquiring) else { return [] }
-        return current.upstream + [current.listener]
+        return current.upstream.filter { !$0.hasEnded.load(ordering: .acquiring) } + [current]
     }
 }

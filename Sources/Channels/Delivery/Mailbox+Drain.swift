@@ -18,7 +18,7 @@ extension Mailbox {
     /// Starts the one drain job. The caller has set `phase` to scheduled.
     func schedule(_ listener: ListenerEntry) {
         switch target {
-        case .direct, .consumer: break
+        case .direct, .responder, .consumer: break
         case .inline: drainInline(listener)
         case .queue(let queue):
             queue.async { if self.drain(listener) { self.schedule(listener) } }
@@ -56,7 +56,7 @@ extension Mailbox {
     }
 
     /// Delivers until nothing waits. True, with `phase` scheduled, where others should have a turn first.
-    private func drain(_ listener: ListenerEntry, runs: Int = runsBeforeYield) -> Bool {
+    func drain(_ listener: ListenerEntry, runs: Int = runsBeforeYield) -> Bool {
         let isMine = lock.withLock {
             guard phase == .scheduled else { return false }
             phase = .draining

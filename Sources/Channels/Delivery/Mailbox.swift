@@ -26,6 +26,8 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     enum Target {
         /// On the poster's thread: there is nothing to wait for. Counts calls for diagnostics.
         case direct
+        /// The same, for a responder: whoever asks gives it a task, and says when it begins and ends.
+        case responder(ResponderCalls)
         /// On the actor to which the listener's closure is isolated; the closure holds it.
         case actor(any Actor)
         /// On the owner, an actor.
@@ -96,7 +98,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     /// Whether a post of this isolation may call the listener at once.
     func mayCall(from isolation: UnsafeRawPointer?, owner: AnyObject?) -> Bool {
         switch target {
-        case .direct: return true
+        case .direct, .responder: return true
         case .actor: guard isolation == actorAddress else { return false }
         case .owner:
             guard let owner, isolation == UnsafeRawPointer(addressOf: owner) else { return false }
@@ -212,7 +214,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     /// Whether a post waits for this listener: not for a sequence, and not for one inside which the poster itself runs.
     private func isListener(_ listener: ListenerEntry, awaitedBy tracker: PostTracker) -> Bool {
         if isConsumed { return false }
-        return !tracker.chain.contains { $0 === listener }
+        return !tracker.chain.contains { $0.isUnderWay(in: listener) }
     }
 
     /// Puts a message in before anything else can be, for a listener being registered or resumed, and claims the drain: the caller
@@ -240,8 +242,9 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     /// Delivers what was deposited: at once where the caller's isolation allows it.
     func deliverDeposit(_ listener: ListenerEntry, from isolation: (any Actor)?) {
         switch target {
-        case .actor(let actor) where actor === isolation: drainInline(listener)
-        case .owner where isolation != nil && listener.owner === isolation: drainInline(listener)
+        // Others on the actor have a turn where messages come as fast as they are delivered.
+        case .actor(let actor) where actor === isolation: if drain(listener) { schedule(listener) }
+        case .owner where isolation != nil && listener.owner === isolation: if drain(listener) { schedule(listener) }
         case .consumer(let readers): readers.wakeOne()
         default: schedule(listener)
         }
@@ -276,7 +279,10 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     func listenerHasLeft(_ listener: ListenerEntry) {
         let isIdle = lock.withLock {
             hasLeft = true
-            return phase == .idle && incoming.isEmpty
+            let isIdle = phase == .idle && incoming.isEmpty
+            // Nothing is put in behind the closure's end, by an owner that registers while it goes.
+            if isIdle, !isConsumed { isDead.store(true, ordering: .sequentiallyConsistent) }
+            return isIdle
         }
         if isIdle { listener.freeBody() }
     }
@@ -288,6 +294,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
 
     /// Suspends until no call of the listener runs.
     func waitForDrain() async {
+        if case .responder(let calls) = target { return await calls.wait() }
         await withCheckedContinuation { continuation in
             let isDraining = lock.withLock {
                 guard phase == .draining else { return false }

@@ -90,11 +90,11 @@ final class PostTracker: Sendable {
         var continuation: CheckedContinuation<DeliveryReport, Never>?
     }
 
-    /// The listeners that wait, directly or not, for this post: it waits for none of them.
-    let chain: [ListenerEntry]
+    /// The calls that wait, directly or not, for this post: it waits for none of their listeners while they do.
+    let chain: [ListenerChain]
     private let state = Locked(State())
 
-    init(chain: [ListenerEntry]) {
+    init(chain: [ListenerChain]) {
         self.chain = chain
     }
 

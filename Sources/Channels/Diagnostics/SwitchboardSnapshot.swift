@@ -105,7 +105,8 @@ extension ListenerList {
             guard entry.isActive, let lane = entry.lane else { return }
             let owner = entry.owner
             guard owner != nil || !entry.hasOwner else { return }
-            let accounts = entry.mailbox?.accounts
+            // Responders always have a mailbox, which counts only where diagnostics are on.
+            let accounts = kind == .requests && counter == nil ? nil : entry.mailbox?.accounts
             let snapshot = ListenerSnapshot(
                 ownerType: owner.map { "\(type(of: $0))" },
                 priority: lane.priority,
@@ -133,7 +134,7 @@ extension ListenerEntry {
         if isForwarder { return .pattern }
         if kind == .requests { return .responder }
         return switch mailbox?.target {
-        case nil, .direct, .inline: .direct
+        case nil, .direct, .responder, .inline: .direct
         case .actor(let actor): actor === MainActor.shared ? .mainActor : .actor
         case .owner: .actor
         case .queue: .queue

@@ -128,8 +128,10 @@ public final class ProtocolChannel<Observer> {
     @discardableResult
     func remove(object: AnyObject) -> Bool {
         guard let entry = entries.withLock({ $0[ObjectIdentifier(object)] }), entry.owner === object else { return false }
+        // In this order: were it forgotten first, another thread could add the observer again while it is still in.
+        let wasIn = list.remove(entry)
         forget(entry, at: ObjectIdentifier(object))
-        return list.remove(entry)
+        return wasIn
     }
 
     private func forget(_ entry: ListenerEntry, at address: ObjectIdentifier) {
@@ -212,8 +214,8 @@ extension ListenerList {
                     address = observer.next.load(ordering: .sequentiallyConsistent)
                 }
             }
-            thread.pointee.top = frame.pointee.previous
             leave(thread)
+            thread.pointee.top = frame.pointee.previous
             return reached
         }
     }

@@ -144,20 +144,25 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     struct Responder: Sendable {
         let answer: Answer
         let owner: (any AnyObject & Sendable)?
+        let entry: ListenerEntry
+        let calls: ResponderCalls
     }
 
     private func register(_ owner: (any AnyObject & Sendable)?, _ priority: Priority, _ site: PackedSite, _ answer: @escaping Answer) -> ListenerToken
     {
-        let call: ListenerCall = { place, owner, _ in
+        let calls = ResponderCalls()
+        let call: ListenerCall = { place, owner, frame in
             // The place is that of an optional responder. The list passes the address of the owner registered, which is Sendable.
             let owner = owner.map { unsafeBitCast(Unmanaged<AnyObject>.fromOpaque($0).takeUnretainedValue(), to: (any AnyObject & Sendable).self) }
             // The list of a request channel hands on the address of such a place, see `responders`.
-            place.assumingMemoryBound(to: Responder?.self).pointee = Responder(answer: answer, owner: owner)
+            // The entry is the one that is being called, and held for that.
+            guard let entry = frame.pointee.listener?.takeUnretainedValue() else { return }
+            place.assumingMemoryBound(to: Responder?.self).pointee = Responder(answer: answer, owner: owner, entry: entry, calls: calls)
         }
         let entry = ListenerEntry(
             bits: ListenerEntry.general | (owner == nil ? 0 : ListenerEntry.owned),
             owner: owner,
-            mailbox: list.counter == nil ? nil : Mailbox(.direct, list.layout, .unbounded),
+            mailbox: Mailbox(.responder(calls), list.layout, .unbounded),
             site: site,
             call: BareCall(call: call)
         )
@@ -175,12 +180,15 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
                 let owner = entry.owner
                 guard owner != nil || !entry.hasOwner else { return }
                 var responder: Responder?
-                entry.mailbox?.countDirectCall()
+                frame.pointee.begins(entry)
+                if list.counter != nil { entry.mailbox?.countDirectCall() }
                 withUnsafeMutablePointer(to: &responder) { place in
                     entry.run(UnsafeMutableRawPointer(place), owner.map { UnsafeRawPointer(addressOf: $0) }, frame)
                 }
                 withExtendedLifetime(owner) {}
-                if let responder { found.append(responder) }
+                guard let responder else { return }
+                responder.calls.begin()
+                found.append(responder)
             }
         }
         frame.end()
@@ -190,14 +198,19 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     /// Runs a responder in a task of its own, so that the asker can leave when it is cancelled.
     private func answer(of responder: Responder, to request: Request) async throws -> Response {
         let exchange = Exchange<Response>()
+        let chain = ListenerChain(responder.entry, upstream: ListenerChain.calls)
         // Unstructured, because a task group would wait for a responder that does not listen to cancellation. It inherits the priority
         // and task-local values of the asker.
         let task = Task {
+            let result: Result<Response, any Error>
             do {
-                exchange.finish(.success(try await responder.answer(responder.owner, request)))
+                result = .success(try await ListenerChain.$current.withValue(chain) { try await responder.answer(responder.owner, request) })
             } catch {
-                exchange.finish(.failure(error))
+                result = .failure(error)
             }
+            chain.callHasEnded()
+            responder.calls.end()
+            exchange.finish(result)
         }
         return try await withTaskCancellationHandler {
             try await exchange.result()

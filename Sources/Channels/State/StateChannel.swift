@@ -17,6 +17,8 @@
 /// - A `set` by a listener of a value set by a listener … 1,024 deep is refused: the value stays, a fault is raised.
 /// - The body of ``update(isolation:_:)`` is the one place in this library where user code runs under a lock, the state's own. Using the
 ///   same channel inside it traps. Values that are replaced by ``set(_:isolation:)`` are released without the lock.
+/// - A listener that registers another one from its first call has that one called at once, inside it. Do not let a listener register itself anew in this
+///   way without end: the stack is not bounded there.
 ///
 /// All methods may be called from any thread.
 public final class StateChannel<State: Sendable>: Sendable {

@@ -1,0 +1,38 @@
+/// The calls of one responder that are under way, of which there may be several at a time.
+///
+/// Guarded by its lock; continuations are resumed without it.
+final class ResponderCalls: Sendable {
+    private struct State {
+        var count = 0
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Locked(State())
+
+    /// A request has been handed to the responder: begun under the list's hazard, so that whoever cancels and then waits for the posts of the list
+    /// finds it counted.
+    func begin() {
+        state.withLock { $0.count += 1 }
+    }
+
+    func end() {
+        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            state.count -= 1
+            guard state.count == 0 else { return [] }
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Suspends until no call is under way.
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                if state.count > 0 { state.waiters.append(continuation) }
+                return state.count == 0
+            }
+            if isIdle { continuation.resume() }
+        }
+    }
+}
