@@ -34,7 +34,7 @@ public final class NATSTransport: Transport {
     }
 
     private let configuration: NATSConfiguration
-    private let phase = Mutex(Phase.new)
+    private let phase = Locked(Phase.new)
     /// The connection once it is there, for publishing, which asks for it each time. It knows by itself when it has been closed.
     private let established = AtomicLazyReference<NATSConnection>()
 
@@ -187,7 +187,7 @@ public final class NATSTransport: Transport {
 
 /// What the callbacks of a connection find, once it is there. Guarded by `stored`.
 private final class SessionHolder: Sendable {
-    private let stored = Mutex<Session?>(nil)
+    private let stored = Locked<Session?>(nil)
 
     var session: Session? {
         get { stored.withLock { $0 } }

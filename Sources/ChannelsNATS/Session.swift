@@ -1,6 +1,6 @@
 #if NATS
+import Channels
 import ChannelsBridge
-import Synchronization
 
 /// Everything that lives as long as one connection of a transport.
 ///
@@ -19,7 +19,7 @@ final class Session: Sendable {
     let inbox: ReplyInbox
     let jetStream: JetStream
     let streams: StreamSetup
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     init(_ connection: NATSConnection, _ inbox: ReplyInbox, _ configuration: NATSConfiguration) {
         self.connection = connection

@@ -1,8 +1,8 @@
 #if NATS
+import Channels
 import ChannelsBridge
 import CNATS
 import Foundation
-import Synchronization
 
 /// The connections by the number that the C client hands back at each callback.
 ///
@@ -11,7 +11,7 @@ import Synchronization
 final class ConnectionRegistry: Sendable {
     static let shared = ConnectionRegistry()
 
-    private let state = Mutex<(connections: [UInt: NATSConnection], last: UInt)>(([:], 0))
+    private let state = Locked<(connections: [UInt: NATSConnection], last: UInt)>(([:], 0))
 
     func add(_ connection: NATSConnection) -> UInt {
         state.withLock { state in

@@ -1,5 +1,5 @@
 #if NATS
-import Synchronization
+import Channels
 
 /// Resumes a continuation with whatever comes first. Guarded by `state`: all of it.
 final class FirstAnswer<Value: Sendable>: Sendable {
@@ -9,7 +9,7 @@ final class FirstAnswer<Value: Sendable>: Sendable {
         case given(Result<Value, any Error>)
         case done
     }
-    private let state = Mutex(State.empty)
+    private let state = Locked(State.empty)
 
     func wait(_ continuation: CheckedContinuation<Value, any Error>) {
         let early = state.withLock { state -> Result<Value, any Error>? in

@@ -1,9 +1,9 @@
 #if NATS
+import Channels
 import ChannelsBridge
 import CNATS
 import Dispatch
 import Foundation
-import Synchronization
 
 /// One connection of the C client.
 ///
@@ -45,7 +45,7 @@ final class NATSConnection: Sendable {
         var nextWaiter: UInt64 = 0
     }
 
-    let state: Mutex<State>
+    let state: Locked<State>
     let configuration: NATSConfiguration
     let onEvent: @Sendable (Event) -> Void
     private static let fewMessages = 8
@@ -54,7 +54,7 @@ final class NATSConnection: Sendable {
     private let control = DispatchQueue(label: "channels.nats.control")
 
     private init(_ configuration: NATSConfiguration, onEvent: @escaping @Sendable (Event) -> Void) {
-        state = Mutex(State(outbox: Outbox(limit: configuration.outgoingLimit)))
+        state = Locked(State(outbox: Outbox(limit: configuration.outgoingLimit)))
         self.configuration = configuration
         self.onEvent = onEvent
     }

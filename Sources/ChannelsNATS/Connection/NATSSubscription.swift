@@ -1,8 +1,8 @@
 #if NATS
+import Channels
 import ChannelsBridge
 import CNATS
 import Dispatch
-import Synchronization
 
 /// One subscription: one thread of the C client, which runs the handler for one message after the other.
 ///
@@ -11,8 +11,8 @@ final class NATSSubscription: Sendable {
     let subject: String
     private let connection: NATSConnection
     private let pointer: LibraryPointer
-    private let isCancelled = Mutex(false)
-    private let drops = Mutex((reported: Int64(0), isWatching: false))
+    private let isCancelled = Locked(false)
+    private let drops = Locked((reported: Int64(0), isWatching: false))
 
     private init(_ subject: String, _ connection: NATSConnection, _ pointer: LibraryPointer) {
         self.subject = subject

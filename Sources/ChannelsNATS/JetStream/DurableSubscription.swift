@@ -1,7 +1,7 @@
 #if NATS
+import Channels
 import ChannelsBridge
 import Dispatch
-import Synchronization
 
 /// The place of a name at a stream: a durable consumer, which delivers to the processes that subscribe by that name.
 ///
@@ -98,7 +98,7 @@ private final class UnsettledMessages: Sendable {
 
     private let connection: NATSConnection
     private let interval: DispatchTimeInterval
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     init(_ connection: NATSConnection, saysSo interval: Duration) {
         self.connection = connection

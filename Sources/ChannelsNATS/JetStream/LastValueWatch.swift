@@ -1,7 +1,7 @@
 #if NATS
+import Channels
 import ChannelsBridge
 import Dispatch
-import Synchronization
 
 /// Follows the last value of a subject, by a consumer that begins with it: whoever comes late gets the current value and then the changes, with
 /// no gap between.
@@ -40,7 +40,7 @@ final class LastValueWatch: Sendable {
     private let inbox = "_INBOX.\(randomToken())"
     private let onValue: @Sendable (NATSMessage, UInt64) -> Void
     private let onFailure: @Sendable (BridgeError) -> Void
-    private let state = Mutex(State())
+    private let state = Locked(State())
     private static let heartbeat = Duration.seconds(2)
 
     init(

@@ -1,7 +1,7 @@
 #if NATS
+import Channels
 import ChannelsBridge
 import Dispatch
-import Synchronization
 
 /// Where answers arrive: one subscription, and so one thread, for every request of a transport.
 ///
@@ -52,7 +52,7 @@ final class ReplyInbox: Sendable {
 
     private let connection: NATSConnection
     private let prefix: String
-    private let state = Mutex(State())
+    private let state = Locked(State())
     /// How exact a timeout is.
     private static let sweepInterval = DispatchTimeInterval.milliseconds(25)
 

@@ -1,6 +1,6 @@
 #if NATS
+import Channels
 import Foundation
-import Synchronization
 
 /// A process that is killed with this object, and when this process ends in any way.
 final class ChildProcess: Sendable {
@@ -12,7 +12,7 @@ final class ChildProcess: Sendable {
     let pid: pid_t
     private let shell: pid_t
     private let lifeline: Int32
-    private let isOver = Mutex(false)
+    private let isOver = Locked(false)
 
     /// Starts a program with what it prints going to a file.
     init(_ program: String, _ arguments: [String], output: String) throws {
@@ -20,7 +20,7 @@ final class ChildProcess: Sendable {
         (shell, lifeline, pid) = try Self.starting.withLock { _ in try Self.start(program, arguments, output) }
     }
 
-    private static let starting = Mutex(())
+    private static let starting = Locked(())
 
     private static func start(_ program: String, _ arguments: [String], _ output: String) throws -> (pid_t, Int32, pid_t) {
         let (lifelineRead, lifelineWrite) = try pipe()

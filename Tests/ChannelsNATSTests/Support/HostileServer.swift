@@ -1,6 +1,6 @@
 #if NATS
+import Channels
 import Foundation
-import Synchronization
 
 /// Accepts connections on a free port of 127.0.0.1, greets, answers every ping properly and then says something else.
 final class HostileServer: Sendable {
@@ -8,7 +8,7 @@ final class HostileServer: Sendable {
 
     let url: String
     private let listener: Int32
-    private let sockets = Mutex<(open: Set<Int32>, isClosed: Bool)>(([], false))
+    private let sockets = Locked<(open: Set<Int32>, isClosed: Bool)>(([], false))
 
     init(greeting: String, afterPing garbage: String) throws {
         let (descriptor, port) = try boundSocket()

@@ -1,6 +1,6 @@
 #if NATS
+import Channels
 import Foundation
-import Synchronization
 
 /// A real `nats-server` on a free port of 127.0.0.1, with a JetStream folder of its own. Stopped and removed with this object, and also when
 /// the process of the tests ends in any way.
@@ -23,7 +23,7 @@ final class NATSServer: Sendable {
 
     let folder: URL
     let options: Options
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     init(_ options: Options = Options()) async throws {
         self.options = options

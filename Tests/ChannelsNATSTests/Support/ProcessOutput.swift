@@ -1,7 +1,7 @@
 #if NATS
 import Dispatch
+import Channels
 import Foundation
-import Synchronization
 
 /// What a process prints, read while it prints it: through a named pipe, to be given to the process as its file of output.
 ///
@@ -20,7 +20,7 @@ final class ProcessOutput: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// - Parameter path: Where the pipe is to be. Whatever is there is removed.
     init(_ path: String) throws {

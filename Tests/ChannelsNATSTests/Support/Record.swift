@@ -1,5 +1,5 @@
 #if NATS
-import Synchronization
+import Channels
 
 /// What was handed over, in order; whoever waits goes on as soon as there is what it waits for. Guarded by `state`: everything.
 final class Record<Value: Sendable>: Sendable {
@@ -14,7 +14,7 @@ final class Record<Value: Sendable>: Sendable {
         var last = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     var values: [Value] { state.withLock { $0.values } }
 

@@ -1,11 +1,10 @@
 import Channels
 import Dispatch
-import Synchronization
 import Testing
 
 /// What listeners heard, in order, from any thread.
 final class FormLog<Element: Sendable>: Sendable {
-    private let elements = Mutex<[Element]>([])
+    private let elements = Locked<[Element]>([])
 
     func add(_ element: Element) {
         elements.withLock { $0.append(element) }
