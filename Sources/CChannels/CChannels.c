@@ -1,3 +1,6 @@
+// For the adaptive mutex.
+#define _GNU_SOURCE
+
 #include "CChannels.h"
 
 #include <pthread.h>
@@ -41,9 +44,17 @@ struct channels_lock {
     pthread_mutex_t mutex;
 };
 
-struct channels_lock *channels_lock_make(void) {
+struct channels_lock *channels_lock_make(bool spins) {
     struct channels_lock *lock = malloc(sizeof *lock);
-    if (lock == NULL || pthread_mutex_init(&lock->mutex, NULL) != 0) abort();
+    pthread_mutexattr_t attributes;
+    if (lock == NULL || pthread_mutexattr_init(&attributes) != 0) abort();
+#if defined(__GLIBC__)
+    if (spins) pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+#else
+    (void)spins;
+#endif
+    if (pthread_mutex_init(&lock->mutex, &attributes) != 0) abort();
+    pthread_mutexattr_destroy(&attributes);
     return lock;
 }
 

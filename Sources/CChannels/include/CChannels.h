@@ -23,7 +23,8 @@ void channels_yield(bool sleep);
 
 /// A mutex of the C library. Not recursive.
 struct channels_lock;
-struct channels_lock *channels_lock_make(void);
+/// Where it spins, and the C library can, a thread that finds it taken looks again a few times before it sleeps.
+struct channels_lock *channels_lock_make(bool spins);
 void channels_lock_free(struct channels_lock *lock);
 void channels_lock(struct channels_lock *lock);
 void channels_unlock(struct channels_lock *lock);

@@ -4,6 +4,13 @@ internal import Synchronization
 #if canImport(Darwin)
 /// A value behind a lock, on which threads wait in the kernel: for sections that may take longer than a few dozen instructions.
 package typealias Locked<Value: ~Copyable> = Mutex<Value>
+
+extension Mutex where Value: ~Copyable {
+    /// As it is; it decides by itself whether to spin.
+    package init(_ initial: consuming sending Value, spins: Bool) {
+        self.init(initial)
+    }
+}
 #else
 /// A value behind a lock, on which threads wait in the kernel: for sections that may take longer than a few dozen instructions.
 ///
@@ -13,8 +20,9 @@ package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // `v
     private let lock: OpaquePointer
     private let value: UnsafeMutablePointer<Value>
 
-    package init(_ initial: consuming Value) {
-        lock = channels_lock_make()
+    /// - Parameter spins: Whether a thread that finds the lock taken looks again before it sleeps: for short sections that many threads want.
+    package init(_ initial: consuming Value, spins: Bool = false) {
+        lock = channels_lock_make(spins)
         value = .allocate(capacity: 1)
         value.initialize(to: initial)
     }

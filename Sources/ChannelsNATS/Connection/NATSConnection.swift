@@ -54,7 +54,8 @@ final class NATSConnection: Sendable {
     private let control = DispatchQueue(label: "channels.nats.control")
 
     private init(_ configuration: NATSConfiguration, onEvent: @escaping @Sendable (Event) -> Void) {
-        state = Locked(State(outbox: Outbox(limit: configuration.outgoingLimit)))
+        // Whoever publishes and the writer meet at it for each message.
+        state = Locked(State(outbox: Outbox(limit: configuration.outgoingLimit)), spins: true)
         self.configuration = configuration
         self.onEvent = onEvent
     }
