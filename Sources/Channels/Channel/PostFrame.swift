@@ -111,6 +111,7 @@ extension UnsafeRawPointer {
     /// The address of an object, which holds nothing: to be compared with others, or used while somebody holds the object.
     @inline(__always)
     init(addressOf object: AnyObject) {
+        // Not retained: see above.
         self.init(Unmanaged.passUnretained(object).toOpaque())
     }
 }

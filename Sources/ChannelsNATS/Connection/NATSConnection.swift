@@ -51,7 +51,7 @@ final class NATSConnection: Sendable {
     private static let fewMessages = 8
     private static let patience = 32
     private let writer = DispatchQueue(label: "channels.nats.writer")
-    private let control = DispatchQueue(label: "channels.nats.control")
+    let control = DispatchQueue(label: "channels.nats.control")
 
     private init(_ configuration: NATSConfiguration, onEvent: @escaping @Sendable (Event) -> Void) {
         // Whoever publishes and the writer meet at it for each message.
@@ -289,85 +289,6 @@ final class NATSConnection: Sendable {
         if lost > 0 { onEvent(.unsent(lost, .unsentAtClose(lost))) }
         onEvent(.closed(isExpected ? nil : reason ?? BridgeError(.closed, "the connection was closed for good")))
         for waiter in waiters { waiter.resume() }
-    }
-
-    // MARK: Closing
-
-    /// Waits until everything that was sent has been written and the server has answered, or until the deadline.
-    ///
-    /// - Returns: Whether that is so.
-    func flush(until deadline: ContinuousClock.Instant) async -> Bool {
-        await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                let isIdle = state.outbox.isIdle || state.outbox.phase == .closed
-                if !isIdle { state.idleWaiters.append(continuation) }
-                return isIdle
-            }
-            if isIdle { return continuation.resume() }
-            let rest = Int(clamping: ContinuousClock.now.duration(to: deadline).milliseconds)
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(rest)) {
-                for waiter in self.state.withLock({ $0.takeWaiters(evenIfBusy: true) }) { waiter.resume() }
-            }
-        }
-        let rest = ContinuousClock.now.duration(to: deadline)
-        let (isIdle, phase) = state.withLock { ($0.outbox.isIdle, $0.outbox.phase) }
-        // Without a connection there is nobody to ask; what was lost with it has been reported.
-        guard isIdle, phase == .connected, rest > .zero else { return isIdle && phase != .connected }
-        return
-            (try? await onControl { [self] in
-                guard let library = state.withLock({ $0.library }) else { return false }
-                return natsConnection_FlushTimeout(library.pointer, rest.milliseconds) == NATS_OK
-            }) ?? false
-    }
-
-    /// Refuses what is sent from now on, but for acknowledgements and replies.
-    func stopTakingMessages() {
-        state.withLock { $0.takesMessages = false }
-    }
-
-    /// Closes the connection; what still waits to be sent is lost and reported. Returns when no callback of the connection will come any more.
-    func close() async {
-        let (isFirst, library) = state.withLock { state in
-            defer { (state.takesMessages, state.isClosing) = (false, true) }
-            return (!state.isClosing, state.library)
-        }
-        if isFirst { closeLater(library) }
-        await withCheckedContinuation { continuation in
-            let isClosed = state.withLock { state in
-                state.closeWaiters.append(continuation)
-                return state.takeCloseWaiters()
-            }
-            for waiter in isClosed { waiter.resume() }
-        }
-    }
-
-    func subscriptionBegan() {
-        state.withLock { $0.liveSubscriptions += 1 }
-    }
-
-    /// On the thread of the subscription, after the last call of its handler.
-    func subscriptionEnded() {
-        let waiters = state.withLock { state in
-            state.liveSubscriptions -= 1
-            return state.takeCloseWaiters()
-        }
-        for waiter in waiters { waiter.resume() }
-    }
-
-    /// For owners that are going away without having closed.
-    func abandon() {
-        let (isFirst, library) = state.withLock { state in
-            defer { (state.takesMessages, state.isClosing) = (false, true) }
-            return (!state.isClosing, state.library)
-        }
-        if isFirst { closeLater(library) }
-    }
-
-    private func closeLater(_ library: LibraryPointer?) {
-        control.async {
-            // The closure holds the connection, so that the pointer stays valid.
-            withExtendedLifetime(self) { if let library { natsConnection_Close(library.pointer) } }
-        }
     }
 }
 
