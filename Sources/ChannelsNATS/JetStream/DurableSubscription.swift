@@ -131,7 +131,10 @@ private final class UnsettledMessages: Sendable {
             state.isScheduled = !state.held.isEmpty
             return state.held
         }
-        for reply in replies { connection.sendSoon(NATSMessage(subject: reply, payload: Array("+WPI".utf8))) }
+        // Without a connection it would only wait to be sent, and say nothing by then.
+        if connection.isConnected {
+            for reply in replies { connection.sendSoon(NATSMessage(subject: reply, payload: Array("+WPI".utf8))) }
+        }
         if !replies.isEmpty { saySoLater() }
     }
 
