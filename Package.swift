@@ -24,14 +24,18 @@ let package = Package(
         .executable(name: "channels", targets: ["channels"]),
     ],
     traits: [
-        .trait(name: "NATS", description: "Bridges over NATS and the channels tool. Needs libnats: Debian's libnats-dev, Homebrew's cnats.")
+        .trait(
+            name: "NATS",
+            description:
+                "Bridges over NATS and the channels tool. Needs libnats: Debian's libnats-dev, Homebrew's cnats."
+        )
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0")
     ],
     targets: [
         .target(name: "CChannels"),
-        .target(name: "Channels", dependencies: ["CChannels"], swiftSettings: settings),
+        .target(name: "Channels", dependencies: ["CChannels"], swiftSettings: settings + [.strictMemorySafety()]),
         .target(name: "ChannelsBridge", dependencies: ["Channels"], swiftSettings: settings),
         .target(name: "ChannelsTesting", dependencies: ["Channels", "ChannelsBridge"], swiftSettings: settings),
         .executableTarget(

@@ -17,7 +17,11 @@ let package = Package(
     ],
     targets: [
         // The C client itself, which is what the transport is measured against.
-        .systemLibrary(name: "CNATSDirect", pkgConfig: "libnats", providers: [.apt(["libnats-dev"]), .brew(["cnats"])]),
+        .systemLibrary(
+            name: "CNATSDirect",
+            pkgConfig: "libnats",
+            providers: [.apt(["libnats-dev"]), .brew(["cnats"])]
+        ),
         .executableTarget(
             name: "natsbench",
             dependencies: [

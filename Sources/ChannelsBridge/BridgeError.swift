@@ -5,8 +5,10 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
     /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Storage: String {
-            case notConnected, closed, authenticationFailed, certificateRejected, permissionDenied, bufferFull, payloadTooLarge
-            case notAcknowledged, timedOut, noResponder, remoteFailure, invalidName, invalidHeader, invalidEnvelope, unencodable, undecodable
+            case notConnected, closed, authenticationFailed, certificateRejected, permissionDenied, bufferFull,
+                payloadTooLarge
+            case notAcknowledged, timedOut, noResponder, remoteFailure, invalidName, invalidHeader, invalidEnvelope,
+                unencodable, undecodable
             case unknownType, tooManyDeliveries, unsupported, deadlineExceeded, transportFailure
         }
         private let storage: Storage
@@ -51,7 +53,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let unsupported = Code(storage: .unsupported)
         /// Closing took longer than allowed.
         public static let deadlineExceeded = Code(storage: .deadlineExceeded)
-        /// The broker or its client library failed in another way, which ``BridgeError/underlyingError`` or ``BridgeError/detail`` tells.
+        /// The broker or its client library failed in another way, which ``BridgeError/underlyingError`` or
+        /// ``BridgeError/detail`` tells.
         public static let transportFailure = Code(storage: .transportFailure)
 
         /// The name of the code: `notConnected`.

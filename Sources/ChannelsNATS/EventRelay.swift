@@ -2,7 +2,8 @@
 import ChannelsBridge
 import Dispatch
 
-/// Hands the events of a connection over, one at a time, from a queue of its own: a handler that takes its time must not hold up the C client.
+/// Hands the events of a connection over, one at a time, from a queue of its own: a handler that takes its
+/// time must not hold up the C client.
 ///
 /// Only used on `queue`: the last disconnection and what was not sent since.
 final class EventRelay: @unchecked Sendable {  // every stored variable is touched on `queue` alone

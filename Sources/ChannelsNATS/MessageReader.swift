@@ -5,7 +5,8 @@ import Foundation
 
 /// Makes messages to hand over of those that came.
 ///
-/// Only used by the thread of one subscription: the subject that was found valid last. Messages mostly follow others of the same subject.
+/// Only used by the thread of one subscription: the subject that was found valid last. Messages mostly follow
+/// others of the same subject.
 final class MessageReader: @unchecked Sendable {  // its one variable is touched by one thread alone
     private let pattern: String
     private let relay: EventRelay
@@ -18,9 +19,13 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
 
     /// Reads what the C client received. Nil, and an event, where it cannot be a message.
     func read(_ message: OpaquePointer) -> TransportMessage? {
-        guard let subject = natsMsg_GetSubject(message), let headers = NATSMessage.headers(of: message) else { return read(nil) }
+        guard let subject = natsMsg_GetSubject(message), let headers = NATSMessage.headers(of: message) else {
+            return read(nil)
+        }
         // Bytes, not characters: texts that are equal may differ in whether they are valid.
-        guard !lastValid.isEmpty, lastValid.withCString({ strcmp($0, subject) == 0 }) else { return read(NATSMessage(message)) }
+        guard !lastValid.isEmpty, lastValid.withCString({ strcmp($0, subject) == 0 }) else {
+            return read(NATSMessage(message))
+        }
         return read(lastValid, isValid: true, headers, NATSMessage.payload(of: message))
     }
 
@@ -29,16 +34,22 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
     /// - Parameter subject: In place of the message's own.
     func read(_ message: NATSMessage?, subject: String? = nil) -> TransportMessage? {
         guard let message else {
-            relay.report(BridgeError(.invalidEnvelope, subject: pattern, "a message came that is no text where it should be"))
+            relay.report(
+                BridgeError(.invalidEnvelope, subject: pattern, "a message came that is no text where it should be")
+            )
             return nil
         }
         return read(subject ?? message.subject, isValid: false, message.headers, message.payload)
     }
 
-    private func read(_ subject: String, isValid: Bool, _ headers: [NATSMessage.Header], _ payload: [UInt8]) -> TransportMessage? {
+    private func read(_ subject: String, isValid: Bool, _ headers: [NATSMessage.Header], _ payload: [UInt8])
+        -> TransportMessage?
+    {
         do {
             let headers = try NATSMessage.transportHeaders(headers)
-            if isValid || subject.hasSameBytes(as: lastValid) { return TransportMessage(valid: subject, headers: headers, body: payload) }
+            if isValid || subject.hasSameBytes(as: lastValid) {
+                return TransportMessage(valid: subject, headers: headers, body: payload)
+            }
             let read = try TransportMessage(subject: subject, headers: headers, body: payload)
             lastValid = subject
             return read
@@ -54,7 +65,8 @@ extension NATSMessage {
         self.init(subject: message.subject, headers: Self.headers(message.headers), payload: message.body)
     }
 
-    /// Without those that are empty: the C client of a receiver can read none of the headers where one has no value.
+    /// Without those that are empty: the C client of a receiver can read none of the headers where one has no
+    /// value.
     static func headers(_ headers: TransportHeaders) -> [Header] {
         headers.isEmpty ? [] : headers.compactMap { $0.value.isEmpty ? nil : Header(name: $0.name, value: $0.value) }
     }
@@ -68,7 +80,9 @@ extension NATSMessage {
         var headers = TransportHeaders()
         // What is empty is looked at for each message.
         if fields.isEmpty { return headers }
-        for field in fields where !field.name.hasPrefix("Nats-") { try headers.set(field.value.withoutSpacesAtEnds, for: field.name) }
+        for field in fields where !field.name.hasPrefix("Nats-") {
+            try headers.set(field.value.withoutSpacesAtEnds, for: field.name)
+        }
         return headers
     }
 }

@@ -24,7 +24,8 @@ public struct NATSConfiguration: Sendable {
 
     /// How the connection is encrypted.
     public struct TLS: Sendable {
-        /// The file of the certificates that may sign the server's, in PEM; nil: those that the system trusts.
+        /// The file of the certificates that may sign the server's, in PEM; nil: those that the system
+        /// trusts.
         public var trustedCertificates: String?
         /// The file of the client's own certificate, in PEM, where the server asks for one.
         public var certificate: String?
@@ -47,7 +48,8 @@ public struct NATSConfiguration: Sendable {
         }
     }
 
-    /// The addresses of the servers of one cluster, as `nats://host:port` or `tls://host:port`. Those that a server tells of are tried, too.
+    /// The addresses of the servers of one cluster, as `nats://host:port` or `tls://host:port`. Those that a
+    /// server tells of are tried, too.
     public var servers: [String]
     /// The name that the server shows for this connection.
     public var name: String?
@@ -57,24 +59,32 @@ public struct NATSConfiguration: Sendable {
     public var tls: TLS?
     /// How long connecting to one server may take. Two seconds by default.
     public var connectTimeout: Duration = .seconds(2)
-    /// How long to wait after all servers were tried in vain. A quarter of a second by default; up to as much again is added at random.
+    /// How long to wait after all servers were tried in vain. A quarter of a second by default; up to as much
+    /// again is added at random.
     public var reconnectWait: Duration = .milliseconds(250)
-    /// How often the server is asked whether it is there; two answers that stay out end the connection. Ten seconds by default.
+    /// How often the server is asked whether it is there; two answers that stay out end the connection. Ten
+    /// seconds by default.
     public var pingInterval: Duration = .seconds(10)
-    /// How long the operating system may refuse to take bytes before a write counts as failed. Five seconds by default.
+    /// How long the operating system may refuse to take bytes before a write counts as failed. Five seconds
+    /// by default.
     public var writeDeadline: Duration = .seconds(5)
-    /// How long JetStream, and a request without a limit of its own, may take to answer. Five seconds by default.
+    /// How long JetStream, and a request without a limit of its own, may take to answer. Five seconds by
+    /// default.
     public var requestTimeout: Duration = .seconds(5)
-    /// For how long a durable message, or a state, is sent again while no acknowledgement comes. Ten seconds by default.
+    /// For how long a durable message, or a state, is sent again while no acknowledgement comes. Ten seconds
+    /// by default.
     public var acknowledgementTimeout: Duration = .seconds(10)
-    /// After how long without an acknowledgement a durable message is sent again, with the same identifier. Two seconds by default.
+    /// After how long without an acknowledgement a durable message is sent again, with the same identifier.
+    /// Two seconds by default.
     public var retryInterval: Duration = .seconds(2)
     /// How many bytes may wait to be sent. 8 MiB by default. What comes then throws `bufferFull`.
     public var outgoingLimit = 8 * 1024 * 1024
-    /// How many messages of one subscription may wait for their listeners. 65,536 by default; what comes then is dropped and counted.
+    /// How many messages of one subscription may wait for their listeners. 65,536 by default; what comes then
+    /// is dropped and counted.
     public var incomingLimit = 65_536
 
-    /// Where durable messages are kept. They are created, where they are missing, when something durable is first done.
+    /// Where durable messages are kept. They are created, where they are missing, when something durable is
+    /// first done.
     public var streams: [NATSStream] = []
     /// How durable messages are delivered.
     public var deliveries = Deliveries()
@@ -85,14 +95,18 @@ public struct NATSConfiguration: Sendable {
     /// Whether streams and the bucket are created where they are missing. Not by a tool that only looks.
     package var createsStreams = true
 
-    /// How durable messages are delivered to this name of a subscription. What exists at the server is changed to this, as far as it can be.
+    /// How durable messages are delivered to this name of a subscription. What exists at the server is
+    /// changed to this, as far as it can be.
     public struct Deliveries: Sendable {
-        /// How long after a process was last heard of the messages it holds are delivered again, to another one of its name. 30 seconds by default.
-        /// However long a listener takes, and however many messages wait before it: the process says three times in that time that it is at it.
+        /// How long after a process was last heard of the messages it holds are delivered again, to another
+        /// one of its name. 30 seconds by default. However long a listener takes, and however many messages
+        /// wait before it: the process says three times in that time that it is at it.
         public var acknowledgementWait: Duration = .seconds(30)
-        /// How often the server delivers a message that nobody settles. 20 by default; a bridge gives up sooner.
+        /// How often the server delivers a message that nobody settles. 20 by default; a bridge gives up
+        /// sooner.
         public var maximum = 20
-        /// How many messages may be on their way at a time, to all processes of one name. 256 by default; 1 keeps the order across failures.
+        /// How many messages may be on their way at a time, to all processes of one name. 256 by default; 1
+        /// keeps the order across failures.
         public var inFlight = 256
         /// Whether a name that subscribes for the first time gets what was stored before. It does by default.
         public var includesStored = true

@@ -5,7 +5,8 @@
 /// configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"], replicas: 3)]
 /// ```
 ///
-/// A stream of the same name that exists already is used as it is. The subjects of two streams may not overlap.
+/// A stream of the same name that exists already is used as it is. The subjects of two streams may not
+/// overlap.
 public struct NATSStream: Sendable, Hashable {
     /// Where messages are stored.
     public enum Storage: Sendable, Hashable {
@@ -17,9 +18,11 @@ public struct NATSStream: Sendable, Hashable {
 
     /// How long messages are kept.
     public enum Retention: Sendable, Hashable {
-        /// Until a limit is reached, whoever has handled them: names that subscribe later get them, too. Without a limit they stay for ever.
+        /// Until a limit is reached, whoever has handled them: names that subscribe later get them, too.
+        /// Without a limit they stay for ever.
         case limits
-        /// Until every durable name that has subscribed has settled them. What nobody has subscribed to is not kept at all.
+        /// Until every durable name that has subscribed has settled them. What nobody has subscribed to is
+        /// not kept at all.
         case interest
     }
 
@@ -31,7 +34,8 @@ public struct NATSStream: Sendable, Hashable {
     public var storage: Storage = .file
     /// How long messages are kept. By limits by default: set one.
     public var retention: Retention = .limits
-    /// On how many servers of the cluster each message is kept: 1, 3 or 5. More than half of them must have it before it is acknowledged.
+    /// On how many servers of the cluster each message is kept: 1, 3 or 5. More than half of them must have
+    /// it before it is acknowledged.
     public var replicas: Int
     /// How long a message is kept; nil: for ever.
     public var maximumAge: Duration?
@@ -39,7 +43,8 @@ public struct NATSStream: Sendable, Hashable {
     public var maximumBytes: Int?
     /// How many messages are kept; nil: as many as the server allows. What would go beyond is refused.
     public var maximumMessages: Int?
-    /// For how long a message that is published again with the same identifier is recognised. Two minutes by default.
+    /// For how long a message that is published again with the same identifier is recognised. Two minutes by
+    /// default.
     public var duplicateWindow: Duration = .seconds(120)
     /// One message for each subject, as a bucket of the key-value store.
     var keepsLastValues = false

@@ -21,7 +21,9 @@ extension NATSTransport {
         let configuration = session.jetStream.configuration
         let stored = configuration.statePrefix + subject
         try WireRules.check(subject: stored)
-        let watch = LastValueWatch(stored, in: configuration.stateStream, session.jetStream, on: session.connection) { value, revision in
+        let watch = LastValueWatch(stored, in: configuration.stateStream, session.jetStream, on: session.connection) {
+            value,
+            revision in
             // Deleted, by a tool for the key-value store. A state has no such thing: the value before stays.
             guard value[header: "KV-Operation"] == nil else { return }
             guard let message = reader.read(value, subject: subject) else { return }

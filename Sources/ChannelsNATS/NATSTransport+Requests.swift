@@ -7,16 +7,23 @@ extension NATSTransport {
 
     /// Sends a request. See `Transport/request(_:timeout:)`.
     ///
-    /// Where a stream keeps the subject, too, its acknowledgement is passed over; but then NATS cannot tell that nobody responds, and the time
-    /// runs out instead.
+    /// Where a stream keeps the subject, too, its acknowledgement is passed over; but then NATS cannot tell
+    /// that nobody responds, and the time runs out instead.
     public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
         let session = try session
-        let answer = try await session.inbox.request(NATSMessage(message), timeout: timeout) { !$0.isStreamAcknowledgement }
+        let answer = try await session.inbox.request(NATSMessage(message), timeout: timeout) {
+            !$0.isStreamAcknowledgement
+        }
         guard !answer.isNoResponders else { throw BridgeError(.noResponder, subject: message.subject) }
         do {
             return TransportReply(headers: try answer.transportHeaders, body: answer.payload)
         } catch {
-            throw BridgeError(.transportFailure, subject: message.subject, detail: "the reply cannot be read", underlyingError: error)
+            throw BridgeError(
+                .transportFailure,
+                subject: message.subject,
+                detail: "the reply cannot be read",
+                underlyingError: error
+            )
         }
     }
 
@@ -24,7 +31,8 @@ extension NATSTransport {
     public func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
         let (session, relay) = try open
         let reader = MessageReader(subject, relay)
-        let subscription = try await NATSSubscription.subscribe(to: subject, group: Self.group, on: session.connection) {
+        let subscription = try await NATSSubscription.subscribe(to: subject, group: Self.group, on: session.connection)
+        {
             [weak connection = session.connection] request in
             let connection = connection
             guard let message = reader.read(request) else { return }
@@ -33,7 +41,9 @@ extension NATSTransport {
             onRequest(
                 InboundRequest(message) { reply in
                     let headers = NATSMessage.headers(reply.headers)
-                    let problem = connection?.sendSoon(NATSMessage(subject: address, headers: headers, payload: reply.body))
+                    let problem = connection?.sendSoon(
+                        NATSMessage(subject: address, headers: headers, payload: reply.body)
+                    )
                     // Otherwise whoever asks would wait until the time is up.
                     guard let problem else { return }
                     let refusal = EventEnvelope(error: "the reply cannot be sent: \(problem)").headers
@@ -46,9 +56,11 @@ extension NATSTransport {
 }
 
 extension NATSMessage {
-    /// Whether this is what a stream answers to everything that it keeps: `{"stream":"SHOP","seq":3}`, without headers.
+    /// Whether this is what a stream answers to everything that it keeps: `{"stream":"SHOP","seq":3}`,
+    /// without headers.
     fileprivate var isStreamAcknowledgement: Bool {
-        headers.isEmpty && payload.count < 512 && payload.starts(with: Array("{\"stream\":".utf8)) && payload.last == UInt8(ascii: "}")
+        headers.isEmpty && payload.count < 512 && payload.starts(with: Array("{\"stream\":".utf8))
+            && payload.last == UInt8(ascii: "}")
             && String(decoding: payload, as: UTF8.self).contains("\"seq\":")
     }
 }

@@ -13,18 +13,22 @@ import Synchronization
 ///
 /// ## Behavior
 ///
-/// - What is published without `durable` travels over core NATS: at most once. That it was accepted does not mean that it was delivered.
-/// - What is published with `durable` is stored by JetStream before `publish` returns, and delivered at least once. While no acknowledgement
-///   comes it is sent again under the same identifier, which the stream recognises.
+/// - What is published without `durable` travels over core NATS: at most once. That it was accepted does not
+///   mean that it was delivered.
+/// - What is published with `durable` is stored by JetStream before `publish` returns, and delivered at least
+///   once. While no acknowledgement comes it is sent again under the same identifier, which the stream
+///   recognises.
 /// - The last values of subjects are in a bucket of JetStream's key-value store.
 /// - A connection that is lost is restored, with its subscriptions. Meanwhile what is published waits, up to
 ///   ``NATSConfiguration/outgoingLimit``.
-/// - Some errors end a connection for good, because the C client does not reconnect after them: a server that refuses the credentials twice, or
-///   that sends an error of its own. `TransportEvent.closed` says so.
-/// - Subjects and headers are checked again before they are sent. The C client does not, and a line break would let a name carry commands.
+/// - Some errors end a connection for good, because the C client does not reconnect after them: a server that
+///   refuses the credentials twice, or that sends an error of its own. `TransportEvent.closed` says so.
+/// - Subjects and headers are checked again before they are sent. The C client does not, and a line break
+///   would let a name carry commands.
 /// - No call waits on a thread of the cooperative pool, also where a server is paused.
 ///
-/// Each subscription, and each subject that is watched, has a thread of its own in the C client; requests share one more.
+/// Each subscription, and each subject that is watched, has a thread of its own in the C client; requests
+/// share one more.
 public final class NATSTransport: Transport {
     private enum Phase {
         case new
@@ -35,7 +39,8 @@ public final class NATSTransport: Transport {
 
     private let configuration: NATSConfiguration
     private let phase = Locked(Phase.new)
-    /// The connection once it is there, for publishing, which asks for it each time. It knows by itself when it has been closed.
+    /// The connection once it is there, for publishing, which asks for it each time. It knows by itself when
+    /// it has been closed.
     private let established = AtomicLazyReference<NATSConnection>()
 
     /// Creates a transport. Nothing is done before ``connect(onEvent:)``.
@@ -47,7 +52,8 @@ public final class NATSTransport: Transport {
         if case .connected(let session, _) = phase.withLock({ $0 }) { session.connection.abandon() }
     }
 
-    /// Everything: headers, durable messages, requests, last values. A server without JetStream has the first and the third of them.
+    /// Everything: headers, durable messages, requests, last values. A server without JetStream has the first
+    /// and the third of them.
     public var capabilities: TransportCapabilities { .all }
 
     /// Connects to the first server that answers. See `Transport/connect(onEvent:)`.
@@ -125,14 +131,17 @@ public final class NATSTransport: Transport {
         let session = try session
         guard durable else { return try await session.connection.send(NATSMessage(message)) }
         try await session.streams.preparing({ try await $0.prepareMessages() }) {
-            _ = try await session.jetStream.publish(NATSMessage(message), identifier: message.headers[TransportHeaders.id])
+            _ = try await session.jetStream.publish(
+                NATSMessage(message),
+                identifier: message.headers[TransportHeaders.id]
+            )
         }
     }
 
     /// Has the messages of a pattern handed over. See `Transport/subscribe(to:durableName:onMessage:)`.
     ///
-    /// With a `durableName` the messages come from the one stream whose subjects the pattern meets; where there is none, or several, throws
-    /// `unsupported`.
+    /// With a `durableName` the messages come from the one stream whose subjects the pattern meets; where
+    /// there is none, or several, throws `unsupported`.
     public func subscribe(
         to pattern: ChannelPattern,
         durableName: String?,
@@ -181,7 +190,9 @@ public final class NATSTransport: Transport {
         await session.inbox.close(BridgeError(.closed))
         await session.connection.close()
         await relay.end()
-        if !isFlushed { throw BridgeError(.deadlineExceeded, "not everything that was published could be sent within \(deadline)") }
+        if !isFlushed {
+            throw BridgeError(.deadlineExceeded, "not everything that was published could be sent within \(deadline)")
+        }
     }
 }
 

@@ -63,9 +63,11 @@ final class Session: Sendable {
         state.withLock { $0.watches.removeAll { $0 === watch } }
     }
 
-    /// After a reconnection. The C client has subscribed again; what the server keeps for us may be gone: the streams, and the consumers of them.
+    /// After a reconnection. The C client has subscribed again; what the server keeps for us may be gone: the
+    /// streams, and the consumers of them.
     ///
-    /// Tries again, less and less often, until everything is there, the session is closed, or the next reconnection does it.
+    /// Tries again, less and less often, until everything is there, the session is closed, or the next
+    /// reconnection does it.
     func restore(onFailure: @escaping @Sendable (BridgeError) -> Void) {
         let turn = state.withLock { state in
             state.restorations += 1

@@ -1,6 +1,7 @@
 internal import Channels
 
-/// A door that opens once: a test holds a listener, or a task, before it until the moment it wants. Nobody holds a thread.
+/// A door that opens once: a test holds a listener, or a task, before it until the moment it wants. Nobody
+/// holds a thread.
 ///
 /// ```swift
 /// let gate = Gate()

@@ -53,7 +53,8 @@ public final class Recorder<Element: Sendable>: Sendable {
 
     /// Waits until what was recorded satisfies a condition, or the task is cancelled.
     ///
-    /// - Parameter isEnough: Asked now and at every element, by whoever records it, under the recorder's lock: it must not use the recorder.
+    /// - Parameter isEnough: Asked now and at every element, by whoever records it, under the recorder's
+    ///   lock: it must not use the recorder.
     /// - Returns: Everything that was recorded by then.
     @discardableResult
     public func wait(until isEnough: @escaping @Sendable ([Element]) -> Bool) async -> [Element] {

@@ -11,13 +11,16 @@ public import ChannelsBridge
 /// }
 /// ```
 ///
-/// It uses no test framework. Each check makes transports of its own, on subjects of its own that begin with `prefix`, closes them, and needs
-/// nothing of the broker but that it is there. What a transport says it cannot do (`TransportCapabilities`) is skipped.
+/// It uses no test framework. Each check makes transports of its own, on subjects of its own that begin with
+/// `prefix`, closes them, and needs nothing of the broker but that it is there. What a transport says it
+/// cannot do (`TransportCapabilities`) is skipped.
 public struct TransportConformance: Sendable {
     /// Makes a transport that is not connected, always to the same broker.
     public typealias MakeTransport = @Sendable () async throws -> any Transport
-    /// Breaks the connection of a transport, runs the body and restores the connection; returns when it is restored.
-    public typealias Interrupt = @Sendable (_ transport: any Transport, _ body: @Sendable () async throws -> Void) async throws -> Void
+    /// Breaks the connection of a transport, runs the body and restores the connection; returns when it is
+    /// restored.
+    public typealias Interrupt =
+        @Sendable (_ transport: any Transport, _ body: @Sendable () async throws -> Void) async throws -> Void
 
     /// One check.
     public struct Check: Sendable, Hashable, CustomStringConvertible {
@@ -54,12 +57,14 @@ public struct TransportConformance: Sendable {
         /// One line, and one for each failure.
         public var description: String {
             if let skipped { return "\(check): skipped, \(skipped)" }
-            return failures.isEmpty ? "\(check): passed" : (["\(check): failed"] + failures.map { "  \($0)" }).joined(separator: "\n")
+            return failures.isEmpty
+                ? "\(check): passed" : (["\(check): failed"] + failures.map { "  \($0)" }).joined(separator: "\n")
         }
     }
 
     /// Every check there is.
-    public static let checks: [Check] = connectionChecks + messageChecks + durableChecks + requestChecks + lastValueChecks + interruptionChecks
+    public static let checks: [Check] =
+        connectionChecks + messageChecks + durableChecks + requestChecks + lastValueChecks + interruptionChecks
 
     let makeTransport: MakeTransport
     let interrupt: Interrupt?
@@ -69,8 +74,10 @@ public struct TransportConformance: Sendable {
     /// Creates a suite.
     ///
     /// - Parameters:
-    ///   - prefix: Where the subjects of the checks begin, for brokers that allow some only: one or more tokens.
-    ///   - timeout: How long a check may take before it counts as failed. More than the broker waits before it delivers a message again.
+    ///   - prefix: Where the subjects of the checks begin, for brokers that allow some only: one or more
+    ///     tokens.
+    ///   - timeout: How long a check may take before it counts as failed. More than the broker waits before
+    ///     it delivers a message again.
     ///   - interrupt: Breaks a connection for a while; without it, the checks that need it are skipped.
     ///   - makeTransport: Makes a transport that is not connected, always to the same broker.
     public init(
@@ -96,7 +103,9 @@ public struct TransportConformance: Sendable {
     public func run(_ check: Check) async -> Outcome {
         do {
             let missing = check.needs.subtracting(try await makeTransport().capabilities)
-            guard missing.isEmpty else { return Outcome(check: check, skipped: "the transport lacks \(missing.names)", failures: []) }
+            guard missing.isEmpty else {
+                return Outcome(check: check, skipped: "the transport lacks \(missing.names)", failures: [])
+            }
         } catch {
             return Outcome(check: check, skipped: nil, failures: ["no transport could be made: \(error)"])
         }
@@ -129,7 +138,8 @@ public struct TransportConformance: Sendable {
 extension TransportCapabilities {
     fileprivate var names: String {
         let names: [(TransportCapabilities, String)] = [
-            (.headers, "headers"), (.durable, "durable messages"), (.requests, "requests"), (.lastValues, "last values"),
+            (.headers, "headers"), (.durable, "durable messages"), (.requests, "requests"),
+            (.lastValues, "last values"),
         ]
         return names.filter { contains($0.0) }.map(\.1).joined(separator: ", ")
     }

@@ -7,7 +7,8 @@ struct ChannelsTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "channels",
         abstract: "Looks at what flows through channels, and takes part.",
-        discussion: "What is invalid, and what a server refuses, is one line on standard error and the exit status 1; nothing is sent then.",
+        discussion:
+            "What is invalid, and what a server refuses, is one line on standard error and the exit status 1; nothing is sent then.",
         subcommands: [Post.self, Tail.self, Ask.self, State.self]
     )
 }

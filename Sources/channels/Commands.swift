@@ -26,8 +26,8 @@ struct Post: AsyncParsableCommand {
             let transport = try await connection.connect()
             try await transport.publish(message, durable: durable)
             try await transport.close(within: .seconds(5))
-            // The server refuses after the message has been accepted, but before the connection has been closed.
-            // It has been reported.
+            // The server refuses after the message has been accepted, but before the connection has been
+            // closed. It has been reported.
             if !failures.isEmpty { Foundation.exit(1) }
         }
     }
@@ -56,7 +56,10 @@ struct Tail: AsyncParsableCommand {
             let valid: ChannelPattern
             do { valid = try ChannelPattern(validating: pattern) } catch { throw Failure("\(error)") }
             let transport = try await connection.connect()
-            let (messages, continuation) = AsyncStream.makeStream(of: TransportMessage.self, bufferingPolicy: .bufferingOldest(65_536))
+            let (messages, continuation) = AsyncStream.makeStream(
+                of: TransportMessage.self,
+                bufferingPolicy: .bufferingOldest(65_536)
+            )
             let missing = Mutex(0)
             let take: @Sendable (TransportMessage) -> Void = { message in
                 if case .dropped = continuation.yield(message) { missing.withLock { $0 += 1 } }
@@ -64,11 +67,14 @@ struct Tail: AsyncParsableCommand {
             let states = "$KV.\(NATSConfiguration().stateBucket)."
             let isForStates = pattern.hasPrefix("$")
             try await transport.subscribe(to: valid, durableName: nil) { inbound in
-                // A pattern such as '>' matches where states are kept, too; they come by the subscription below.
+                // A pattern such as '>' matches where states are kept, too; they come by the subscription
+                // below.
                 if isForStates || !inbound.message.subject.hasPrefix(states) { take(inbound.message) }
             }
             // A user who may not read states still sees messages.
-            try? await transport.subscribe(to: try ChannelPattern(validating: states + pattern), durableName: nil) { take($0.message) }
+            try? await transport.subscribe(to: try ChannelPattern(validating: states + pattern), durableName: nil) {
+                take($0.message)
+            }
             report("listening to \(pattern)")
             var left = count
             for await message in messages {
@@ -77,7 +83,9 @@ struct Tail: AsyncParsableCommand {
                     return missing
                 }
                 if missed > 0 { report("\(missed) messages came faster than they are read and are missing") }
-                let name = message.subject.hasPrefix(states) ? String(message.subject.dropFirst(states.count)) : message.subject
+                let name =
+                    message.subject.hasPrefix(states)
+                    ? String(message.subject.dropFirst(states.count)) : message.subject
                 // Answers, and what clients and servers say to each other, are no channels.
                 let isInternal = name.hasPrefix("$") || name.hasPrefix("_INBOX.")
                 if isInternal, let first = pattern.first, first == ">" || first == "*" { continue }
@@ -113,7 +121,9 @@ struct Ask: AsyncParsableCommand {
             let message = try enveloped(try validName(name), try validJSON(json))
             let transport = try await connection.connect()
             let reply = try await transport.request(message, timeout: .seconds(timeout))
-            if let error = try EventEnvelope(headers: reply.headers, subject: name).error { throw Failure("the responder says: \(error)") }
+            if let error = try EventEnvelope(headers: reply.headers, subject: name).error {
+                throw Failure("the responder says: \(error)")
+            }
             show(line(reply.body))
             try await transport.close(within: .seconds(5))
         }

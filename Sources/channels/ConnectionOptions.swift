@@ -8,13 +8,17 @@ import Synchronization
 
 /// Which server to talk to, and as whom.
 struct ConnectionOptions: ParsableArguments {
-    @Option(help: "The server, as nats://host:port or tls://host:port. (default: $NATS_URL, then nats://127.0.0.1:4222)")
+    @Option(
+        help: "The server, as nats://host:port or tls://host:port. (default: $NATS_URL, then nats://127.0.0.1:4222)"
+    )
     var server: String?
 
     @Option(help: "The user.")
     var user: String?
 
-    @Option(help: "The password of the user. On a machine that others use, better in the server's address in $NATS_URL.")
+    @Option(
+        help: "The password of the user. On a machine that others use, better in the server's address in $NATS_URL."
+    )
     var password: String?
 
     @Option(help: ArgumentHelp("The credentials file of the user.", valueName: "file"))
@@ -25,7 +29,9 @@ struct ConnectionOptions: ParsableArguments {
 
     /// - Throws: A failure of one line.
     func connect() async throws -> NATSTransport {
-        let address = server ?? ProcessInfo.processInfo.environment["NATS_URL"].flatMap { $0.isEmpty ? nil : $0 } ?? "nats://127.0.0.1:4222"
+        let address =
+            server ?? ProcessInfo.processInfo.environment["NATS_URL"].flatMap { $0.isEmpty ? nil : $0 }
+            ?? "nats://127.0.0.1:4222"
         var configuration = NATSConfiguration(servers: [address], name: "channels")
         if let credentials {
             configuration.authentication = .credentials(file: credentials)
@@ -97,7 +103,8 @@ func enveloped(_ name: String, _ json: [UInt8]) throws -> TransportMessage {
     return try TransportMessage(subject: name, headers: headers, body: json)
 }
 
-/// A message as one line: what is JSON has line breaks only between its parts; what is not becomes a JSON string.
+/// A message as one line: what is JSON has line breaks only between its parts; what is not becomes a JSON
+/// string.
 func line(_ body: [UInt8]) -> String {
     let isJSON = (try? JSONSerialization.jsonObject(with: Data(body), options: .fragmentsAllowed)) != nil
     guard !isJSON else { return singleLine(String(decoding: body, as: UTF8.self)) }

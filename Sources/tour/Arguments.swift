@@ -60,11 +60,15 @@ enum Arguments: Equatable {
         }
         guard !takesURL else { throw Misuse(description: "--nats needs the address of a server") }
         if let url {
-            guard operands.isEmpty else { throw Misuse(description: "--nats shows the tour's own sales, not those of a file") }
+            guard operands.isEmpty else {
+                throw Misuse(description: "--nats shows the tour's own sales, not those of a file")
+            }
             return .overNATS(url)
         }
         guard let first = operands.first else { return .ownSales }
-        guard operands.count == 1 else { throw Misuse(description: "one file at most, but \(operands.count) were given") }
+        guard operands.count == 1 else {
+            throw Misuse(description: "one file at most, but \(operands.count) were given")
+        }
         return first == "-" && takesOptions ? .standardInput : .file(first)
     }
 }

@@ -6,14 +6,15 @@ final class Counter {
     let paid = Channel<Sale>()
 }
 
-/// Hears of one time of day: which, is the context handed back at each call.
+/// Hears of one time of day.
 @MainActor
 final class Tally {
     private var count = 0
     private var largest = 0
 
     func listen(to counter: Counter, time: String) {
-        counter.paid.listen(self, context: time) { me, sale, time in
+        // Which time it is, the closure captures: no need for a context that is handed back.
+        counter.paid.listen(self) { me, sale in
             if sale.time == time { me.note(sale) }
         }
     }
@@ -24,7 +25,8 @@ final class Tally {
     }
 
     var report: String {
-        count == 0 ? "no table of two or more" : "\(count.of("table", "tables")) of two or more, the largest of \(largest)"
+        count == 0
+            ? "no table of two or more" : "\(count.of("table", "tables")) of two or more, the largest of \(largest)"
     }
 }
 
@@ -37,15 +39,18 @@ func eventProperty(_ sales: [Sale], _ stage: Stage) {
     lunch.listen(to: counter, time: "Lunch")
     dinner?.listen(to: counter, time: "Dinner")
 
-    counter.paid.once(lunch) { _, sale in say("the first guest", "paid \(sale.bill.dollars)") }
+    counter.paid.listen(lunch, once: true) { _, sale in say("the first guest", "paid \(sale.bill.dollars)") }
     // Before any listener: may replace a message, or stop it.
-    let rule = counter.paid.intercept(priority: .high) { sale in sale.guests == 1 ? .stop : .continue }
+    let rule = counter.paid.intercept(priority: .high) { post in post.message.guests == 1 ? .stop : .continue }
 
     for sale in sales { counter.paid.post(sale) }
 
     say("lunch", lunch.report)
     if let dinner { say("dinner", dinner.report) }
     dinner = nil
-    say("counter", "\(counter.paid.listenerCount.of("listener", "listeners")) left now that dinner has gone; it did not say goodbye")
+    say(
+        "counter",
+        "\(counter.paid.listenerCount.of("listener", "listeners")) left now that dinner has gone; it did not say goodbye"
+    )
     stage.keep(counter, lunch, rule)
 }

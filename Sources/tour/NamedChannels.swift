@@ -10,8 +10,9 @@ extension ChannelName<Sale> {
 /// Rings sales up, and would hear of them itself.
 final class Till: Sendable {
     func ring(_ sale: Sale, on board: Switchboard) async {
-        // `echo: false` keeps the till from hearing its own voice. Waits until the kitchen and the printer have done with it, too.
-        await board.postAndWait(sale, to: .sale, from: self, echo: false)
+        // `echo: false` keeps the till from hearing its own voice. Waits until the kitchen and the printer
+        // have done with it, too.
+        await board[.sale].postAndWait(sale, from: self, echo: false)
     }
 }
 
@@ -20,7 +21,7 @@ actor Kitchen {
     private(set) var heard = Totals()
 
     func open(_ board: Switchboard) {
-        board.listen(self, to: .sale) { me, sale in me.heard.add(sale) }
+        board[.sale].listen(self) { me, sale in me.heard.add(sale) }
     }
 }
 
@@ -30,7 +31,7 @@ final class Printer: Sendable {
     private let printed = Mutex(Totals())
 
     func open(_ board: Switchboard) {
-        board.listen(self, to: .sale, on: queue) { me, sale in me.print(sale) }
+        board[.sale].listen(self, on: queue) { me, sale in me.print(sale) }
     }
 
     private func print(_ sale: Sale) {
@@ -40,7 +41,10 @@ final class Printer: Sendable {
 
     func report() {
         let printed = printed.withLock { $0 }
-        say("printer", "\(printed.sales.of("receipt", "receipts")) over \(printed.bills.dollars), each on the queue '\(queue.label)'")
+        say(
+            "printer",
+            "\(printed.sales.of("receipt", "receipts")) over \(printed.bills.dollars), each on the queue '\(queue.label)'"
+        )
     }
 }
 
@@ -50,7 +54,7 @@ final class Display {
     private var highest = 0
 
     func open(_ board: Switchboard) {
-        board.listen(self, to: .sale, priority: .high) { me, sale in me.show(sale) }
+        board[.sale].listen(self, priority: .high) { me, sale in me.show(sale) }
     }
 
     private func show(_ sale: Sale) {
@@ -69,9 +73,9 @@ final class Waiter: ChannelParticipant, Sendable {
     }
 
     func begin() {
-        listen(on: "house.news") { me, news, info in
-            let sender = (info.sender as? Waiter)?.name ?? "nobody"
-            say(me.name, "\(sender) says that table \(news["table"] ?? "?") is free")
+        listen(on: "house.news") { me, post in
+            let sender = (post.sender as? Waiter)?.name ?? "nobody"
+            say(me.name, "\(sender) says that table \(post.message["table"] ?? "?") is free")
         }
     }
 
@@ -92,9 +96,9 @@ func namedChannels(_ sales: [Sale], _ stage: Stage) async -> Totals {
     display.open(board)
     printer.open(board)
     await kitchen.open(board)
-    board.listen(till, to: .sale) { _, _ in say("till", "I should not hear myself") }
+    board[.sale].listen(till) { _, _ in say("till", "I should not hear myself") }
     var patternHeard = 0
-    let all = board.listen(matching: "till.*") { @MainActor _, _ in patternHeard += 1 }
+    let all = board[matching: "till.*"].listen { @MainActor _ in patternHeard += 1 }
 
     for sale in sales { await till.ring(sale, on: board) }
 

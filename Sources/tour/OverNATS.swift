@@ -3,16 +3,13 @@ import Channels
 import ChannelsBridge
 import ChannelsNATS
 
-extension ChannelName<Totals> {
-    fileprivate static var heardTotals: Self { "till.totals" }
-}
-
 extension RequestName<Bool, Totals> {
     /// What the kitchen has heard; `true` says that the till closes.
     fileprivate static var kitchenTotals: Self { "kitchen.totals" }
 }
 
-/// The till in one process and the kitchen in the other. Neither is written for that: the same objects, with a bridge between their switchboards.
+/// The till in one process and the kitchen in the other. Neither is written for that: the same objects, with
+/// a bridge between their switchboards.
 @MainActor
 enum OverNATS {
     /// - Returns: Whether all went well.
@@ -84,7 +81,8 @@ enum OverNATS {
         var loop = Totals()
         for sale in sales { loop.add(sale) }
         say("till", "rang \(loop.sales) sales of \(loop.bills.dollars)")
-        // Requests and messages do not wait for each other: asked again until the kitchen has heard everything.
+        // Requests and messages do not wait for each other: asked again until the kitchen has heard
+        // everything.
         var heard = Totals()
         for _ in 0..<100 where heard.sales < loop.sales { heard = try await board.requests(.kitchenTotals).ask(false) }
         heard = try await board.requests(.kitchenTotals).ask(true)
@@ -96,7 +94,12 @@ enum OverNATS {
     }
 
     private static func bridge(_ name: String, _ board: Switchboard, _ url: String, _ routes: [BridgeRoute]) -> Bridge {
-        Bridge(name, switchboard: board, transport: NATSTransport(NATSConfiguration(servers: [url], name: "tour")), routes: routes)
+        Bridge(
+            name,
+            switchboard: board,
+            transport: NATSTransport(NATSConfiguration(servers: [url], name: "tour")),
+            routes: routes
+        )
     }
 }
 #endif

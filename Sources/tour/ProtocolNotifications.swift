@@ -17,7 +17,10 @@ final class Auditor: ShiftEvents {
 
     func shiftEnded(days: Int) {
         guard let least = takings.min(), let most = takings.max() else { return }
-        say("auditor", "\(days.of("day", "days")), from \(least.dollars) to \(most.dollars), together \(takings.reduce(0, +).dollars)")
+        say(
+            "auditor",
+            "\(days.of("day", "days")), from \(least.dollars) to \(most.dollars), together \(takings.reduce(0, +).dollars)"
+        )
     }
 }
 

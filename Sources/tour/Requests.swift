@@ -45,7 +45,12 @@ func requests(_ sales: [Sale], _ stage: Stage) async -> Int {
     for day in days {
         let answers = await tips.askAll(DayQuestion(day: day)).compactMap { try? $0.get() }
         all += answers.reduce(0, +)
-        if days.count <= 7 { say("waiter", "\(day): \(answers.map(\.dollars).joined(separator: " and ")) in \(answers.count.of("jar", "jars"))") }
+        if days.count <= 7 {
+            say(
+                "waiter",
+                "\(day): \(answers.map(\.dollars).joined(separator: " and ")) in \(answers.count.of("jar", "jars"))"
+            )
+        }
     }
     stage.keep(jars)
     return all

@@ -1,8 +1,10 @@
-/// Reads sales from comma-separated values (RFC 4180): a header that names the columns, then one sale a record.
+/// Reads sales from comma-separated values (RFC 4180): a header that names the columns, then one sale a
+/// record.
 ///
-/// The columns `total_bill`, `tip`, `day`, `time` and `size` may stand in any order and among others. Lines may end in LF or CRLF, fields may be
-/// quoted, a byte-order mark and empty lines are skipped. A record that is no sale is reported with the number of its line, and left out.
-/// What it keeps is bounded by the size of the text: of the reasons it keeps the first few, and counts the others.
+/// The columns `total_bill`, `tip`, `day`, `time` and `size` may stand in any order and among others. Lines
+/// may end in LF or CRLF, fields may be quoted, a byte-order mark and empty lines are skipped. A record that
+/// is no sale is reported with the number of its line, and left out. What it keeps is bounded by the size of
+/// the text: of the reasons it keeps the first few, and counts the others.
 struct SaleReader {
     /// Why a line was left out.
     struct Malformed: Equatable, CustomStringConvertible {
@@ -26,7 +28,8 @@ struct SaleReader {
     private(set) var malformedCount = 0
 
     private static let reportedAtMost = 20
-    /// How many days and times may differ: whoever asks every jar about every day asks so many times so many questions.
+    /// How many days and times may differ: whoever asks every jar about every day asks so many times so many
+    /// questions.
     private static let differentAtMost = 366
 
     private static let columns = ["total_bill", "tip", "day", "time", "size"]
@@ -55,18 +58,30 @@ struct SaleReader {
                 sales.append(sale)
             } catch {
                 malformedCount += 1
-                if malformed.count < Self.reportedAtMost { malformed.append(Malformed(line: line, reason: error.description)) }
+                if malformed.count < Self.reportedAtMost {
+                    malformed.append(Malformed(line: line, reason: error.description))
+                }
             }
         }
-        if sales.isEmpty { throw Unreadable(description: "there is no sale in it", malformed: malformed, malformedCount: malformedCount) }
+        if sales.isEmpty {
+            throw Unreadable(
+                description: "there is no sale in it",
+                malformed: malformed,
+                malformedCount: malformedCount
+            )
+        }
     }
 
     private static func note(_ value: String, in values: inout Set<String>, _ what: String) throws(Reason) {
-        guard values.count < differentAtMost || values.contains(value) else { throw Reason("more than \(differentAtMost) different \(what)") }
+        guard values.count < differentAtMost || values.contains(value) else {
+            throw Reason("more than \(differentAtMost) different \(what)")
+        }
         values.insert(value)
     }
 
-    private static func sale(_ record: Result<[String], Reason>, _ places: [Int], columnCount: Int) throws(Reason) -> Sale {
+    private static func sale(_ record: Result<[String], Reason>, _ places: [Int], columnCount: Int) throws(Reason)
+        -> Sale
+    {
         let fields = try record.get()
         guard fields.count == columnCount else {
             throw Reason("\(fields.count.of("field", "fields")) instead of \(columnCount)")
@@ -75,7 +90,9 @@ struct SaleReader {
         let tip = try cents(fields[places[1]], "tip")
         let (day, time) = (fields[places[2]], fields[places[3]])
         guard !day.isEmpty else { throw Reason("day is empty") }
-        guard day.utf8.count <= 100, time.utf8.count <= 100 else { throw Reason("day or time is longer than 100 bytes") }
+        guard day.utf8.count <= 100, time.utf8.count <= 100 else {
+            throw Reason("day or time is longer than 100 bytes")
+        }
         let size = fields[places[4]]
         guard let guests = Int(size), (1...1_000).contains(guests) else {
             throw Reason("size \(shown(size)) is not a number from 1 to 1000")
@@ -90,7 +107,9 @@ struct SaleReader {
         guard isNumber, let whole = parts.first, parts.count == 1 || parts[1].utf8.count <= 2 else {
             throw Reason("\(column) \(shown(text)) is not an amount such as 16.99")
         }
-        guard whole.utf8.count <= 9, let dollars = Int(whole) else { throw Reason("\(column) \(shown(text)) is too large") }
+        guard whole.utf8.count <= 9, let dollars = Int(whole) else {
+            throw Reason("\(column) \(shown(text)) is too large")
+        }
         let fraction = parts.count == 2 ? String(parts[1]) : "0"
         return dollars * 100 + (Int(fraction) ?? 0) * (fraction.utf8.count == 1 ? 10 : 1)
     }
@@ -113,7 +132,8 @@ struct Reason: Error, CustomStringConvertible {
 
 /// Takes a text apart into records of fields.
 struct RecordReader {
-    private static let comma = UInt8(ascii: ","), quote = UInt8(ascii: "\""), newline = UInt8(ascii: "\n"), carriageReturn = UInt8(ascii: "\r")
+    private static let comma = UInt8(ascii: ","), quote = UInt8(ascii: "\""), newline = UInt8(ascii: "\n"),
+        carriageReturn = UInt8(ascii: "\r")
 
     private let bytes: [UInt8]
     private var position = 0
@@ -135,7 +155,9 @@ struct RecordReader {
                 skipLine()
                 fields = nil
             }
-            guard let fields else { return (start.1, .failure(Reason("a quotation mark is not closed, or text follows one"))) }
+            guard let fields else {
+                return (start.1, .failure(Reason("a quotation mark is not closed, or text follows one")))
+            }
             if fields == [[]] { continue }
             let texts = fields.compactMap { String(validating: $0, as: UTF8.self) }
             return (start.1, texts.count == fields.count ? .success(texts) : .failure(Reason("it is not UTF-8")))
@@ -164,7 +186,9 @@ struct RecordReader {
                 fields.append([])
                 wasQuoted = false
             case Self.quote:
-                guard !wasQuoted, fields[fields.count - 1].isEmpty, readQuoted(into: &fields[fields.count - 1]) else { return false }
+                guard !wasQuoted, fields[fields.count - 1].isEmpty, readQuoted(into: &fields[fields.count - 1]) else {
+                    return false
+                }
                 wasQuoted = true
             default:
                 guard !wasQuoted else { return false }

@@ -1,7 +1,7 @@
 import Channels
 
 // D. A state: who comes late gets the current value first, then every later one, without a gap.
-extension ChannelName<Totals> {
+extension StateName<Totals> {
     static var ledger: Self { "ledger" }
 }
 

@@ -1,5 +1,6 @@
 extension String {
-    /// The text with nothing in it that moves a cursor, colours, breaks the line or reverses its order: such scalars are shown as `\u{1B}`.
+    /// The text with nothing in it that moves a cursor, colours, breaks the line or reverses its order: such
+    /// scalars are shown as `\u{1B}`.
     ///
     /// Whatever comes from a file or from the command line reaches the terminal through this.
     var printable: String {

@@ -29,7 +29,9 @@ struct Tour {
             #if NATS
             Input.finish(await OverNATS.run(url, sales) ? 0 : 1)
             #else
-            Input.report("tour: built without NATS, so that \(url) cannot be reached. Use the trait: swift run --traits NATS tour --nats \(url)")
+            Input.report(
+                "tour: built without NATS, so that \(url) cannot be reached. Use the trait: swift run --traits NATS tour --nats \(url)"
+            )
             exit(1)
             #endif
         }

@@ -16,10 +16,18 @@ struct BridgeLifeTests {
     }
 
     @Test func whatWasPostedBeforeTheEndIsSent() async throws {
-        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold), .incoming(.ordered, durable: true)])
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.sold), .incoming(.ordered, durable: true)]
+        )
         let (sales, salesToken) = kitchen.recorder(.sold)
         let (orders, ordersToken) = kitchen.recorder(.ordered)
-        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold), .outgoing(.ordered, durable: true)])
+        let till = await MiniProcess(
+            "till",
+            InMemoryTransport(broker),
+            [.outgoing(.sold), .outgoing(.ordered, durable: true)]
+        )
         for number in 0..<200 {
             till.board.post(Sale(total: number), to: .sold)
             till.board.post(Order(dish: "\(number)"), to: .ordered)
@@ -78,7 +86,12 @@ struct BridgeLifeTests {
         let heard = Recorder<Order>()
         let board = Switchboard()
         let next = board.listen(to: .ordered) { order in heard.record(order) }
-        let again = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)], board: board)
+        let again = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.ordered, durable: true)],
+            board: board
+        )
         #expect(await heard.first(1) == [Order(dish: "soup")])
         gate.open()
         try await again.stop()
@@ -96,7 +109,12 @@ struct BridgeLifeTests {
     }
 
     @Test func aBridgeThatIsCancelledBeforeItRunsEnds() async throws {
-        let bridge = Bridge("till", switchboard: Switchboard(), transport: InMemoryTransport(broker), routes: [.outgoing(.sold)])
+        let bridge = Bridge(
+            "till",
+            switchboard: Switchboard(),
+            transport: InMemoryTransport(broker),
+            routes: [.outgoing(.sold)]
+        )
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             try await bridge.run()
@@ -109,7 +127,12 @@ struct BridgeLifeTests {
         let board = Switchboard(onFault: { _ in })
         var failing = AlteredTransport(broker)
         failing.connects = { throw BridgeError(.authenticationFailed, detail: "wrong password") }
-        let bridge = Bridge("till", switchboard: board, transport: failing, routes: [.outgoing(.ordered, durable: true)])
+        let bridge = Bridge(
+            "till",
+            switchboard: board,
+            transport: failing,
+            routes: [.outgoing(.ordered, durable: true)]
+        )
         async let report = board.postAndWait(Order(dish: "soup"), to: .ordered)
         await #expect { try await bridge.run() } throws: { ($0 as? BridgeError)?.code == .authenticationFailed }
         let finished = await report
@@ -121,7 +144,8 @@ struct BridgeLifeTests {
     @Test func aRouteThatTheTransportCannotServeIsThrown() async throws {
         let needy: [(BridgeRoute, TransportCapabilities)] = [
             (.outgoing(.sold, durable: true), .durable), (.incoming(.sold, durable: true), .durable),
-            (.both(state: .lastSale, initial: Sale(total: 0)), .lastValues), (.asking(.price), .requests), (.answering(.price), .requests),
+            (.both(state: .lastSale, initial: Sale(total: 0)), .lastValues), (.asking(.price), .requests),
+            (.answering(.price), .requests),
         ]
         for (route, capability) in needy {
             var poor = AlteredTransport(broker)
@@ -183,7 +207,12 @@ struct BridgeLifeTests {
             $0.clock = clock
             $0.backoff = Backoff(first: .seconds(1), limit: .seconds(1))
         }
-        let till = await MiniProcess("till", transport, [.outgoing(.ordered, durable: true)], configuration: configuration)
+        let till = await MiniProcess(
+            "till",
+            transport,
+            [.outgoing(.ordered, durable: true)],
+            configuration: configuration
+        )
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)])
         let (heard, token) = kitchen.recorder(.ordered)
         transport.breakConnection()
@@ -231,7 +260,12 @@ struct BridgeLifeTests {
     @MainActor @Test func aBridgeMayBeRunOnTheMainActorAndReachesItsListeners() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
         let board = Switchboard()
-        let bridge = Bridge("display", switchboard: board, transport: InMemoryTransport(broker), routes: [.incoming(.sold)])
+        let bridge = Bridge(
+            "display",
+            switchboard: board,
+            transport: InMemoryTransport(broker),
+            routes: [.incoming(.sold)]
+        )
         let display = Display()
         board.listen(display, to: .sold) { me, sale in me.show(sale) }
         let running = Task { try await bridge.run() }
@@ -246,7 +280,12 @@ struct BridgeLifeTests {
     @Test func aBridgeThatIsDroppedDoesNotListenAnyMore() async throws {
         let board = Switchboard()
         do {
-            let bridge = Bridge("till", switchboard: board, transport: InMemoryTransport(broker), routes: [.outgoing(.sold), .asking(.price)])
+            let bridge = Bridge(
+                "till",
+                switchboard: board,
+                transport: InMemoryTransport(broker),
+                routes: [.outgoing(.sold), .asking(.price)]
+            )
             #expect(board.post(Sale(total: 1), to: .sold) == 1)
             withExtendedLifetime(bridge) {}
         }

@@ -37,7 +37,12 @@ struct DurableTests {
         let heard = Recorder<Order>()
         let board = Switchboard()
         let token = board.listen(to: .ordered) { order in heard.record(order) }
-        let after = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)], board: board)
+        let after = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.ordered, durable: true)],
+            board: board
+        )
         #expect(await heard.first(20).map(\.dish) == (0..<20).map { "\($0)" })
         try await after.stop()
         try await till.stop()
@@ -118,7 +123,12 @@ struct DurableTests {
         var counting = AlteredTransport(broker)
         counting.receives = { [InboundMessage($0.message, deliveryCount: $0.deliveryCount + 3, settle: $0.settle)] }
         let configuration = BridgeConfiguration.quick.with { $0.maximumDeliveries = 3 }
-        let kitchen = await MiniProcess("kitchen", counting, [.incoming(.ordered, durable: true)], configuration: configuration)
+        let kitchen = await MiniProcess(
+            "kitchen",
+            counting,
+            [.incoming(.ordered, durable: true)],
+            configuration: configuration
+        )
         let (heard, token) = kitchen.recorder(.ordered)
         till.board.post(Order(dish: "deadly"), to: .ordered)
         let letters = await kitchen.deadLetters.first(1)
@@ -131,8 +141,12 @@ struct DurableTests {
 
     /// Else what was posted while the process was away would be left to a route that was away, too.
     @Test func durableRoutesGoBeforeTheOthers() async throws {
-        let incoming: [BridgeRoute] = [.incoming(matching: "kitchen.*", of: Order.self), .incoming(.ordered, durable: true)]
-        let outgoing: [BridgeRoute] = [.outgoing(matching: "kitchen.*", of: Order.self), .outgoing(.ordered, durable: true)]
+        let incoming: [BridgeRoute] = [
+            .incoming(matching: "kitchen.*", of: Order.self), .incoming(.ordered, durable: true),
+        ]
+        let outgoing: [BridgeRoute] = [
+            .outgoing(matching: "kitchen.*", of: Order.self), .outgoing(.ordered, durable: true),
+        ]
         let before = await MiniProcess("kitchen", InMemoryTransport(broker), incoming)
         try await before.stop()
         let till = await MiniProcess("till", InMemoryTransport(broker), outgoing)
@@ -157,7 +171,9 @@ struct DurableTests {
         let clock = ManualClock()
         let broker = InMemoryBroker(clock: clock)
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
-        let configuration = BridgeConfiguration.quick.with { $0.backoff = Backoff(first: .seconds(1), factor: 3, limit: .seconds(5)) }
+        let configuration = BridgeConfiguration.quick.with {
+            $0.backoff = Backoff(first: .seconds(1), factor: 3, limit: .seconds(5))
+        }
         let kitchen = await MiniProcess(
             "kitchen",
             InMemoryTransport(broker),
@@ -207,10 +223,18 @@ struct DurableTests {
             return kept.count == 4 ? [message, kept.all[0]] : [message]
         }
         let configuration = BridgeConfiguration.quick.with { $0.duplicateWindow = 2 }
-        let kitchen = await MiniProcess("kitchen", doubling, [.incoming(.sold, durable: true)], configuration: configuration)
+        let kitchen = await MiniProcess(
+            "kitchen",
+            doubling,
+            [.incoming(.sold, durable: true)],
+            configuration: configuration
+        )
         let (heard, token) = kitchen.recorder(.sold)
         for total in 0..<4 {
-            try await sender.publish(try .event(#"{"total":\#(total)}"#, to: "shop.sold", id: "\(total)"), durable: true)
+            try await sender.publish(
+                try .event(#"{"total":\#(total)}"#, to: "shop.sold", id: "\(total)"),
+                durable: true
+            )
         }
         #expect(await heard.first(5).map(\.total) == [0, 1, 2, 3, 0])
         try await kitchen.stop()
@@ -238,7 +262,10 @@ struct DurableTests {
         var failing = AlteredTransport(broker)
         failing.publishes = { message in
             tries.record(message.subject)
-            throw BridgeError(message.subject == "shop.sold" ? .payloadTooLarge : .notConnected, subject: message.subject)
+            throw BridgeError(
+                message.subject == "shop.sold" ? .payloadTooLarge : .notConnected,
+                subject: message.subject
+            )
         }
         let configuration = BridgeConfiguration.quick.with { $0.publishAttempts = 4 }
         let routes: [BridgeRoute] = [.outgoing(.ordered, durable: true), .outgoing(.sold, durable: true)]
@@ -262,7 +289,12 @@ struct DurableTests {
         for _ in 0..<2 {
             let board = Switchboard()
             let token = board.listen(to: .ordered) { order in heard.record(order) }
-            let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)], board: board)
+            let kitchen = await MiniProcess(
+                "kitchen",
+                InMemoryTransport(broker),
+                [.incoming(.ordered, durable: true)],
+                board: board
+            )
             kitchens.append((kitchen, token))
         }
         for number in 0..<40 { till.board.post(Order(dish: "\(number)"), to: .ordered) }
@@ -292,7 +324,10 @@ struct DurableTests {
         try await sender.publish(try .event("no JSON", to: "shop.sold", id: "bad"), durable: true)
         _ = await kitchen.deadLetters.first(1)
         for total in 0..<6 {
-            try await sender.publish(try .event(#"{"total":\#(total)}"#, to: "shop.sold", id: "\(total)"), durable: true)
+            try await sender.publish(
+                try .event(#"{"total":\#(total)}"#, to: "shop.sold", id: "\(total)"),
+                durable: true
+            )
         }
         #expect(kitchen.bridge.statistics.retried >= 4)
         #expect(kitchen.bridge.statistics.overflowed == 0)

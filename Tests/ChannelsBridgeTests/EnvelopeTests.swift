@@ -28,8 +28,16 @@ struct EnvelopeTests {
     }
 
     @Test func anotherNameForTheTypeMayTravel() async throws {
-        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold, type: "com.example.sale/2 ü")])
-        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold, type: "com.example.sale/2 ü")])
+        let till = await MiniProcess(
+            "till",
+            InMemoryTransport(broker),
+            [.outgoing(.sold, type: "com.example.sale/2 ü")]
+        )
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.sold, type: "com.example.sale/2 ü")]
+        )
         let (heard, token) = kitchen.recorder(.sold)
         till.board.post(Sale(total: 1), to: .sold)
         #expect(await heard.first(1) == [Sale(total: 1)])
@@ -46,7 +54,10 @@ struct EnvelopeTests {
         let base64 = #"{"specversion":"1.0","id":"8","source":"/till","type":"Sale","data_base64":"eyJ0b3RhbCI6NH0="}"#
         for json in [plain, base64] {
             let headers: TransportHeaders = ["content-type": "application/cloudevents+json; charset=utf-8"]
-            try await sender.publish(try TransportMessage(subject: "shop.sold", headers: headers, body: Array(json.utf8)), durable: false)
+            try await sender.publish(
+                try TransportMessage(subject: "shop.sold", headers: headers, body: Array(json.utf8)),
+                durable: false
+            )
         }
         #expect(await heard.first(2).map(\.total) == [3, 4])
         try await kitchen.stop()
@@ -58,7 +69,10 @@ struct EnvelopeTests {
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)])
         let origins = Recorder<Origin>()
         let token = kitchen.board.listen(to: .sold) { (_: Sale, info: PostInfo) in origins.record(info.origin) }
-        try await sender.publish(try TransportMessage(subject: "shop.sold", body: Array(#"{"total":3}"#.utf8)), durable: false)
+        try await sender.publish(
+            try TransportMessage(subject: "shop.sold", body: Array(#"{"total":3}"#.utf8)),
+            durable: false
+        )
         #expect(await origins.first(1) == [.remote("unknown")])
         try await kitchen.stop()
         withExtendedLifetime(token) {}
@@ -89,7 +103,9 @@ struct EnvelopeTests {
         }
         #expect(await heard.first(1) == [Sale(total: 1)])
         #expect(try await left.board.requests(.price).ask("fig") == 3)
-        await #expect { try await left.board.requests(.price).ask("none") } throws: { ($0 as? BridgeError)?.code == .remoteFailure }
+        await #expect { try await left.board.requests(.price).ask("none") } throws: {
+            ($0 as? BridgeError)?.code == .remoteFailure
+        }
         left.board.state(.lastSale, initial: Sale(total: 0)).set(Sale(total: 5))
         _ = await right.board.state(.lastSale, initial: Sale(total: 0)).next { $0.total == 5 }
         try await left.stop()
@@ -108,7 +124,10 @@ struct EnvelopeTests {
             kitchen.board.post(sale, to: .lastSale)
         }
         let onward = office.board.listen(to: .lastSale) { _ in traces.record(TraceContext.current) }
-        let trace = try TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", tracestate: "vendor=x")
+        let trace = try TraceContext(
+            traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            tracestate: "vendor=x"
+        )
         _ = TraceContext.$current.withValue(trace) { till.board.post(Sale(total: 1), to: .sold) }
         #expect(await traces.first(2) == [trace, trace])
         for process in [till, kitchen, office] { try await process.stop() }
@@ -119,9 +138,19 @@ struct EnvelopeTests {
         let configuration = BridgeConfiguration.quick.with { $0.codec = ReversedCodec() }
         var bare = AlteredTransport(broker)
         bare.capabilities.remove(.headers)
-        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)], configuration: configuration)
+        let till = await MiniProcess(
+            "till",
+            InMemoryTransport(broker),
+            [.outgoing(.sold)],
+            configuration: configuration
+        )
         let headerless = await MiniProcess("bare", bare, [.outgoing(.sold)], configuration: configuration)
-        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)], configuration: configuration)
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.sold)],
+            configuration: configuration
+        )
         let listener = try await connectedTransport(broker)
         let raw = Recorder<TransportMessage>()
         try await listener.subscribe(to: "shop.sold", durableName: nil) { raw.record($0.message) }
@@ -144,15 +173,18 @@ struct EnvelopeTests {
 
     /// A sign is no digit, though the initialisers of numbers take one.
     @Test(arguments: [
-        ("%+1", "%+1"), ("%-0", "%-0"), ("% 1", "% 1"), ("%4", "%4"), ("%", "%"), ("%e2%82%ac", "€"), ("%E2%82%AC", "€"), ("%2541", "%41"),
+        ("%+1", "%+1"), ("%-0", "%-0"), ("% 1", "% 1"), ("%4", "%4"), ("%", "%"), ("%e2%82%ac", "€"),
+        ("%E2%82%AC", "€"), ("%2541", "%41"),
     ])
     func onlyTwoHexadecimalDigitsAreAnEscape(text: String, decoded: String) throws {
         #expect(try text.percentDecoded("x", "y") == decoded)
     }
 
     @Test(arguments: [
-        (0.0, "1970-01-01T00:00:00.000Z"), (951_782_400.5, "2000-02-29T00:00:00.500Z"), (1_709_251_199.999, "2024-02-29T23:59:59.999Z"),
-        (4_107_542_400, "2100-03-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.000Z"), (-2_208_988_800, "1900-01-01T00:00:00.000Z"),
+        (0.0, "1970-01-01T00:00:00.000Z"), (951_782_400.5, "2000-02-29T00:00:00.500Z"),
+        (1_709_251_199.999, "2024-02-29T23:59:59.999Z"),
+        (4_107_542_400, "2100-03-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.000Z"),
+        (-2_208_988_800, "1900-01-01T00:00:00.000Z"),
         (1_790_000_000.25, "2026-09-21T14:13:20.250Z"),
     ])
     func timesAreWrittenAsRFC3339(seconds: Double, text: String) {

@@ -12,8 +12,18 @@ struct GuideTests {
         let token = kitchenBoard.listen(to: .sold) { sale in heard.record(sale) }
         let running = Task {
             let broker = InMemoryBroker()
-            let till = Bridge("till", switchboard: tillBoard, transport: InMemoryTransport(broker), routes: [.outgoing(.sold)])
-            let kitchen = Bridge("kitchen", switchboard: kitchenBoard, transport: InMemoryTransport(broker), routes: [.incoming(.sold)])
+            let till = Bridge(
+                "till",
+                switchboard: tillBoard,
+                transport: InMemoryTransport(broker),
+                routes: [.outgoing(.sold)]
+            )
+            let kitchen = Bridge(
+                "kitchen",
+                switchboard: kitchenBoard,
+                transport: InMemoryTransport(broker),
+                routes: [.incoming(.sold)]
+            )
             async let tillRuns: Void = till.run()
             async let kitchenRuns: Void = kitchen.run()
             _ = await kitchen.status.next { $0 == .running }

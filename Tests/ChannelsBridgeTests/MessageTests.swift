@@ -100,9 +100,15 @@ struct MessageTests {
 
     @Test func patternsGoOutAndComeInWithTheirType() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(matching: "shop.*", of: Sale.self)])
-        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(matching: "shop.>", of: Sale.self)])
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(matching: "shop.>", of: Sale.self)]
+        )
         let heard = Recorder<String>()
-        let token = kitchen.board.listen(matching: "shop.*") { name, message in heard.record("\(name) \((message as? Sale)?.total ?? 0)") }
+        let token = kitchen.board.listen(matching: "shop.*") { name, message in
+            heard.record("\(name) \((message as? Sale)?.total ?? 0)")
+        }
         till.board.post(Sale(total: 1), to: .sold)
         till.board.post(Sale(total: 2), to: .lastSale)
         till.board.post(Sale(total: 3), to: "shop.too.deep")
@@ -144,7 +150,9 @@ struct MessageTests {
         let (heard, token) = kitchen.recorder(.sold)
         await withTaskGroup(of: Void.self) { group in
             for poster in 0..<4 {
-                group.addTask { for number in 0..<250 { till.board.post(Sale(total: poster * 1_000 + number), to: .sold) } }
+                group.addTask {
+                    for number in 0..<250 { till.board.post(Sale(total: poster * 1_000 + number), to: .sold) }
+                }
             }
         }
         let totals = await heard.first(1_000).map(\.total)
@@ -171,7 +179,13 @@ struct MessageTests {
         let faults = Recorder<Fault>()
         let board = Switchboard(onFault: { faults.record($0) })
         let transport = InMemoryTransport(broker)
-        let bridge = Bridge("till", switchboard: board, transport: transport, routes: [.outgoing(.sold)], configuration: configuration)
+        let bridge = Bridge(
+            "till",
+            switchboard: board,
+            transport: transport,
+            routes: [.outgoing(.sold)],
+            configuration: configuration
+        )
         // Not running: at most one is being sent and two wait.
         for total in 0..<5 { board.post(Sale(total: total), to: .sold) }
         #expect(bridge.statistics.dropped >= 2)

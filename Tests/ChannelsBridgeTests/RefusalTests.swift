@@ -8,7 +8,8 @@ struct RefusalTests {
     private let broker = InMemoryBroker()
 
     private static let hostileNames = [
-        "x 0\r\n\r\nPUB admin", "x\nPUB y 0", "x y", "", ".", "x.", ".x", "x..y", "x\0y", "x\u{2028}y", "shop.*", "shop.>", ">",
+        "x 0\r\n\r\nPUB admin", "x\nPUB y 0", "x y", "", ".", "x.", ".x", "x..y", "x\0y", "x\u{2028}y", "shop.*",
+        "shop.>", ">",
         String(repeating: "a", count: 1_025),
     ]
 
@@ -123,7 +124,11 @@ struct RefusalTests {
 
     @Test func aNameInUseWithAnotherTypeIsADeadLetter() async throws {
         let sender = try await connectedTransport(broker)
-        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(matching: "shop.*", of: Sale.self)])
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(matching: "shop.*", of: Sale.self)]
+        )
         let channel = kitchen.board.channel(ChannelName<Order>("shop.menu"))
         try await sender.publish(try .event(#"{"total":1}"#, to: "shop.menu"), durable: false)
         #expect(await kitchen.deadLetters.first(1).first?.error.code == .unknownType)
@@ -133,7 +138,11 @@ struct RefusalTests {
 
     @Test func aStateThatCannotBeUnderstoodIsADeadLetterAndChangesNothing() async throws {
         let sender = try await connectedTransport(broker)
-        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(state: .lastSale, initial: Sale(total: 5))])
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(state: .lastSale, initial: Sale(total: 5))]
+        )
         _ = try await sender.store(try .event("garbage", to: "shop.lastSale"))
         #expect(await kitchen.deadLetters.first(1).first?.error.code == .undecodable)
         #expect(kitchen.board.state(.lastSale, initial: Sale(total: 0)).value == Sale(total: 5))
@@ -155,14 +164,18 @@ struct RefusalTests {
         ) { _, bridge in
             tokens.record(
                 bridge.events.listen { event in
-                    if case .slowConsumer(let pattern, let dropped) = event, pattern == "shop.sold" { events.record(dropped) }
+                    if case .slowConsumer(let pattern, let dropped) = event, pattern == "shop.sold" {
+                        events.record(dropped)
+                    }
                 }
             )
         }
         let (heard, token) = kitchen.recorder(.sold)
         try await sender.publish(try .event("holds the route", to: "shop.sold"), durable: false)
         _ = await kitchen.deadLetters.first(1)
-        for total in 0..<10 { try await sender.publish(try .event(#"{"total":\#(total)}"#, to: "shop.sold"), durable: false) }
+        for total in 0..<10 {
+            try await sender.publish(try .event(#"{"total":\#(total)}"#, to: "shop.sold"), durable: false)
+        }
         #expect(kitchen.bridge.statistics.overflowed == 7)
         #expect(kitchen.bridge.statistics.waitingToDeliver == 4)
         gate.open()

@@ -39,10 +39,14 @@ struct RequestTests {
 
     @Test func noResponderAnywhereIsTheSameErrorAsWithoutABridge() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price)])
-        await #expect { try await till.board.requests(.price).ask("x") } throws: { ($0 as? ChannelError)?.code == .noResponder }
+        await #expect { try await till.board.requests(.price).ask("x") } throws: {
+            ($0 as? ChannelError)?.code == .noResponder
+        }
         // A process that would answer, but in which nobody responds.
         let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price)])
-        await #expect { try await till.board.requests(.price).ask("x") } throws: { ($0 as? ChannelError)?.code == .noResponder }
+        await #expect { try await till.board.requests(.price).ask("x") } throws: {
+            ($0 as? ChannelError)?.code == .noResponder
+        }
         try await till.stop()
         try await shop.stop()
     }
@@ -51,7 +55,9 @@ struct RequestTests {
         let left = await MiniProcess("left", InMemoryTransport(broker), [.asking(.price), .answering(.price)])
         let right = await MiniProcess("right", InMemoryTransport(broker), [.asking(.price), .answering(.price)])
         for _ in 0..<4 {
-            await #expect { try await left.board.requests(.price).ask("x") } throws: { ($0 as? ChannelError)?.code == .noResponder }
+            await #expect { try await left.board.requests(.price).ask("x") } throws: {
+                ($0 as? ChannelError)?.code == .noResponder
+            }
         }
         try await left.stop()
         try await right.stop()
@@ -66,7 +72,9 @@ struct RequestTests {
             await gate.wait()
             return 1
         }
-        await #expect { try await till.board.requests(.price).ask("x") } throws: { ($0 as? BridgeError)?.code == .timedOut }
+        await #expect { try await till.board.requests(.price).ask("x") } throws: {
+            ($0 as? BridgeError)?.code == .timedOut
+        }
         gate.open()
         try await till.stop()
         try await shop.stop()
@@ -79,7 +87,8 @@ struct RequestTests {
         let token = shop.board.requests(.price).respond { _ in throw Trouble(description: "sold out: \"ü\"\r\n") }
         await #expect { try await till.board.requests(.price).ask("x") } throws: { error in
             let error = error as? BridgeError
-            return error?.code == .remoteFailure && error?.detail?.contains("sold out") == true && error?.description.contains("\n") == false
+            return error?.code == .remoteFailure && error?.detail?.contains("sold out") == true
+                && error?.description.contains("\n") == false
         }
         try await till.stop()
         try await shop.stop()
@@ -89,7 +98,9 @@ struct RequestTests {
     @Test func askingBeforeTheBridgeIsConnectedThrows() async throws {
         let board = Switchboard()
         let bridge = Bridge("till", switchboard: board, transport: InMemoryTransport(broker), routes: [.asking(.price)])
-        await #expect { try await board.requests(.price).ask("x") } throws: { ($0 as? BridgeError)?.code == .notConnected }
+        await #expect { try await board.requests(.price).ask("x") } throws: {
+            ($0 as? BridgeError)?.code == .notConnected
+        }
         withExtendedLifetime(bridge) {}
     }
 
@@ -114,7 +125,9 @@ struct RequestTests {
         let shop = await MiniProcess("shop", lying, [.answering(.price)])
         let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price)])
         let token = shop.board.requests(.price).respond { _ in 1 }
-        await #expect { try await till.board.requests(.price).ask("x") } throws: { ($0 as? BridgeError)?.code == .undecodable }
+        await #expect { try await till.board.requests(.price).ask("x") } throws: {
+            ($0 as? BridgeError)?.code == .undecodable
+        }
         try await till.stop()
         try await shop.stop()
         withExtendedLifetime(token) {}
@@ -125,7 +138,12 @@ struct RequestTests {
             $0.concurrentRequests = 2
             $0.incomingLimit = 1
         }
-        let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price)], configuration: configuration)
+        let shop = await MiniProcess(
+            "shop",
+            InMemoryTransport(broker),
+            [.answering(.price)],
+            configuration: configuration
+        )
         let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price)])
         let gate = Gate()
         let begun = Recorder<String>()
@@ -147,7 +165,9 @@ struct RequestTests {
         gate.open()
         var refused = 0
         for task in asking {
-            do { _ = try await task.value } catch let error as BridgeError where error.code == .remoteFailure { refused += 1 }
+            do { _ = try await task.value } catch let error as BridgeError where error.code == .remoteFailure {
+                refused += 1
+            }
         }
         try await till.stop()
         try await shop.stop()

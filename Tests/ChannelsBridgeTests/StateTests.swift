@@ -44,7 +44,9 @@ struct StateTests {
         let right = await MiniProcess("right", InMemoryTransport(broker), [route])
         _ = await state(of: right).next { $0.total == 100 }
         let origins = Recorder<String>()
-        let token = state(of: right).listen { (sale: Sale, info: PostInfo) in origins.record("\(sale.total) \(info.origin == .local)") }
+        let token = state(of: right).listen { (sale: Sale, info: PostInfo) in
+            origins.record("\(sale.total) \(info.origin == .local)")
+        }
         for total in 1...20 {
             state(of: left).set(Sale(total: total))
             _ = await state(of: right).next { $0.total == total }
@@ -62,7 +64,11 @@ struct StateTests {
         let board = Switchboard()
         board.state(.lastSale, initial: Sale(total: 0)).set(Sale(total: 41))
         let till = await MiniProcess("till", InMemoryTransport(broker), [route], board: board)
-        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(state: .lastSale, initial: Sale(total: 0))])
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(state: .lastSale, initial: Sale(total: 0))]
+        )
         _ = await state(of: kitchen).next { $0.total == 41 }
         try await till.stop()
         try await kitchen.stop()
@@ -80,8 +86,16 @@ struct StateTests {
     }
 
     @Test func directionsAreRespected() async throws {
-        let source = await MiniProcess("source", InMemoryTransport(broker), [.outgoing(state: .lastSale, initial: Sale(total: 7))])
-        let sink = await MiniProcess("sink", InMemoryTransport(broker), [.incoming(state: .lastSale, initial: Sale(total: 0))])
+        let source = await MiniProcess(
+            "source",
+            InMemoryTransport(broker),
+            [.outgoing(state: .lastSale, initial: Sale(total: 7))]
+        )
+        let sink = await MiniProcess(
+            "sink",
+            InMemoryTransport(broker),
+            [.incoming(state: .lastSale, initial: Sale(total: 0))]
+        )
         _ = await state(of: sink).next { $0.total == 7 }
         state(of: sink).set(Sale(total: 100))
         state(of: source).set(Sale(total: 8))
@@ -112,7 +126,9 @@ struct StateTests {
         let stored = Recorder<String>()
         try await watcher.watch("shop.lastSale") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
         // Where every process has stored what it set, nothing is on its way but what the others stored last.
-        let isSettled = { processes.allSatisfy { $0.bridge.lanes.allSatisfy { ($0 as? StateLane<Sale>)?.isSettled ?? false } } }
+        let isSettled = {
+            processes.allSatisfy { $0.bridge.lanes.allSatisfy { ($0 as? StateLane<Sale>)?.isSettled ?? false } }
+        }
         while !isSettled() { await Task.yield() }
         for state in states {
             while stored.all.last != #"{"total":\#(state.value.total)}"# { await Task.yield() }
@@ -166,7 +182,9 @@ struct StateTests {
     @Test func aStateThatCannotBeStoredIsAFault() async throws {
         var failing = AlteredTransport(broker)
         failing.stores = { message in
-            if String(decoding: message.body, as: UTF8.self).contains("13") { throw BridgeError(.payloadTooLarge, subject: message.subject) }
+            if String(decoding: message.body, as: UTF8.self).contains("13") {
+                throw BridgeError(.payloadTooLarge, subject: message.subject)
+            }
         }
         let till = await MiniProcess("till", failing, [route])
         state(of: till).set(Sale(total: 13))

@@ -52,7 +52,13 @@ final class MiniProcess: Sendable {
         let faults = Recorder<Fault>()
         let deadLetters = Recorder<DeadLetter>()
         board = given ?? Switchboard(onFault: { faults.record($0) })
-        let bridge = Bridge(name, switchboard: board, transport: transport, routes: routes, configuration: configuration) { letter in
+        let bridge = Bridge(
+            name,
+            switchboard: board,
+            transport: transport,
+            routes: routes,
+            configuration: configuration
+        ) { letter in
             deadLetters.record(letter)
             await gate?.wait()
         }
@@ -84,7 +90,11 @@ final class MiniProcess: Sendable {
 extension BridgeConfiguration {
     /// For tests: nothing waits before it is tried again.
     static var quick: BridgeConfiguration {
-        BridgeConfiguration(backoff: Backoff(first: .zero, limit: .zero), requestTimeout: .seconds(20), closeDeadline: .seconds(20))
+        BridgeConfiguration(
+            backoff: Backoff(first: .zero, limit: .zero),
+            requestTimeout: .seconds(20),
+            closeDeadline: .seconds(20)
+        )
     }
 
     func with(_ change: (inout BridgeConfiguration) -> Void) -> BridgeConfiguration {
@@ -117,7 +127,11 @@ struct AlteredTransport: Transport {
         if let message = try await publishes(message) { try await base.publish(message, durable: durable) }
     }
 
-    func subscribe(to pattern: ChannelPattern, durableName: String?, onMessage: @escaping @Sendable (InboundMessage) -> Void) async throws {
+    func subscribe(
+        to pattern: ChannelPattern,
+        durableName: String?,
+        onMessage: @escaping @Sendable (InboundMessage) -> Void
+    ) async throws {
         try await base.subscribe(to: pattern, durableName: durableName) { [receives] message in
             for message in receives(message) { onMessage(message) }
         }

@@ -80,24 +80,38 @@ struct Flaw: Sendable, CustomTestStringConvertible {
         Flaw(name: "loses one message", check: "messagesOfOnePublisherArriveInOrder", hangs: true) { transport in
             transport.publishes = { String(decoding: $0.body, as: UTF8.self) == "message 500" ? nil : $0 }
         },
-        Flaw(name: "delivers twice", check: "everySubscriberHearsEachMessageOnceThePublisherToo") { $0.receives = { [$0, $0] } },
+        Flaw(name: "delivers twice", check: "everySubscriberHearsEachMessageOnceThePublisherToo") {
+            $0.receives = { [$0, $0] }
+        },
         Flaw(name: "changes bodies", check: "aMessageArrivesAsItWasPublished") { transport in
-            transport.publishes = { try TransportMessage(subject: $0.subject, headers: $0.headers, body: $0.body.dropLast()) }
+            transport.publishes = {
+                try TransportMessage(subject: $0.subject, headers: $0.headers, body: $0.body.dropLast())
+            }
         },
         Flaw(name: "drops headers", check: "headersArriveAsTheyWereSet") { transport in
             transport.publishes = { try TransportMessage(subject: $0.subject, body: $0.body) }
         },
-        Flaw(name: "cannot settle", check: "aDurableMessageArrivesWithAWayToSettleIt") { $0.receives = { [InboundMessage($0.message)] } },
+        Flaw(name: "cannot settle", check: "aDurableMessageArrivesWithAWayToSettleIt") {
+            $0.receives = { [InboundMessage($0.message)] }
+        },
         Flaw(name: "does not repeat", check: "aRetryComesAgainButNotEarlier", hangs: true) { transport in
             transport.receives = { message in
-                [InboundMessage(message.message, deliveryCount: message.deliveryCount) { _ in message.settle?(.acknowledged) }]
+                [
+                    InboundMessage(message.message, deliveryCount: message.deliveryCount) { _ in
+                        message.settle?(.acknowledged)
+                    }
+                ]
             }
         },
         Flaw(name: "does not wait before it repeats", check: "aRetryComesAgainButNotEarlier") { transport in
             transport.receives = { message in
                 [
                     InboundMessage(message.message, deliveryCount: message.deliveryCount) { settlement in
-                        if case .retry = settlement { message.settle?(.retry(after: .zero)) } else { message.settle?(settlement) }
+                        if case .retry = settlement {
+                            message.settle?(.retry(after: .zero))
+                        } else {
+                            message.settle?(settlement)
+                        }
                     }
                 ]
             }
@@ -117,6 +131,8 @@ struct Flaw: Sendable, CustomTestStringConvertible {
         Flaw(name: "replies with something else", check: "aRequestGetsItsReply") { transport in
             transport.repliesWith = { TransportReply(headers: $0.headers, body: []) }
         },
-        Flaw(name: "throws errors of its own", check: "nothingButCloseWorksBeforeConnecting") { $0.publishes = { _ in throw Trouble() } },
+        Flaw(name: "throws errors of its own", check: "nothingButCloseWorksBeforeConnecting") {
+            $0.publishes = { _ in throw Trouble() }
+        },
     ]
 }

@@ -21,7 +21,12 @@ struct BridgeOverNATSTests {
         private let running: Task<Void, any Error>
         private let token: ListenerToken
 
-        init(_ name: String, _ server: NATSServer, _ routes: [BridgeRoute], fail: @escaping @Sendable (Sale) throws -> Void = { _ in }) async throws {
+        init(
+            _ name: String,
+            _ server: NATSServer,
+            _ routes: [BridgeRoute],
+            fail: @escaping @Sendable (Sale) throws -> Void = { _ in }
+        ) async throws {
             var configuration = NATSConfiguration(servers: [server.url])
             configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
             configuration.reconnectWait = .milliseconds(20)
@@ -31,7 +36,10 @@ struct BridgeOverNATSTests {
                 switchboard: board,
                 transport: NATSTransport(configuration),
                 routes: routes,
-                configuration: BridgeConfiguration(maximumDeliveries: 3, backoff: Backoff(first: .milliseconds(10), limit: .milliseconds(20)))
+                configuration: BridgeConfiguration(
+                    maximumDeliveries: 3,
+                    backoff: Backoff(first: .milliseconds(10), limit: .milliseconds(20))
+                )
             ) { [deadLetters] in deadLetters.append($0) }
             self.bridge = bridge
             token = board.listen(to: .natsSale) { [heard] sale in
@@ -86,7 +94,10 @@ struct BridgeOverNATSTests {
             (["ce-id": "5", "ce-specversion": "7.0"], "{\"number\":1}"),
         ]
         for (headers, body) in bad {
-            try await peer.transport.publish(try TransportMessage(subject: "shop.sale", headers: headers, body: Array(body.utf8)), durable: true)
+            try await peer.transport.publish(
+                try TransportMessage(subject: "shop.sale", headers: headers, body: Array(body.utf8)),
+                durable: true
+            )
         }
         try await peer.publish("{\"number\":42}", to: "shop.sale", durable: true)
         #expect(try await node.heard.wait(count: 1) == [Sale(number: 42)])

@@ -37,7 +37,9 @@ struct ClusterTests {
             $0.retryInterval = .milliseconds(500)
             $0.deliveries.acknowledgementWait = .seconds(2)
         }
-        let (sender, receiver) = (try await Peer.connect(to: servers[0], configure), try await Peer.connect(to: servers[1], configure))
+        let (sender, receiver) = (
+            try await Peer.connect(to: servers[0], configure), try await Peer.connect(to: servers[1], configure)
+        )
         let received = Record<String>()
         try await receiver.transport.subscribe(to: "shop.>", durableName: "kitchen") { message in
             received.append(message.text)
@@ -70,7 +72,10 @@ struct ClusterTests {
     }
 
     private func info(_ name: String, _ peer: Peer) async throws -> [String: Any] {
-        let reply = try await peer.transport.request(try TransportMessage(subject: "$JS.API.\(name)", body: []), timeout: .seconds(20))
+        let reply = try await peer.transport.request(
+            try TransportMessage(subject: "$JS.API.\(name)", body: []),
+            timeout: .seconds(20)
+        )
         return try #require(try JSONSerialization.jsonObject(with: Data(reply.body)) as? [String: Any])
     }
 }

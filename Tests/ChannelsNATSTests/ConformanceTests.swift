@@ -36,7 +36,10 @@ struct ConformanceTests {
     private func hasAnswered(_ transport: any Transport) async throws {
         for _ in 0..<100 {
             do {
-                _ = try await transport.request(try TransportMessage(subject: "probe", body: []), timeout: .milliseconds(200))
+                _ = try await transport.request(
+                    try TransportMessage(subject: "probe", body: []),
+                    timeout: .milliseconds(200)
+                )
             } catch let error as BridgeError where error.code == .noResponder {
                 return
             } catch let error as BridgeError where error.code == .timedOut {}

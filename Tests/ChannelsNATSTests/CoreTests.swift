@@ -11,7 +11,11 @@ struct CoreTests {
         let server = try await NATSServer()
         let (sender, receiver) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
         let received = try await receiver.subscribe(to: "shop.*")
-        let sent = try TransportMessage(subject: "shop.sale", headers: ["ce-id": "1", "x": "ü; a=\"b\""], body: [0, 13, 10, 255])
+        let sent = try TransportMessage(
+            subject: "shop.sale",
+            headers: ["ce-id": "1", "x": "ü; a=\"b\""],
+            body: [0, 13, 10, 255]
+        )
         try await sender.transport.publish(sent, durable: false)
         let message = try await received.wait(count: 1)[0]
         #expect(message.message.subject == "shop.sale")
@@ -68,7 +72,10 @@ struct CoreTests {
             }
         }
         for number in UInt8(0)..<20 {
-            let reply = try await asker.transport.request(try TransportMessage(subject: "price", body: [number]), timeout: .seconds(10))
+            let reply = try await asker.transport.request(
+                try TransportMessage(subject: "price", body: [number]),
+                timeout: .seconds(10)
+            )
             #expect(reply.body == [number, 1])
             #expect(reply.headers["by"] == requests.values.last)
         }
@@ -76,13 +83,18 @@ struct CoreTests {
         for peer in [asker, first, second] { try await peer.close() }
     }
 
-    /// Just under the limit the server would end the connection for it: it counts the headers, too, and the C client does not.
-    @Test(arguments: [4_080, 4_096, 10_000]) func replyThatIsTooLargeIsSaidToTheAskerAndEndsNothing(size: Int) async throws {
+    /// Just under the limit the server would end the connection for it: it counts the headers, too, and the C
+    /// client does not.
+    @Test(arguments: [4_080, 4_096, 10_000]) func replyThatIsTooLargeIsSaidToTheAskerAndEndsNothing(size: Int)
+        async throws
+    {
         let server = try await NATSServer(.init(configuration: "max_payload: 4096", jetStream: false))
         let (asker, responder) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
         try await responder.transport.respond(to: "report") { request in
             let size = Int(String(decoding: request.message.body, as: UTF8.self)) ?? 0
-            request.reply(TransportReply(headers: ["content-type": "text/plain"], body: [UInt8](repeating: 1, count: size)))
+            request.reply(
+                TransportReply(headers: ["content-type": "text/plain"], body: [UInt8](repeating: 1, count: size))
+            )
         }
         let large = try await asker.transport.request(try message("\(size)", to: "report"), timeout: .seconds(50))
         #expect(large.body.isEmpty && large.headers["ce-channelserror"]?.contains("payloadTooLarge") == true)
@@ -107,7 +119,10 @@ struct CoreTests {
         let (asker, responder) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
         try await responder.transport.respond(to: "silence") { _ in }
         let error = await #expect(throws: BridgeError.self) {
-            try await asker.transport.request(try TransportMessage(subject: "silence", body: []), timeout: .milliseconds(50))
+            try await asker.transport.request(
+                try TransportMessage(subject: "silence", body: []),
+                timeout: .milliseconds(50)
+            )
         }
         #expect(error?.code == .timedOut)
         try await asker.close()
@@ -120,7 +135,10 @@ struct CoreTests {
         let asked = Record<Bool>()
         try await responder.transport.respond(to: "silence") { _ in asked.append(true) }
         let task = Task {
-            try await asker.transport.request(try TransportMessage(subject: "silence", body: []), timeout: .seconds(600))
+            try await asker.transport.request(
+                try TransportMessage(subject: "silence", body: []),
+                timeout: .seconds(600)
+            )
         }
         try await asked.wait(count: 1)
         task.cancel()
@@ -132,12 +150,16 @@ struct CoreTests {
     @Test func everyMethodSaysThatTheTransportIsNotConnectedOrClosed() async throws {
         let server = try await NATSServer()
         let transport = NATSTransport(NATSConfiguration(servers: [server.url]))
-        let before = await #expect(throws: BridgeError.self) { try await transport.publish(try message("", to: "x"), durable: false) }
+        let before = await #expect(throws: BridgeError.self) {
+            try await transport.publish(try message("", to: "x"), durable: false)
+        }
         #expect(before?.code == .notConnected)
         try await transport.connect { _ in }
         try await transport.close(within: .seconds(5))
         try await transport.close(within: .seconds(5))
-        let after = await #expect(throws: BridgeError.self) { try await transport.publish(try message("", to: "x"), durable: false) }
+        let after = await #expect(throws: BridgeError.self) {
+            try await transport.publish(try message("", to: "x"), durable: false)
+        }
         #expect(after?.code == .closed)
         let watch = await #expect(throws: BridgeError.self) { try await transport.watch("x") { _ in } }
         #expect(watch?.code == .closed)

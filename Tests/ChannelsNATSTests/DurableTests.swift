@@ -134,7 +134,9 @@ struct DurableTests {
         }
         try await peer.publish("x", to: "shop.sale", durable: true)
         let found = try await times.wait(count: 4)
-        for (earlier, later) in zip(found, found.dropFirst()) { #expect(earlier.duration(to: later) >= .milliseconds(99)) }
+        for (earlier, later) in zip(found, found.dropFirst()) {
+            #expect(earlier.duration(to: later) >= .milliseconds(99))
+        }
         try await peer.close()
     }
 
@@ -187,9 +189,13 @@ struct DurableTests {
     @Test func subjectThatNoStreamKeepsIsUnsupported() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server, withStream)
-        let published = await #expect(throws: BridgeError.self) { try await peer.publish("x", to: "bank.sale", durable: true) }
+        let published = await #expect(throws: BridgeError.self) {
+            try await peer.publish("x", to: "bank.sale", durable: true)
+        }
         #expect(published?.code == .unsupported)
-        let subscribed = await #expect(throws: BridgeError.self) { try await peer.subscribe(to: "bank.>", durableName: "kitchen") }
+        let subscribed = await #expect(throws: BridgeError.self) {
+            try await peer.subscribe(to: "bank.>", durableName: "kitchen")
+        }
         #expect(subscribed?.code == .unsupported)
         try await peer.close()
     }
@@ -200,7 +206,9 @@ struct DurableTests {
             withStream(&$0)
             $0.requestTimeout = .milliseconds(300)
         }
-        let error = await #expect(throws: BridgeError.self) { try await peer.publish("x", to: "shop.sale", durable: true) }
+        let error = await #expect(throws: BridgeError.self) {
+            try await peer.publish("x", to: "shop.sale", durable: true)
+        }
         #expect(error?.code == .unsupported)
         try await peer.publish("x", to: "shop.sale")
         try await peer.close()
@@ -214,7 +222,9 @@ struct DurableTests {
             $0.streams = [stream]
         }
         for number in 0..<2 { try await peer.publish(String(number), to: "shop.sale", durable: true) }
-        let error = await #expect(throws: BridgeError.self) { try await peer.publish("2", to: "shop.sale", durable: true) }
+        let error = await #expect(throws: BridgeError.self) {
+            try await peer.publish("2", to: "shop.sale", durable: true)
+        }
         #expect(error?.code == .transportFailure)
         #expect(error?.description.contains("maximum messages exceeded") == true)
         let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
@@ -222,7 +232,8 @@ struct DurableTests {
         try await peer.close()
     }
 
-    /// A name that goes away and comes back finds its place: what ends a subscription does not end its consumer.
+    /// A name that goes away and comes back finds its place: what ends a subscription does not end its
+    /// consumer.
     @Test func closingKeepsThePlaceOfTheName() async throws {
         let server = try await NATSServer()
         for round in 0..<3 {

@@ -74,13 +74,17 @@ struct FailureTests {
         #expect(error?.code == .bufferFull)
         #expect((50...100).contains(taken))
         // Nobody is there to send it to, and the time is up: what waited is lost, and said to be.
-        let closed = await #expect(throws: BridgeError.self) { try await peer.transport.close(within: .milliseconds(50)) }
+        let closed = await #expect(throws: BridgeError.self) {
+            try await peer.transport.close(within: .milliseconds(50))
+        }
         #expect(closed?.code == .deadlineExceeded)
     }
 
     @Test func publisherWaitsWhileTheBufferIsFullAndTheConnectionStands() async throws {
         let server = try await NATSServer()
-        let (sender, receiver) = (try await Peer.connect(to: server) { $0.outgoingLimit = 2_000 }, try await Peer.connect(to: server))
+        let (sender, receiver) = (
+            try await Peer.connect(to: server) { $0.outgoingLimit = 2_000 }, try await Peer.connect(to: server)
+        )
         let received = try await receiver.subscribe(to: "count")
         for number in 0..<5_000 { try await sender.publish(String(number), to: "count") }
         #expect(try await received.wait(count: 5_000).map(\.text) == (0..<5_000).map(String.init))
@@ -88,7 +92,8 @@ struct FailureTests {
         try await receiver.close()
     }
 
-    /// A server that is paused looks like a slow one: nothing fails, and nothing blocks a thread of the pool, which the actor shows.
+    /// A server that is paused looks like a slow one: nothing fails, and nothing blocks a thread of the pool,
+    /// which the actor shows.
     @Test func pausedServerHoldsUpNobodyButThePublisher() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) { $0.outgoingLimit = 64 * 1_024 }
@@ -141,7 +146,9 @@ struct FailureTests {
             $0.acknowledgementTimeout = .seconds(30)
             $0.deliveries.acknowledgementWait = .seconds(1)
         }
-        let (sender, receiver) = (try await Peer.connect(to: server, withStream), try await Peer.connect(to: server, withStream))
+        let (sender, receiver) = (
+            try await Peer.connect(to: server, withStream), try await Peer.connect(to: server, withStream)
+        )
         let received = Record<String>()
         try await receiver.transport.subscribe(to: "shop.>", durableName: "kitchen") { message in
             received.append(message.text)
@@ -170,16 +177,28 @@ struct FailureTests {
         let server = try await NATSServer(.init(configuration: "max_payload: 1000"))
         let peer = try await Peer.connect(to: server)
         let received = try await peer.subscribe(to: "x")
-        try await peer.transport.publish(try TransportMessage(subject: "x", body: [UInt8](repeating: 1, count: 1_000)), durable: false)
+        try await peer.transport.publish(
+            try TransportMessage(subject: "x", body: [UInt8](repeating: 1, count: 1_000)),
+            durable: false
+        )
         for durable in [false, true] {
             let error = await #expect(throws: BridgeError.self) {
-                try await peer.transport.publish(try TransportMessage(subject: "x", body: [UInt8](repeating: 1, count: 1_001)), durable: durable)
+                try await peer.transport.publish(
+                    try TransportMessage(subject: "x", body: [UInt8](repeating: 1, count: 1_001)),
+                    durable: durable
+                )
             }
             #expect(error?.code == .payloadTooLarge)
         }
         // The headers count.
-        let withHeaders = try TransportMessage(subject: "x", headers: ["a": "b"], body: [UInt8](repeating: 1, count: 1_000))
-        let error = await #expect(throws: BridgeError.self) { try await peer.transport.publish(withHeaders, durable: false) }
+        let withHeaders = try TransportMessage(
+            subject: "x",
+            headers: ["a": "b"],
+            body: [UInt8](repeating: 1, count: 1_000)
+        )
+        let error = await #expect(throws: BridgeError.self) {
+            try await peer.transport.publish(withHeaders, durable: false)
+        }
         #expect(error?.code == .payloadTooLarge)
         try await peer.publish("small", to: "x")
         #expect(try await received.wait(count: 2)[1].text == "small")
@@ -189,7 +208,9 @@ struct FailureTests {
 
     @Test func slowConsumerIsCountedExactly() async throws {
         let server = try await NATSServer()
-        let (sender, receiver) = (try await Peer.connect(to: server), try await Peer.connect(to: server) { $0.incomingLimit = 10 })
+        let (sender, receiver) = (
+            try await Peer.connect(to: server), try await Peer.connect(to: server) { $0.incomingLimit = 10 }
+        )
         let gate = Gate()
         let received = Record<String>()
         try await receiver.transport.subscribe(to: "flood", durableName: nil) { message in
@@ -197,7 +218,8 @@ struct FailureTests {
             received.append(message.text)
         }
         for number in 0..<1_000 { try await sender.publish(String(number), to: "flood") }
-        // The answer of the server to this one says that all the others have been sent on, and its own arrival that they have been read.
+        // The answer of the server to this one says that all the others have been sent on, and its own
+        // arrival that they have been read.
         let marker = try await receiver.subscribe(to: "marker")
         try await sender.publish("", to: "marker")
         try await marker.wait(count: 1)
@@ -246,7 +268,11 @@ struct FailureTests {
                     switch number % 3 {
                     case 0: try await peer.publish("x", to: "shop.sale")
                     case 1: try await peer.publish("x", to: "shop.sale", durable: true)
-                    default: _ = try await peer.transport.request(try message("x", to: "shop.silence"), timeout: .seconds(60))
+                    default:
+                        _ = try await peer.transport.request(
+                            try message("x", to: "shop.silence"),
+                            timeout: .seconds(60)
+                        )
                     }
                 }
             }

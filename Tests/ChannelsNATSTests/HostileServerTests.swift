@@ -7,12 +7,15 @@ import Testing
 
 /// A server that does not keep to the protocol. What it sends may end the connection, but not the process.
 ///
-/// Not here, because the C client itself (3.4.1) does not survive it: a `MSG` or `HMSG` line with a size close to 2147483647.
+/// Not here, because the C client itself (3.4.1) does not survive it: a `MSG` or `HMSG` line with a size
+/// close to 2147483647.
 @Suite(.timeLimit(.minutes(5)))
 struct HostileServerTests {
     static let greetings: [String] = [
-        "", "\r\n", "HELLO\r\n", "INFO\r\n", "INFO {\r\n", "INFO {\"max_payload\":\"many\"}\r\n", "INFO {\"max_payload\":-1}\r\n", "-ERR 'no'\r\n",
-        "INFO {\"server_id\":\"\(String(repeating: "x", count: 100_000))\"}\r\n", "\u{0}\u{1}\u{2}\r\n", "INFO []\r\n", "MSG a 1 1\r\nx\r\n",
+        "", "\r\n", "HELLO\r\n", "INFO\r\n", "INFO {\r\n", "INFO {\"max_payload\":\"many\"}\r\n",
+        "INFO {\"max_payload\":-1}\r\n", "-ERR 'no'\r\n",
+        "INFO {\"server_id\":\"\(String(repeating: "x", count: 100_000))\"}\r\n", "\u{0}\u{1}\u{2}\r\n", "INFO []\r\n",
+        "MSG a 1 1\r\nx\r\n",
     ]
 
     @Test(arguments: greetings)
@@ -28,14 +31,19 @@ struct HostileServerTests {
     }
 
     static let garbage: [String] = [
-        "MSG\r\n", "MSG a\r\n", "MSG a 1\r\n", "MSG a 1 x\r\nx\r\n", "MSG a 1 -5\r\nx\r\n", "MSG a 999 1\r\nx\r\n", "MSG a 1 4294967296\r\nx\r\n",
+        "MSG\r\n", "MSG a\r\n", "MSG a 1\r\n", "MSG a 1 x\r\nx\r\n", "MSG a 1 -5\r\nx\r\n", "MSG a 999 1\r\nx\r\n",
+        "MSG a 1 4294967296\r\nx\r\n",
         "MSG a 1 99999999999999999999\r\nx\r\n", "MSG a 1 1\r\nxyz\r\n",
         "HMSG a 1 0 0\r\n\r\n",
-        "HMSG a 1 12 12\r\nNATS/1.0\r\n\r\n\r\n", "HMSG a 1 18 18\r\nNATS/1.0\r\nnocolon\r\n\r\n", "HMSG a 1 20 4\r\nNATS/1.0\r\na: b\r\n\r\n\r\n",
-        "HMSG a 1 21 21\r\nNATS/1.0 ???\r\n:::::\r\n\r\n", "-ERR\r\n", "-ERR 'Parser Error'\r\n", "-ERR 'Permissions Violation for Publish to \"\r\n",
-        "INFO {\r\n", "INFO {\"connect_urls\":[1,2,{}]}\r\n", "+OK\r\n+OK\r\n", "PONG\r\nPONG\r\nPONG\r\n", "\r\n\r\n\r\n", "\u{0}\u{FF}\u{FE}",
+        "HMSG a 1 12 12\r\nNATS/1.0\r\n\r\n\r\n", "HMSG a 1 18 18\r\nNATS/1.0\r\nnocolon\r\n\r\n",
+        "HMSG a 1 20 4\r\nNATS/1.0\r\na: b\r\n\r\n\r\n",
+        "HMSG a 1 21 21\r\nNATS/1.0 ???\r\n:::::\r\n\r\n", "-ERR\r\n", "-ERR 'Parser Error'\r\n",
+        "-ERR 'Permissions Violation for Publish to \"\r\n",
+        "INFO {\r\n", "INFO {\"connect_urls\":[1,2,{}]}\r\n", "+OK\r\n+OK\r\n", "PONG\r\nPONG\r\nPONG\r\n",
+        "\r\n\r\n\r\n", "\u{0}\u{FF}\u{FE}",
         "QUIT\r\n",
-        String(repeating: "A", count: 100_000) + "\r\n", "MSG \(String(repeating: "s", count: 5_000)) 1 1\r\nx\r\n", "MSG a b c d e f g 1\r\nx\r\n",
+        String(repeating: "A", count: 100_000) + "\r\n", "MSG \(String(repeating: "s", count: 5_000)) 1 1\r\nx\r\n",
+        "MSG a b c d e f g 1\r\nx\r\n",
         "MSG \u{FF}\u{FE} 1 1\r\nx\r\n", "MSG a..b 1 1\r\nx\r\n", "MSG a.* 1 1\r\nx\r\n",
     ]
 
@@ -56,7 +64,9 @@ struct HostileServerTests {
             try? await transport.subscribe(to: "a", durableName: "kitchen") { $0.settle?(.acknowledged) }
             try? await transport.respond(to: "a") { $0.reply(TransportReply(body: [])) }
             try? await transport.publish(try message("x", to: "a"), durable: false)
-            await #expect(throws: BridgeError.self) { try await transport.publish(try message("x", to: "a"), durable: true) }
+            await #expect(throws: BridgeError.self) {
+                try await transport.publish(try message("x", to: "a"), durable: true)
+            }
             await #expect(throws: BridgeError.self) {
                 try await transport.request(try message("x", to: "a"), timeout: .milliseconds(100))
             }
@@ -69,7 +79,8 @@ struct HostileServerTests {
 
     /// What JetStream never says.
     static let answers = [
-        "", "{", "null", "[]", "{}", "{\"error\":null}", "{\"error\":{\"code\":\"x\"}}", "{\"stream\":3}", "{\"seq\":-1}", "\u{0}",
+        "", "{", "null", "[]", "{}", "{\"error\":null}", "{\"error\":{\"code\":\"x\"}}", "{\"stream\":3}",
+        "{\"seq\":-1}", "\u{0}",
         "{\"streams\":[\"A\"]}",
     ]
 
@@ -85,13 +96,16 @@ struct HostileServerTests {
             }
         )
         let subjects = [
-            "$JS.API.STREAM.CREATE.SHOP", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.CREATE.KV_channels", "shop.sale", "$KV.channels.shop.total",
+            "$JS.API.STREAM.CREATE.SHOP", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.CREATE.KV_channels", "shop.sale",
+            "$KV.channels.shop.total",
         ]
         for subject in subjects {
             try await liar.transport.respond(to: subject) { $0.reply(TransportReply(body: Array(answer.utf8))) }
         }
         await #expect(throws: BridgeError.self) { try await peer.publish("x", to: "shop.sale", durable: true) }
-        await #expect(throws: BridgeError.self) { _ = try await peer.transport.store(try message("x", to: "shop.total")) }
+        await #expect(throws: BridgeError.self) {
+            _ = try await peer.transport.store(try message("x", to: "shop.total"))
+        }
         await #expect(throws: BridgeError.self) { try await peer.subscribe(to: "shop.>", durableName: "kitchen") }
         try await liar.close()
         try await peer.close()
@@ -107,7 +121,10 @@ struct HostileServerTests {
         let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
         try await peer.publish("real", to: "shop.sale", durable: true)
         try await received.wait(count: 1)
-        let reply = try await liar.transport.request(try message("", to: "$JS.API.CONSUMER.NAMES.SHOP"), timeout: .seconds(10))
+        let reply = try await liar.transport.request(
+            try message("", to: "$JS.API.CONSUMER.NAMES.SHOP"),
+            timeout: .seconds(10)
+        )
         let names = try JSONDecoder().decode(Names.self, from: Data(reply.body)).consumers
         try await liar.publish("forged", to: "_INBOX.channels.SHOP.\(try #require(names.first))")
         try await peer.publish("second", to: "shop.sale", durable: true)

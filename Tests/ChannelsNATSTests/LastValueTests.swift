@@ -45,7 +45,9 @@ struct LastValueTests {
                 group.addTask {
                     var revisions: [UInt64] = []
                     for number in 0..<50 {
-                        revisions.append(try await peer.transport.store(try message("\(index) \(number)", to: "shop.total")))
+                        revisions.append(
+                            try await peer.transport.store(try message("\(index) \(number)", to: "shop.total"))
+                        )
                     }
                     return revisions
                 }

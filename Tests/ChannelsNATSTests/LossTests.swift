@@ -19,7 +19,9 @@ struct LossTests {
             $0.acknowledgementTimeout = .seconds(60)
             $0.deliveries.acknowledgementWait = .milliseconds(500)
         }
-        let (sender, receiver) = (try await Peer.connect(to: server, configure), try await Peer.connect(to: server, configure))
+        let (sender, receiver) = (
+            try await Peer.connect(to: server, configure), try await Peer.connect(to: server, configure)
+        )
         let received = Record<Int>()
         try await receiver.transport.subscribe(to: "shop.sale", durableName: durable ? "kitchen" : nil) { message in
             received.append(Int(message.text) ?? -1)
@@ -42,20 +44,27 @@ struct LossTests {
         // What is published when both are back arrives behind everything else that will.
         for peer in [sender, receiver] { try await peer.events.wait { $0.filter(\.isReconnected).count >= Self.kills } }
         try await sender.publish(String(Self.count), to: "shop.sale", id: "last", durable: durable)
-        let numbers = try await received.wait { $0.contains(Self.count) && (!durable || Set($0).count == Self.count + 1) }
+        let numbers = try await received.wait {
+            $0.contains(Self.count) && (!durable || Set($0).count == Self.count + 1)
+        }
 
-        let first = numbers.reduce(into: (seen: Set<Int>(), order: [Int]())) { if $0.seen.insert($1).inserted { $0.order.append($1) } }.order
+        let first = numbers.reduce(into: (seen: Set<Int>(), order: [Int]())) {
+            if $0.seen.insert($1).inserted { $0.order.append($1) }
+        }.order
         let lost = Self.count + 1 - first.count
         let doubled = numbers.count - first.count
         let outOfOrder = zip(first, first.dropFirst()).filter { $0 > $1 }.count
         let kind = durable ? "durable" : "core"
-        print("\(kind): \(Self.count) messages, \(Self.kills) kills: \(lost) lost, \(doubled) doubled, \(outOfOrder) out of order")
+        print(
+            "\(kind): \(Self.count) messages, \(Self.kills) kills: \(lost) lost, \(doubled) doubled, \(outOfOrder) out of order"
+        )
         if durable { #expect(lost == 0) } else { #expect(doubled == 0 && outOfOrder == 0) }
         try await sender.close()
         try await receiver.close()
     }
 
-    /// Keeps a publisher from being done before the server has been killed once: waits for an answer now and then.
+    /// Keeps a publisher from being done before the server has been killed once: waits for an answer now and
+    /// then.
     private func confirm(_ peer: Peer, every count: Int, _ number: Int) async throws {
         guard number % count == 0 else { return }
         _ = try? await peer.transport.request(try message("", to: "nobody"), timeout: .milliseconds(100))

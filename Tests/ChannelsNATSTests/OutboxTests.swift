@@ -9,7 +9,11 @@ struct OutboxTests {
         NATSMessage(subject: "a"),
         NATSMessage(subject: "a.b", payload: [0, 1, 0, 255]),
         NATSMessage(subject: "küche.1", reply: "_INBOX.x", payload: Array("{\"total\":3}".utf8)),
-        NATSMessage(subject: "h", headers: [.init(name: "ce-id", value: "1"), .init(name: "x", value: "ä b")], payload: [7]),
+        NATSMessage(
+            subject: "h",
+            headers: [.init(name: "ce-id", value: "1"), .init(name: "x", value: "ä b")],
+            payload: [7]
+        ),
         NATSMessage(subject: "h", reply: "r", headers: [.init(name: "only", value: "header")]),
         NATSMessage(subject: "large", payload: [UInt8](repeating: 9, count: 300_000)),
     ]
@@ -104,7 +108,10 @@ struct OutboxTests {
         var messages: [NATSMessage] = []
         let isEmpty = packed.takeOut { view in
             guard messages.count < limit else { return false }
-            var message = NATSMessage(subject: String(cString: view.subject), reply: view.reply.map { String(cString: $0) })
+            var message = NATSMessage(
+                subject: String(cString: view.subject),
+                reply: view.reply.map { String(cString: $0) }
+            )
             view.forEachHeader { message.headers.append(.init(name: String(cString: $0), value: String(cString: $1))) }
             message.payload = Array(view.payload)
             messages.append(message)

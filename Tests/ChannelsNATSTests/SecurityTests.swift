@@ -10,7 +10,8 @@ import Testing
 struct SecurityTests {
     /// What would end a line of the protocol, or be more than one token, or a pattern where a name is meant.
     static let injections = [
-        "x 0\r\n\r\nPUB admin", "x\r\nPUB admin 2\r\nhi", "x\nSUB > 1", "x\ty", " x", "x ", "x..y", ".x", "x.", "", "x.*", ">", "x\u{0}y", "x\u{7F}",
+        "x 0\r\n\r\nPUB admin", "x\r\nPUB admin 2\r\nhi", "x\nSUB > 1", "x\ty", " x", "x ", "x..y", ".x", "x.", "",
+        "x.*", ">", "x\u{0}y", "x\u{7F}",
         "x\u{85}y", "x\u{2028}y", String(repeating: "x", count: 1_025),
     ]
 
@@ -25,7 +26,9 @@ struct SecurityTests {
         let peer = try await Peer.connect(to: server)
         let everything = try await peer.subscribe(to: ">")
         for name in ["x 0\r\n\r\nPUB admin", "x\r\nPUB admin 2\r\nhi", "x y", "", "x\u{0}y"] {
-            let responding = await #expect(throws: BridgeError.self) { try await peer.transport.respond(to: name) { _ in } }
+            let responding = await #expect(throws: BridgeError.self) {
+                try await peer.transport.respond(to: name) { _ in }
+            }
             #expect(responding?.code == .invalidName)
             let watching = await #expect(throws: BridgeError.self) { try await peer.transport.watch(name) { _ in } }
             #expect(watching?.code == .invalidName)
@@ -39,8 +42,10 @@ struct SecurityTests {
     @Test func headerThatCarriesACommandIsRefused() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server)
-        for (name, value) in [("a", "b\r\nc: d"), ("a\r\nb", "c"), ("a:b", "c"), ("", "c"), ("a b", "c"), ("a", "b\nc"), ("ü", "c"), ("a", "b\u{0}")]
-        {
+        for (name, value) in [
+            ("a", "b\r\nc: d"), ("a\r\nb", "c"), ("a:b", "c"), ("", "c"), ("a b", "c"), ("a", "b\nc"), ("ü", "c"),
+            ("a", "b\u{0}"),
+        ] {
             var headers = TransportHeaders()
             #expect(throws: BridgeError.self) { try headers.set(value, for: name) }
         }
@@ -87,18 +92,24 @@ struct SecurityTests {
         }
         let subscribing = await #expect(throws: BridgeError.self) { try await peer.subscribe(to: "bank.>") }
         #expect(subscribing?.code == .permissionDenied)
-        let responding = await #expect(throws: BridgeError.self) { try await peer.transport.respond(to: "bank.price") { _ in } }
+        let responding = await #expect(throws: BridgeError.self) {
+            try await peer.transport.respond(to: "bank.price") { _ in }
+        }
         #expect(responding?.code == .permissionDenied)
         // At once, and not only when the time is up.
         let asking = await #expect(throws: BridgeError.self) {
             try await peer.transport.request(try message("?", to: "bank.price"), timeout: .seconds(600))
         }
         #expect(asking?.code == .permissionDenied)
-        let durable = await #expect(throws: BridgeError.self) { try await peer.publish("x", to: "bank.sale", durable: true) }
+        let durable = await #expect(throws: BridgeError.self) {
+            try await peer.publish("x", to: "bank.sale", durable: true)
+        }
         #expect(durable?.code == .permissionDenied)
         // Nobody waits for an answer to this one.
         try await peer.publish("x", to: "bank.steal")
-        try await peer.events.wait { $0.contains { $0.failure?.code == .permissionDenied && $0.failure?.subject == "bank.steal" } }
+        try await peer.events.wait {
+            $0.contains { $0.failure?.code == .permissionDenied && $0.failure?.subject == "bank.steal" }
+        }
         // And the rest goes on.
         let received = try await peer.subscribe(to: "shop.>")
         try await peer.publish("x", to: "shop.sale")
@@ -110,15 +121,21 @@ struct SecurityTests {
         let withToken = try await NATSServer(.init(configuration: "authorization { token: \"s3cret\" }"))
         let peer = try await Peer.connect(to: withToken) { $0.authentication = .token("s3cret") }
         try await peer.close()
-        await #expect(throws: BridgeError.self) { try await Peer.connect(to: withToken) { $0.authentication = .token("other") } }
+        await #expect(throws: BridgeError.self) {
+            try await Peer.connect(to: withToken) { $0.authentication = .token("other") }
+        }
 
         // The example in the documentation of NATS.
         let publicKey = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"
         let seed = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY"
-        let withNkey = try await NATSServer(.init(configuration: "authorization { users: [ { nkey: \"\(publicKey)\" } ] }"))
+        let withNkey = try await NATSServer(
+            .init(configuration: "authorization { users: [ { nkey: \"\(publicKey)\" } ] }")
+        )
         let file = withNkey.folder.appending(path: "seed")
         try seed.write(to: file, atomically: true, encoding: .utf8)
-        let signer = try await Peer.connect(to: withNkey) { $0.authentication = .nkey(publicKey: publicKey, seedFile: file.path) }
+        let signer = try await Peer.connect(to: withNkey) {
+            $0.authentication = .nkey(publicKey: publicKey, seedFile: file.path)
+        }
         try await signer.close()
         let unsigned = await #expect(throws: BridgeError.self) { try await Peer.connect(to: withNkey) }
         #expect(unsigned?.code == .authenticationFailed)
@@ -165,7 +182,9 @@ struct SecurityTests {
             try await transport.close(within: .seconds(5))
         }
         try await connect(certificates.client)
-        let without = await #expect(throws: BridgeError.self) { try await connect(.init(trustedCertificates: certificates.authority)) }
+        let without = await #expect(throws: BridgeError.self) {
+            try await connect(.init(trustedCertificates: certificates.authority))
+        }
         #expect(without?.code == .certificateRejected, "\(String(describing: without))")
         var mismatched = certificates.client
         mismatched.key = "\(certificates.folder.path)/stranger.key"
@@ -214,9 +233,11 @@ struct SecurityTests {
         let certificates = try Certificates()
         let withTLS = try await NATSServer(.init(configuration: certificates.serverConfiguration))
         let plain = try await NATSServer()
-        // A server that wants TLS gets it, and has to be trusted; one that has none is not spoken to where it was asked for.
+        // A server that wants TLS gets it, and has to be trusted; one that has none is not spoken to where it
+        // was asked for.
         for (address, code) in [
-            ("nats://localhost:\(withTLS.port)", BridgeError.Code.certificateRejected), ("tls://127.0.0.1:\(plain.port)", .notConnected),
+            ("nats://localhost:\(withTLS.port)", BridgeError.Code.certificateRejected),
+            ("tls://127.0.0.1:\(plain.port)", .notConnected),
         ] {
             let transport = NATSTransport(NATSConfiguration(servers: [address]))
             let error = await #expect(throws: BridgeError.self) { try await transport.connect { _ in } }

@@ -4,7 +4,8 @@ import Testing
 
 /// Many threads at once.
 struct ChurnTests {
-    /// Threads register and cancel while others post: each listener that stays gets every message exactly once, in order.
+    /// Threads register and cancel while others post: each listener that stays gets every message exactly
+    /// once, in order.
     @Test func listenersThatStayGetEveryMessageExactlyOnceInOrderWhileOthersComeAndGo() async {
         let channel = Channel<(poster: Int, number: Int)>()
         let owner = Owner()

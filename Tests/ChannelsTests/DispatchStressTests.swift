@@ -3,16 +3,21 @@ import Dispatch
 import Foundation
 import Testing
 
-/// Everything at once, for a second or, with `CHANNELS_STRESS_SECONDS`, for as long as asked: what a sanitizer is to look at.
-/// `Scripts/stress-dispatch` runs it under two. Threads choose by seeds; the seed of a round that fails is in the report.
+/// Everything at once, for a second or, with `CHANNELS_STRESS_SECONDS`, for as long as asked: what a
+/// sanitizer is to look at. `Scripts/stress-dispatch` runs it under two. Threads choose by seeds; the seed of
+/// a round that fails is in the report.
 @Suite(.serialized)
 struct DispatchStressTests {
-    /// Posters, also nested and on threads that come and go, beside listeners that come, pause, cancel and lose their owners.
+    /// Posters, also nested and on threads that come and go, beside listeners that come, pause, cancel and
+    /// lose their owners.
     @Test func listenersThatStayHearEachPostOnceAndWhatGoesIsFreed() async {
         await repeatRounds("posts and changes") { seed in
             let living = Tally()
             let outcome = await Crowd(seed: seed, living: living).run()
-            #expect(outcome.heard.allSatisfy { $0 == outcome.posts }, "seed \(seed): \(outcome.posts) posts, heard \(outcome.heard)")
+            #expect(
+                outcome.heard.allSatisfy { $0 == outcome.posts },
+                "seed \(seed): \(outcome.posts) posts, heard \(outcome.heard)"
+            )
             #expect(outcome.wrongCalls == 0, "seed \(seed): calls after cancelAndDrain, or a second call of a `once`")
             #expect(outcome.remaining == outcome.heard.count - outcome.interceptors, "seed \(seed)")
             await living.wait(untilAtMost: 0)
@@ -20,7 +25,8 @@ struct DispatchStressTests {
         }
     }
 
-    /// Chains of posts through a ring of channels, longer than a thread may nest: each post is heard once or refused with a fault.
+    /// Chains of posts through a ring of channels, longer than a thread may nest: each post is heard once or
+    /// refused with a fault.
     @Test func postsNestedBeyondTheLimitAreHeardOnceOrRefusedWithAFault() async {
         await repeatRounds("nested posts") { seed in
             let living = Tally()
@@ -113,7 +119,13 @@ private final class Crowd: Sendable {
         let remaining = channel.listenerCount
         for token in tokens { await token.cancelAndDrain() }
         withExtendedLifetime((owner, clerk)) {}
-        return Outcome(posts: posts.value, heard: heard.map(\.value), interceptors: 1, wrongCalls: wrongCalls.value, remaining: remaining)
+        return Outcome(
+            posts: posts.value,
+            heard: heard.map(\.value),
+            interceptors: 1,
+            wrongCalls: wrongCalls.value,
+            remaining: remaining
+        )
     }
 
     private func post(on channel: Channel<Int>, _ random: inout SeededGenerator) {
@@ -163,11 +175,17 @@ private final class Crowd: Sendable {
                 if Bool.random(using: &random) { token.resume() }
                 kept.append(token)
             case 4:
-                kept.append(channel.intercept(priority: priority) { .replace(withExtendedLifetime(witness) { [message = $0] in message }) })
+                kept.append(
+                    channel.intercept(priority: priority) {
+                        .replace(withExtendedLifetime(witness) { [message = $0] in message })
+                    }
+                )
             case 5:
                 kept.append(channel.listen(priority: priority) { (_: Int) async in withExtendedLifetime(witness) {} })
             case 6:
-                kept.append(board.listen(matching: "stress.>", priority: priority) { _, _ in withExtendedLifetime(witness) {} })
+                kept.append(
+                    board.listen(matching: "stress.>", priority: priority) { _, _ in withExtendedLifetime(witness) {} }
+                )
             default:
                 // Registers and cancels inside a call.
                 kept.append(
@@ -217,9 +235,12 @@ private final class Ring: Sendable {
 
     init(living: Tally) {
         let (heard, refused) = (heard, Tally())
-        let channels = (0..<Self.count).map { _ in Channel<Int>(onFault: { if $0.code == .recursionLimit { refused.add() } }) }
+        let channels = (0..<Self.count).map { _ in
+            Channel<Int>(onFault: { if $0.code == .recursionLimit { refused.add() } })
+        }
         tokens = (0..<Self.count).map { index in
-            channels[index].listen { [unowned next = channels[(index + 1) % Self.count], witness = Witness(living)] message in
+            channels[index].listen {
+                [unowned next = channels[(index + 1) % Self.count], witness = Witness(living)] message in
                 heard.add()
                 next.post(message + 1)
                 withExtendedLifetime(witness) {}
@@ -242,7 +263,9 @@ private final class Ring: Sendable {
             // What is retired here is in the hands of many posts of each of two threads.
             while ended.value < 2 {
                 let channel = channels[Int.random(in: 0..<Self.count, using: &random)]
-                let token = channel.listen(priority: .high) { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }
+                let token = channel.listen(priority: .high) { [witness = Witness(living)] _ in
+                    withExtendedLifetime(witness) {}
+                }
                 let owner = Owner()
                 channel.listen(owner) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} }
                 token.cancel()

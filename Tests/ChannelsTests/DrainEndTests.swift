@@ -5,7 +5,8 @@ import Testing
 
 /// How drains end and what they count.
 struct DrainEndTests {
-    /// The messages behind the one being delivered have been taken out of the mailbox already when the listener is cancelled.
+    /// The messages behind the one being delivered have been taken out of the mailbox already when the
+    /// listener is cancelled.
     @Test func cancelAndDrainEndsThoughMessagesWaitBehindTheCallItWaitsFor() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()

@@ -4,7 +4,8 @@ import Testing
 
 /// Rule 3: `cancelAndDrain` waits for the call that runs, and for nothing else.
 struct DrainTests {
-    /// A task that a call has left behind, and what follows from it, may wait for the listener as anybody else.
+    /// A task that a call has left behind, and what follows from it, may wait for the listener as anybody
+    /// else.
     @Test func aCallThatHasEndedIsWaitedForNoLonger() async {
         let first = Channel<Int>()
         let second = Channel<Int>()

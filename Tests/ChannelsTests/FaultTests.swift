@@ -84,7 +84,12 @@ struct FaultTests {
         let output = String(decoding: result.standardErrorContent, as: UTF8.self)
         let lines = output.split(separator: "\n").filter { $0.contains("swift-channels") }
         #expect(lines.count == 4, "\(output)")
-        #expect(lines.allSatisfy { $0.contains("listenerThrew") && $0.contains("loud") && $0.contains("bang") && $0.contains("FaultTests.swift") })
+        #expect(
+            lines.allSatisfy {
+                $0.contains("listenerThrew") && $0.contains("loud") && $0.contains("bang")
+                    && $0.contains("FaultTests.swift")
+            }
+        )
         #expect(lines.last?.contains("8") == true)
     }
 

@@ -55,7 +55,8 @@ struct LifetimeTests {
         withExtendedLifetime(staying) {}
     }
 
-    /// The search for owners that have gone must not take what it counts in one round for more and more, whoever comes and goes at the end.
+    /// The search for owners that have gone must not take what it counts in one round for more and more,
+    /// whoever comes and goes at the end.
     @Test func memoryStaysBoundedAfterListenersHaveComeAndGone() {
         let channel = Channel<Int>()
         let living = Tally()
@@ -99,7 +100,8 @@ struct LifetimeTests {
             channel.listen(owner, on: .global()) { [witness = witnesses[1]] _, _ in withExtendedLifetime(witness) {} }
             state.listen(owner) { [witness = witnesses[2]] _, _ in withExtendedLifetime(witness) {} }
             requests.respond(owner) { [witness = witnesses[3]] _, number in withExtendedLifetime(witness) { number } }
-            board.listen(owner, matching: "a.*") { [witness = witnesses[4]] _, _, _ in withExtendedLifetime(witness) {} }
+            board.listen(owner, matching: "a.*") { [witness = witnesses[4]] _, _, _ in withExtendedLifetime(witness) {}
+            }
             board.listen(owner, to: "a.b") { [witness = witnesses[5]] (_, _: Int) in withExtendedLifetime(witness) {} }
         }
         for (kind, living) in zip(["interceptor", "queue", "state", "responder", "pattern", "named"], living) {

@@ -2,7 +2,8 @@ import Channels
 import Dispatch
 import Testing
 
-/// Rule 4: no lock is held while user code runs. Each test uses everything from inside such code; a lock held would hang or trap.
+/// Rule 4: no lock is held while user code runs. Each test uses everything from inside such code; a lock held
+/// would hang or trap.
 struct LockTests {
     /// Uses a channel in every way, on this thread and on another.
     private static let useEverything: @Sendable (Channel<Int>) -> Void = { channel in
@@ -60,7 +61,8 @@ struct LockTests {
                     use(channel)
                 }
             }
-            // What a closure captured, freed by cancel, by a post, by a count, by the sweep, by the end of the owner and of the channel.
+            // What a closure captured, freed by cancel, by a post, by a count, by the sweep, by the end of
+            // the owner and of the channel.
             channel.listen { [captured = make()] _ in withExtendedLifetime(captured) {} }.cancel()
             var owner: Owner? = Owner()
             channel.listen(owner!) { [captured = make()] _, _ in withExtendedLifetime(captured) {} }
@@ -168,7 +170,9 @@ struct LockTests {
             do {
                 let dying = Owner(atEnd: use)
                 let token = board.listen(to: "x.y") { (_: Int) in withExtendedLifetime(dying) {} }
-                let patterned = board.listen(matching: "x.*") { [other = Owner(atEnd: use)] _, _ in withExtendedLifetime(other) {} }
+                let patterned = board.listen(matching: "x.*") { [other = Owner(atEnd: use)] _, _ in
+                    withExtendedLifetime(other) {}
+                }
                 token.cancel()
                 patterned.cancel()
             }

@@ -1,7 +1,8 @@
 import Channels
 import Testing
 
-/// Rule 6 with more priorities than stand in one run of the index: a listener finds its place among them, whichever come and go.
+/// Rule 6 with more priorities than stand in one run of the index: a listener finds its place among them,
+/// whichever come and go.
 struct ManyPrioritiesTests {
     @Test(arguments: ["rising", "falling", "mixed"])
     func listenersOfHundredsOfPrioritiesAreReachedFromTheHighestToTheLowest(order: String) {
@@ -68,7 +69,8 @@ struct ManyPrioritiesTests {
         withExtendedLifetime(tokens) {}
     }
 
-    /// An empty lane is kept for the next listener of its priority: it does not hold the channel, nor what listeners held.
+    /// An empty lane is kept for the next listener of its priority: it does not hold the channel, nor what
+    /// listeners held.
     @Test func emptyLanesKeepNothingAlive() {
         let living = Tally()
         weak var gone: Channel<Witness>?

@@ -2,10 +2,11 @@ import Channels
 import Foundation
 import Testing
 
-/// What is done again and again keeps no more memory the tenth time than the second: kept messages, lanes, channels, names.
+/// What is done again and again keeps no more memory the tenth time than the second: kept messages, lanes,
+/// channels, names.
 ///
-/// Each test has a process of its own, so that nothing else allocates meanwhile. The address sanitizer has an allocator of its own, of which
-/// nothing is measured; there the leak check finds what is lost.
+/// Each test has a process of its own, so that nothing else allocates meanwhile. The address sanitizer has an
+/// allocator of its own, of which nothing is measured; there the leak check finds what is lost.
 struct MemoryTests {
     @Test func whatIsMeasuredGrowsByWhatIsKept() async {
         await #expect(processExitsWith: .success) {
@@ -159,11 +160,13 @@ private func bytesInUse() -> Int {
     fclose(file)
     defer { free(text) }
     guard let text else { return 0 }
-    // What belongs to all heaps comes last: what the system gave, less what is free, and what it gave one by one.
+    // What belongs to all heaps comes last: what the system gave, less what is free, and what it gave one by
+    // one.
     func last(_ element: String) -> Int {
         let line = String(cString: text).split(separator: "\n").last { $0.hasPrefix(element) } ?? ""
         return line.split(separator: "\"").last { Int($0) != nil }.flatMap { Int($0) } ?? 0
     }
-    return last("<system type=\"current\"") + last("<total type=\"mmap\"") - last("<total type=\"fast\"") - last("<total type=\"rest\"")
+    return last("<system type=\"current\"") + last("<total type=\"mmap\"") - last("<total type=\"fast\"")
+        - last("<total type=\"rest\"")
     #endif
 }

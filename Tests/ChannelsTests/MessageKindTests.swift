@@ -13,7 +13,8 @@ struct MessageKindTests {
         var rest: [String] = ["a", "b"]
 
         static func == (left: Large, right: Large) -> Bool {
-            left.text == right.text && left.numbers.7 == right.numbers.7 && left.vector == right.vector && left.rest == right.rest
+            left.text == right.text && left.numbers.7 == right.numbers.7 && left.vector == right.vector
+                && left.rest == right.rest
         }
     }
 
@@ -41,12 +42,16 @@ struct MessageKindTests {
                 },
             ]
             channel.listen(owner) { _, message in heard[6].add(message) }
-            channel.listen(owner, context: Large()) { _, message, context in if context == Large() { heard[7].add(message) } }
+            channel.listen(owner, context: Large()) { _, message, context in
+                if context == Large() { heard[7].add(message) }
+            }
             channel.listen(clerk, buffering: .oldest(100)) { (_: isolated Clerk, message) in heard[8].add(message) }
             let sequence = channel.messages()
             for message in messages.dropLast() { channel.post(message) }
             await channel.postAndWait(messages.last!)
-            for (kind, heard) in heard.enumerated() { #expect(heard.all == messages, "listener \(kind), \(reentrancy)") }
+            for (kind, heard) in heard.enumerated() {
+                #expect(heard.all == messages, "listener \(kind), \(reentrancy)")
+            }
             var iterator = sequence.makeAsyncIterator()
             for message in messages { #expect(await iterator.next() == message) }
             withExtendedLifetime((tokens, owner, clerk)) {}
@@ -68,7 +73,9 @@ struct MessageKindTests {
     @Test func aByte() async { await deliver([UInt8.min, 7, .max]) }
     @Test func aString() async { await deliver(["", "short", String(repeating: "long", count: 100)]) }
     @Test func aLargeAndOverAlignedStruct() async { await deliver([Large(), Large(text: "other")]) }
-    @Test func anEnumWithPayloads() async { await deliver([Choice.none, .number(-3), .nested(.nested(.none, "a"), "b")]) }
+    @Test func anEnumWithPayloads() async {
+        await deliver([Choice.none, .number(-3), .nested(.nested(.none, "a"), "b")])
+    }
     @Test func anOptionalOfAnOptional() async { await deliver([Int??.none, .some(.none), .some(.some(3))]) }
     @Test func aDictionary() async { await deliver([[:], ["a": [1, 2]], ["b": []]]) }
     @Test func anObject() async { await deliver([Reference(1), Reference(2)]) }

@@ -169,7 +169,9 @@ struct MessageLifetimeTests {
             let queue = DispatchQueue.suspended()
             let echo = Tally()
             let channel = Channel<Owner> { _ in }
-            let small = [BufferingPolicy.oldest(1), .newest(1)].map { channel.listen(on: queue, buffering: $0) { _ in } }
+            let small = [BufferingPolicy.oldest(1), .newest(1)].map {
+                channel.listen(on: queue, buffering: $0) { _ in }
+            }
             let large = channel.listen(on: queue) { _ in }
             let sequence = Slot(channel.messages(buffering: .newest(1)))
             let plain = Owner()

@@ -4,9 +4,12 @@ import Testing
 /// Rule 13: which texts are names, and when two are the same.
 struct NameTests {
     static let hostile = [
-        "", ".", "..", "a.", ".a", "a..b", " ", "a b", "a\tb", "a\nb", "a\r\nb", "\r\n", "a\u{0}b", "\u{0}", "a\u{7}", "a\u{1B}[31m", "\u{7F}",
-        "a\u{80}", "a\u{85}b", "a\u{9F}", "a\u{A0}b", "a\u{1680}", "a\u{2003}b", "a\u{2028}b", "a\u{2029}", "a\u{202F}b", "a\u{205F}", "\u{3000}",
-        "*", ">", "a.*", "a.>", "a*", "*.b", "a>b", "é*", "é. .b", "x 0\r\n\r\nPUB admin", "é..b", "é.", String(repeating: "a", count: 1_025),
+        "", ".", "..", "a.", ".a", "a..b", " ", "a b", "a\tb", "a\nb", "a\r\nb", "\r\n", "a\u{0}b", "\u{0}", "a\u{7}",
+        "a\u{1B}[31m", "\u{7F}",
+        "a\u{80}", "a\u{85}b", "a\u{9F}", "a\u{A0}b", "a\u{1680}", "a\u{2003}b", "a\u{2028}b", "a\u{2029}",
+        "a\u{202F}b", "a\u{205F}", "\u{3000}",
+        "*", ">", "a.*", "a.>", "a*", "*.b", "a>b", "é*", "é. .b", "x 0\r\n\r\nPUB admin", "é..b", "é.",
+        String(repeating: "a", count: 1_025),
         String(repeating: "é", count: 513), String(repeating: "a.", count: 513),
     ]
 
@@ -17,7 +20,10 @@ struct NameTests {
         #expect(error?.name == text)
         let shown = try #require(error?.description)
         #expect(!shown.isEmpty && shown.utf8.count < 1_200)
-        #expect(!shown.unicodeScalars.contains { $0.properties.generalCategory == .control }, "control characters end up in logs")
+        #expect(
+            !shown.unicodeScalars.contains { $0.properties.generalCategory == .control },
+            "control characters end up in logs"
+        )
         let board = Switchboard()
         #expect(throws: ChannelError.self) { try board.channel(text, of: Int.self) }
         #expect(throws: ChannelError.self) { try board.state(text, of: Int.self, initial: 0) }
@@ -27,7 +33,8 @@ struct NameTests {
     }
 
     @Test(arguments: [
-        "a", "a.b", "shop.checkout", "é", "名前.値", "a-b_c:d/e", "👩‍👩‍👧", "a\u{200B}b", "\u{FEFF}", "0", "%00", "';DROP-TABLE", "a\u{301}", "$SYS", "-",
+        "a", "a.b", "shop.checkout", "é", "名前.値", "a-b_c:d/e", "👩‍👩‍👧", "a\u{200B}b", "\u{FEFF}", "0", "%00",
+        "';DROP-TABLE", "a\u{301}", "$SYS", "-",
         String(repeating: "a", count: 1_024), String(repeating: "é", count: 512),
     ])
     func anyOtherTextIsAName(text: String) throws {
@@ -38,12 +45,14 @@ struct NameTests {
         #expect(board.snapshot().channels.map(\.name) == [text])
     }
 
-    /// Names are read eight bytes at a time: each character of ASCII at each place of names of up to 18 bytes, and pairs of full stops.
+    /// Names are read eight bytes at a time: each character of ASCII at each place of names of up to 18
+    /// bytes, and pairs of full stops.
     @Test func aCharacterIsAllowedOrNotWhereverInANameItStands() {
         func isName(_ characters: [UInt8]) -> Bool {
             let tokens = characters.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             return tokens.allSatisfy { token in
-                !token.isEmpty && token.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "*") && $0 != UInt8(ascii: ">") }
+                !token.isEmpty
+                    && token.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "*") && $0 != UInt8(ascii: ">") }
             }
         }
         for length in 1...18 {
@@ -79,7 +88,8 @@ struct NameTests {
         #expect(board.snapshot().channels.count == channels.count)
     }
 
-    /// Names of a family have everything but one part in common, wherever it stands; those of one hash are looked for one by one.
+    /// Names of a family have everything but one part in common, wherever it stands; those of one hash are
+    /// looked for one by one.
     @Test(arguments: [0, 5, 8, 13, 16, 21, 24, 29])
     func namesThatDifferInOnePartHaveDifferentHashes(place: Int) throws {
         let names = try (0..<1_000).map { number in
@@ -134,16 +144,21 @@ struct NameTests {
         await #expect(processExitsWith: .failure) { let _: ChannelPattern = "a.>.b" }
     }
 
-    @Test(arguments: ["", "a*", "*a", "a.>b", ">.a", "a.>.b", "**", ">>", "a..*", "*.", "a *", "é.>.b", "é*", "a.\u{2028}"])
+    @Test(arguments: [
+        "", "a*", "*a", "a.>b", ">.a", "a.>.b", "**", ">>", "a..*", "*.", "a *", "é.>.b", "é*", "a.\u{2028}",
+    ])
     func aPatternWhoseWildcardsAreNotWholeTokensThrows(text: String) {
         let error = #expect(throws: ChannelError.self) { try ChannelPattern(validating: text) }
         #expect(error?.code == .invalidName)
     }
 
     @Test(arguments: [
-        ("a.*", "a.b", true), ("a.*", "a", false), ("a.*", "a.b.c", false), ("a.>", "a.b", true), ("a.>", "a.b.c", true), ("a.>", "a", false),
-        (">", "a", true), (">", "a.b", true), ("*", "a", true), ("*", "a.b", false), ("*.*", "a.b", true), ("*.b.>", "a.b.c.d", true),
-        ("*.b.>", "a.c.c", false), ("a.b", "a.b", true), ("a.b", "a.c", false), ("a.*.c", "a.b.c", true), ("a.*.c", "a.b.d", false),
+        ("a.*", "a.b", true), ("a.*", "a", false), ("a.*", "a.b.c", false), ("a.>", "a.b", true),
+        ("a.>", "a.b.c", true), ("a.>", "a", false),
+        (">", "a", true), (">", "a.b", true), ("*", "a", true), ("*", "a.b", false), ("*.*", "a.b", true),
+        ("*.b.>", "a.b.c.d", true),
+        ("*.b.>", "a.c.c", false), ("a.b", "a.b", true), ("a.b", "a.c", false), ("a.*.c", "a.b.c", true),
+        ("a.*.c", "a.b.d", false),
         ("é.*", "é.ü", true),
     ])
     func aStarIsOneTokenAndALastGreaterThanIsOneOrMore(pattern: String, name: String, matches: Bool) throws {
@@ -161,9 +176,12 @@ struct NameTests {
         }
         var random = SeededGenerator(seed: seed)
         for _ in 0..<200 {
-            var pattern = (0..<Int.random(in: 1...4, using: &random)).map { _ in ["a", "b", "*"].randomElement(using: &random)! }
+            var pattern = (0..<Int.random(in: 1...4, using: &random)).map { _ in
+                ["a", "b", "*"].randomElement(using: &random)!
+            }
             if Bool.random(using: &random) { pattern.append(">") }
-            let name = (0..<Int.random(in: 1...5, using: &random)).map { _ in ["a", "b"].randomElement(using: &random)! }
+            let name = (0..<Int.random(in: 1...5, using: &random)).map { _ in ["a", "b"].randomElement(using: &random)!
+            }
             let parsed = try ChannelPattern(validating: pattern.joined(separator: "."))
             #expect(parsed.matches(name.joined(separator: ".")) == matches(pattern, name), "\(pattern) \(name)")
         }

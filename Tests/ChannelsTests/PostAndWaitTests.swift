@@ -149,7 +149,10 @@ struct PostAndWaitTests {
                     for message in 0..<200 {
                         let passing = channel.listen { (_: Int) async in }
                         let report = await channel.postAndWait(message)
-                        #expect(report.reached == report.completed + report.discarded + report.dropped + report.failures.count)
+                        #expect(
+                            report.reached == report.completed + report.discarded + report.dropped
+                                + report.failures.count
+                        )
                         passing.cancel()
                     }
                 }

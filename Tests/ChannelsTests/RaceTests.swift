@@ -56,7 +56,11 @@ struct RaceTests {
             for index in 0..<2 {
                 DispatchQueue.global().async(group: ended) {
                     for _ in 0..<20_000 {
-                        if index == 0 { _ = try? board.channel("race.a", of: Int.self) } else { _ = try? board.channel("race.a", of: String.self) }
+                        if index == 0 {
+                            _ = try? board.channel("race.a", of: Int.self)
+                        } else {
+                            _ = try? board.channel("race.a", of: String.self)
+                        }
                     }
                 }
             }

@@ -39,7 +39,8 @@ struct StateChannelRaceTests {
         }
     }
 
-    /// A thread that uses the library for the first time may get the record of one that was inside `update` a moment ago and has ended.
+    /// A thread that uses the library for the first time may get the record of one that was inside `update` a
+    /// moment ago and has ended.
     @Test func aNewThreadIsNotTakenForOneThatWasInsideUpdate() async {
         let state = StateChannel(0)
         for _ in 0..<300 {
@@ -108,7 +109,8 @@ struct StateChannelRaceTests {
         }
     }
 
-    /// A value that was being delivered when the listener was resumed must not come after the one it got then.
+    /// A value that was being delivered when the listener was resumed must not come after the one it got
+    /// then.
     @Test func versionsIncreaseForAListenerThatIsPausedAndResumedDuringSets() async {
         for _ in 0..<100 {
             let state = StateChannel(0)

@@ -4,7 +4,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A value behind a lock. `NSLock` rather than `Mutex`: the thread sanitizer reports races inside a contended `Mutex` that are none.
+/// A value behind a lock. `NSLock` rather than `Mutex`: the thread sanitizer reports races inside a contended
+/// `Mutex` that are none.
 ///
 /// Unchecked because the compiler does not see that `value` is used under `lock` only.
 final class Locked<Value>: @unchecked Sendable {
@@ -147,7 +148,8 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
                 body(index)
                 if ended.add() == count - 1 { continuation.resume() }
             }
-            // A thousand nested posts fit in debug builds, and under the address sanitizer, whose frames are large.
+            // A thousand nested posts fit in debug builds, and under the address sanitizer, whose frames are
+            // large.
             thread.stackSize = 64 << 20
             thread.start()
         }

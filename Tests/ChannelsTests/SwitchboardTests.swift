@@ -7,7 +7,8 @@ extension ChannelName<Int> {
 
 /// Rule 13: one channel per name, as long as anyone holds it or listens.
 struct SwitchboardTests {
-    /// Channels that come and go one after the other mostly stand at one address: none must be taken for the one before.
+    /// Channels that come and go one after the other mostly stand at one address: none must be taken for the
+    /// one before.
     @Test func aPatternHearsEveryChannelThatComesWhereAnotherWas() throws {
         let board = Switchboard()
         let heard = Tally()
@@ -117,12 +118,20 @@ struct SwitchboardTests {
             let board = Switchboard()
             let dying = Owner()
             for owner in [owner, dying] {
-                tokens.append(board.listen(owner, to: .number) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} })
                 tokens.append(
-                    board.listen(owner, matching: "rules.*") { [witness = Witness(living)] _, _, _ in withExtendedLifetime(witness) {} }
+                    board.listen(owner, to: .number) { [witness = Witness(living)] _, _ in
+                        withExtendedLifetime(witness) {}
+                    }
+                )
+                tokens.append(
+                    board.listen(owner, matching: "rules.*") { [witness = Witness(living)] _, _, _ in
+                        withExtendedLifetime(witness) {}
+                    }
                 )
                 let state = board.state("rules.state", initial: 0)
-                tokens.append(state.listen(owner) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} })
+                tokens.append(
+                    state.listen(owner) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} }
+                )
             }
             #expect(board.post(1, to: .number) == 4)
         }

@@ -76,7 +76,9 @@ struct ListenInNewAppTests {
         channel.listen(model) { me, number in try me.fail("d\(number)") }
         channel.listen(model, buffering: .newest(3)) { $0.hear("e\($1)") }
         channel.listen { [model] number in model.hear("f\(number)") }.store(in: &model.tokens)
-        channel.listen { [weak model] number, info in model?.hear("g\(number) \(info.origin)") }.store(in: &model.tokens)
+        channel.listen { [weak model] number, info in model?.hear("g\(number) \(info.origin)") }.store(
+            in: &model.tokens
+        )
         #expect(channel.post(1, from: model) == 7)
         #expect(model.heard == ["b1 true", "a1", "d1", "e1", "f1", "g1 local", "c1"])
         #expect(channel.post(2, from: model, echo: false) == 2)
@@ -158,7 +160,8 @@ struct ListenInNewAppTests {
         let worker = Worker()
         worker.done.listen(model) { me, number in me.hear("\(number)") }
         let token = worker.done.listen { [model] number in model.hear("ownerless \(number)") }
-        // The isolation that counts is the one known at compile time: a method without one enqueues, on the main thread too.
+        // The isolation that counts is the one known at compile time: a method without one enqueues, on the
+        // main thread too.
         worker.work()
         #expect(model.heard.isEmpty)
         await worker.workElsewhere()

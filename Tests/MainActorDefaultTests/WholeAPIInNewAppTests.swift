@@ -1,7 +1,8 @@
 import Channels
 import Testing
 
-// Where nothing else is said, types are on the main actor, and so are their conformances and static properties.
+// Where nothing else is said, types are on the main actor, and so are their conformances and static
+// properties.
 
 nonisolated struct Checkout: Equatable, Sendable {
     var total: Int
@@ -95,7 +96,9 @@ struct WholeAPIInNewAppTests {
     @Test func namesAtRunTimeAndPatterns() throws {
         let channel = try board.channel("shop.checkout", of: Checkout.self)
         #expect(throws: ChannelError.self) { try board.channel("shop.checkout", of: Int.self) }
-        board.listen(model, matching: "shop.*") { me, name, message in me.hear("\(name) \((message as? Checkout)?.total ?? 0)") }
+        board.listen(model, matching: "shop.*") { me, name, message in
+            me.hear("\(name) \((message as? Checkout)?.total ?? 0)")
+        }
         let token = board.listen(matching: ">") { [model] name, _ in model.hear(name) }
         #expect(channel.post(Checkout(total: 4)) == 2)
         #expect(model.heard == ["shop.checkout 4", "shop.checkout"])
@@ -104,7 +107,9 @@ struct WholeAPIInNewAppTests {
     }
 
     @Test func dictionaries() {
-        board.listen(model, to: "x") { (me, message: [String: any Sendable]) in me.hear("\(message["total"] as? Int ?? 0)") }
+        board.listen(model, to: "x") { (me, message: [String: any Sendable]) in
+            me.hear("\(message["total"] as? Int ?? 0)")
+        }
         #expect(board.post(["total": 3], to: "x") == 1)
         let basket = Basket()
         basket.enter()

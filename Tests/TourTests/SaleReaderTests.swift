@@ -29,7 +29,9 @@ struct SaleReaderTests {
     }
 
     @Test func fieldsMayBeQuotedAndColumnsInAnyOrder() throws {
-        let reader = try read("day,\"note\",size,time,tip,total_bill\n\"Sun, \"\"late\"\"\",\"two\nlines\",2,Dinner,\"0.50\",1\nSat,,1,Lunch,0,2\nx")
+        let reader = try read(
+            "day,\"note\",size,time,tip,total_bill\n\"Sun, \"\"late\"\"\",\"two\nlines\",2,Dinner,\"0.50\",1\nSat,,1,Lunch,0,2\nx"
+        )
         #expect(reader.sales.map(\.day) == ["Sun, \"late\"", "Sat"])
         // The record above spans two lines.
         #expect(reader.malformed.map(\.line) == [5])
@@ -56,7 +58,10 @@ struct SaleReaderTests {
         ("1,0,F,No,,Dinner,2", "day is empty"),
         ("1,0,F,No,\(String(repeating: "S", count: 101)),Dinner,2", "day or time is longer than 100 bytes"),
         ("1,0,F,No,Sun,\(String(repeating: "D", count: 101)),2", "day or time is longer than 100 bytes"),
-        ("\(String(repeating: "9", count: 50)),0,F,No,Sun,Dinner,2", "total_bill '\(String(repeating: "9", count: 40))…' is too large"),
+        (
+            "\(String(repeating: "9", count: 50)),0,F,No,Sun,Dinner,2",
+            "total_bill '\(String(repeating: "9", count: 40))…' is too large"
+        ),
         ("\u{1B}[31m,0,F,No,Sun,Dinner,2", "total_bill '\\u{1B}[31m' is not an amount such as 16.99"),
         ("1,0,\"F,No,Sun,Dinner,2", "a quotation mark is not closed, or text follows one"),
         ("1,0,\"F\"x,No,Sun,Dinner,2", "a quotation mark is not closed, or text follows one"),
@@ -76,15 +81,21 @@ struct SaleReaderTests {
     }
 
     @Test func aTextOfMalformedLinesSaysWhatIsWrongWithThem() {
-        let lines = [SaleReader.Malformed(line: 2, reason: "1 field instead of 7"), .init(line: 3, reason: "day is empty")]
-        #expect(throws: SaleReader.Unreadable(description: "there is no sale in it", malformed: lines, malformedCount: 2)) {
+        let lines = [
+            SaleReader.Malformed(line: 2, reason: "1 field instead of 7"), .init(line: 3, reason: "day is empty"),
+        ]
+        #expect(
+            throws: SaleReader.Unreadable(description: "there is no sale in it", malformed: lines, malformedCount: 2)
+        ) {
             try read(header + "x\n1,0,F,No,,Dinner,2\n")
         }
     }
 
     @Test(arguments: [("days", "d", ""), ("times", "", "t")])
     func noMoreThanAYearOfDifferentDaysAndAsManyTimesAreTaken(what: String, day: String, time: String) throws {
-        let lines = (1...400).map { "1,0,F,No,Sun\(day.isEmpty ? "" : day + String($0)),Dinner\(time.isEmpty ? "" : time + String($0)),2\n" }
+        let lines = (1...400).map {
+            "1,0,F,No,Sun\(day.isEmpty ? "" : day + String($0)),Dinner\(time.isEmpty ? "" : time + String($0)),2\n"
+        }
         let reader = try read(header + lines.joined() + lines[0])
         #expect(reader.sales.count == 367, "what is known already is taken")
         #expect(reader.malformedCount == 34)
@@ -102,7 +113,9 @@ struct SaleReaderTests {
     }
 
     @Test func aLineThatIsNotUTF8IsReported() throws {
-        let reader = try SaleReader(Array((header + "1,0,F,No,Sun,Dinner,2\n1,0,").utf8) + [0xFF] + Array(",No,Sun,Dinner,2\n".utf8))
+        let reader = try SaleReader(
+            Array((header + "1,0,F,No,Sun,Dinner,2\n1,0,").utf8) + [0xFF] + Array(",No,Sun,Dinner,2\n".utf8)
+        )
         #expect(reader.malformed == [.init(line: 3, reason: "it is not UTF-8")])
     }
 
@@ -125,8 +138,10 @@ struct SaleReaderTests {
 
 struct ArgumentsTests {
     @Test(arguments: [
-        ([], Arguments.ownSales), (["-"], .standardInput), (["a.csv"], .file("a.csv")), (["--", "-a"], .file("-a")), (["--", "-"], .file("-")),
-        (["-h"], .help), (["a.csv", "--help"], .help), (["--nats", "nats://a:1"], .overNATS("nats://a:1")), (["--", "--nats"], .file("--nats")),
+        ([], Arguments.ownSales), (["-"], .standardInput), (["a.csv"], .file("a.csv")), (["--", "-a"], .file("-a")),
+        (["--", "-"], .file("-")),
+        (["-h"], .help), (["a.csv", "--help"], .help), (["--nats", "nats://a:1"], .overNATS("nats://a:1")),
+        (["--", "--nats"], .file("--nats")),
     ])
     func argumentsMeanWhatTheHelpSays(arguments: [String], meaning: Arguments) throws {
         #expect(try Arguments.parse(arguments) == meaning)

@@ -1,5 +1,5 @@
-// Compiled together with the bridge's own files, by Scripts/fuzz: what comes from other processes. Whatever the bytes are, reading them throws or
-// gives a value that, written and read again, is the same.
+// Compiled together with the bridge's own files, by Scripts/fuzz: what comes from other processes. Whatever
+// the bytes are, reading them throws or gives a value that, written and read again, is the same.
 
 /// Fed by the fuzzer: headers, one a line, an empty line, a body.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -28,7 +28,11 @@ private func add(_ line: ArraySlice<UInt8>, to headers: inout TransportHeaders) 
     do {
         try headers.set(value, for: name)
         require(headers[name] == value, "header \(name)", value)
-        require(value.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }, "control character in a header", value)
+        require(
+            value.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F },
+            "control character in a header",
+            value
+        )
     } catch {
         require(headers == before, "headers changed by one that was refused: \(name)", value)
     }
@@ -47,15 +51,27 @@ private func checkStructured(_ body: [UInt8]) {
     var plain = envelope
     plain.contentType = JSONCodec().contentType
     let written = try! StructuredEvent.encode(plain, body: try! JSONCodec().encode(message))
-    require(read { try StructuredEvent.envelope(of: written, subject: "x") } == plain, "event written and read again", "\(plain)")
-    require((try? StructuredEvent.decode(Sample.self, from: written, with: JSONCodec())) == message, "message in an event", "\(plain)")
+    require(
+        read { try StructuredEvent.envelope(of: written, subject: "x") } == plain,
+        "event written and read again",
+        "\(plain)"
+    )
+    require(
+        (try? StructuredEvent.decode(Sample.self, from: written, with: JSONCodec())) == message,
+        "message in an event",
+        "\(plain)"
+    )
 }
 
 private func checkPayload(_ body: [UInt8]) {
     guard let sample = try? JSONCodec().decode(Sample.self, from: body) else { return }
     // What it throws is its own; it must not trap.
     guard let written = try? JSONCodec().encode(sample) else { return }
-    require((try? JSONCodec().decode(Sample.self, from: written)) == sample, "payload written and read again", "\(sample)")
+    require(
+        (try? JSONCodec().decode(Sample.self, from: written)) == sample,
+        "payload written and read again",
+        "\(sample)"
+    )
 }
 
 private func checkEscapes(_ text: String) {
@@ -65,7 +81,8 @@ private func checkEscapes(_ text: String) {
     require(read { try text.percentDecoded("x", "y") } == reference(text), "escapes read", text)
 }
 
-/// As RFC 3986 has it: a percent sign and two hexadecimal digits are a byte. Nil where the bytes are not UTF-8.
+/// As RFC 3986 has it: a percent sign and two hexadecimal digits are a byte. Nil where the bytes are not
+/// UTF-8.
 private func reference(_ text: String) -> String? {
     let values = Dictionary(uniqueKeysWithValues: zip("0123456789abcdefABCDEF".utf8, Array(0...15) + Array(10...15)))
     let bytes = Array(text.utf8)
@@ -90,7 +107,11 @@ private func checkSubject(_ text: String) {
     require(message == nil || message?.subject.utf8.elementsEqual(text.utf8) == true, "subject", text)
     guard message != nil else { return }
     // What would end a line of a broker's protocol, or be another argument.
-    require(text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }, "subject with a control character", text)
+    require(
+        text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F },
+        "subject with a control character",
+        text
+    )
 }
 
 /// What the body returns, or nil where it throws an error of the bridge. Another error is a fault.
@@ -99,7 +120,11 @@ private func read<Value>(_ body: () throws -> Value) -> Value? {
         return try body()
     } catch let error as BridgeError {
         let shown = "\(error)"
-        require(shown.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }, "control character in the description", shown)
+        require(
+            shown.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control },
+            "control character in the description",
+            shown
+        )
         return nil
     } catch {
         fatalError("an error that is none of the bridge's: \(error)")

@@ -1,4 +1,5 @@
-// Compiled together with the library's own files, by Scripts/fuzz: names and patterns against a slow reference.
+// Compiled together with the library's own files, by Scripts/fuzz: names and patterns against a slow
+// reference.
 
 /// Fed by the fuzzer: a pattern, a line feed, a name.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -24,20 +25,28 @@ private func checkValidity(_ text: String) {
         require((error as? ChannelError)?.code == .invalidName, "error", text)
         // Names come from outside and end up in logs: one line, nothing that a terminal obeys, not endless.
         let shown = "\(error)"
-        require(shown.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }, "control character in the description", text)
+        require(
+            shown.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control },
+            "control character in the description",
+            text
+        )
         require(shown.unicodeScalars.count < 2_000, "description too long", text)
     }
 }
 
 private func checkMatch(_ pattern: String, _ name: String) {
-    guard let parsed = try? ChannelPattern(validating: pattern), Reference.isValid(name, isPattern: false) else { return }
+    guard let parsed = try? ChannelPattern(validating: pattern), Reference.isValid(name, isPattern: false) else {
+        return
+    }
     require(parsed.matches(name) == Reference.matches(pattern, name), "match with \(pattern)", name)
     // A name is the pattern of itself.
     require((try? ChannelPattern(validating: name))?.matches(name) == true, "matches itself", name)
 }
 
 private func checkEquality(_ left: String, _ right: String) {
-    guard let a = try? ChannelName<Int>(validating: left), let b = try? ChannelName<Int>(validating: right) else { return }
+    guard let a = try? ChannelName<Int>(validating: left), let b = try? ChannelName<Int>(validating: right) else {
+        return
+    }
     let areEqual = Array(left.unicodeScalars) == Array(right.unicodeScalars)
     require((a == b) == areEqual, "equality with \(left)", right)
     require(!areEqual || a.hashValue == b.hashValue, "hash with \(left)", right)
@@ -51,7 +60,9 @@ enum Reference {
         let tokens = tokens(text)
         for (index, token) in tokens.enumerated() {
             if token.isEmpty { return false }
-            if token.contains(where: { $0.properties.isWhitespace || $0.properties.generalCategory == .control }) { return false }
+            if token.contains(where: { $0.properties.isWhitespace || $0.properties.generalCategory == .control }) {
+                return false
+            }
             guard token.contains("*") || token.contains(">") else { continue }
             guard isPattern, token.count == 1 else { return false }
             if token == [">"], index != tokens.count - 1 { return false }

@@ -42,7 +42,8 @@ private func fields(_ sale: Sale) -> [String] {
 private func text(of sales: [Sale]) -> String {
     func amount(_ cents: Int) -> String { "\(cents / 100).\(cents % 100 < 10 ? "0" : "")\(cents % 100)" }
     func quoted(_ text: String) -> String {
-        // Scalar by scalar: a quotation mark with a combining mark is one character, and not equal to a quotation mark.
+        // Scalar by scalar: a quotation mark with a combining mark is one character, and not equal to a
+        // quotation mark.
         "\"" + text.unicodeScalars.map { $0 == "\"" ? "\"\"" : String($0) }.joined() + "\""
     }
     return sales.reduce("tip,total_bill,size,day,time\r\n") {
@@ -52,7 +53,10 @@ private func text(of sales: [Sale]) -> String {
 
 /// A message is one line that a terminal may show, and not endless.
 private func requireHarmless(_ text: String) {
-    require(text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }, "control character in a message")
+    require(
+        text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control },
+        "control character in a message"
+    )
     require(text.unicodeScalars.count < 1_000, "a message of \(text.unicodeScalars.count) scalars")
 }
 

@@ -14,7 +14,8 @@ switch arguments.mode {
 case "list":
     for one in cases where arguments.wants(one.name) { print(one.name) }
 case "count":
-    guard arguments.filters.count == 3, let listeners = Int(arguments.filters[1]), let posts = Int(arguments.filters[2]),
+    guard arguments.filters.count == 3, let listeners = Int(arguments.filters[1]),
+        let posts = Int(arguments.filters[2]),
         let one = Cases.counted(arguments.filters[0], listeners)
     else {
         FileHandle.standardError.write(Data((Arguments.usage + "\n").utf8))
@@ -25,10 +26,17 @@ case "count":
     await body.perform(100)
     body.count(posts)
 case "allocations":
-    figures = await Runner.allocations(cases.filter { arguments.wants($0.name) && $0.metrics == [""] }, rounds: min(arguments.rounds, 5))
+    figures = await Runner.allocations(
+        cases.filter { arguments.wants($0.name) && $0.metrics == [""] },
+        rounds: min(arguments.rounds, 5)
+    )
     figures += Memory.figures.filter { arguments.wants($0.name) }
 default:
-    figures = await Runner.time(cases.filter { arguments.wants($0.name) }, rounds: arguments.rounds, kind: arguments.kind)
+    figures = await Runner.time(
+        cases.filter { arguments.wants($0.name) },
+        rounds: arguments.rounds,
+        kind: arguments.kind
+    )
 }
 
 for figure in figures { print(figure.line) }

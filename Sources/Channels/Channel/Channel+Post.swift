@@ -1,23 +1,27 @@
 extension Channel {
     /// Delivers a message to every listener registered when the call begins.
     ///
-    /// Interceptors are asked first. Listeners run by priority, then in the order they were registered. Those that share the caller's
-    /// isolation, and those without one, run before this method returns; the others are enqueued in their mailboxes. No lock is held
-    /// while a listener runs, so it may use this channel. A listener registered during the call misses this message; one cancelled
-    /// before its turn is skipped; one that is paused is neither called nor counted.
+    /// Interceptors are asked first. Listeners run by priority, then in the order they were registered. Those
+    /// that share the caller's isolation, and those without one, run before this method returns; the others
+    /// are enqueued in their mailboxes. No lock is held while a listener runs, so it may use this channel. A
+    /// listener registered during the call misses this message; one cancelled before its turn is skipped; one
+    /// that is paused is neither called nor counted.
     ///
-    /// A post made by a listener of this channel while it is being called follows the channel's ``Reentrancy``. Where that refuses it,
-    /// and where 1,024 posts of any channels stand on the thread's stack, the message is not delivered, 0 is returned and a fault raised.
+    /// A post made by a listener of this channel while it is being called follows the channel's
+    /// ``Reentrancy``. Where that refuses it, and where 1,024 posts of any channels stand on the thread's
+    /// stack, the message is not delivered, 0 is returned and a fault raised.
     ///
     /// - Parameters:
     ///   - message: The message to deliver.
-    ///   - sender: The object that posts, as ``PostInfo/sender``.
+    ///   - sender: The object that posts, as ``Posted/sender``.
     ///   - echo: Whether the sender's own listeners hear it too. Without a sender this changes nothing.
-    ///   - isolation: The caller's isolation, known at compile time. Leave it out where the code that posts has the isolation itself. A
-    ///     method that is nonisolated has none, whoever calls it: listeners on the main actor then hear its posts through their mailboxes, also
-    ///     when it was called on the main actor. Such a method hands its caller's on by taking it:
-    ///     `func sell(_ sale: Sale, isolation: isolated (any Actor)? = #isolation) { sold.post(sale) }`.
-    /// - Returns: How many listeners were called or enqueued. On a queued channel, for a post that has to wait: how many are registered.
+    ///   - isolation: The caller's isolation, known at compile time. Leave it out where the code that posts
+    ///     has the isolation itself. A method that is nonisolated has none, whoever calls it: listeners on
+    ///     the main actor then hear its posts through their mailboxes, also when it was called on the main
+    ///     actor. Such a method hands its caller's on by taking it: `func sell(_ sale: Sale, isolation:
+    ///     isolated (any Actor)? = #isolation) { sold.post(sale) }`.
+    /// - Returns: How many listeners were called or enqueued. On a queued channel, for a post that has to
+    ///   wait: how many are registered.
     /// - Complexity: O(*n*) in the number of listeners. Does not allocate.
     @inlinable
     @discardableResult
@@ -27,20 +31,19 @@ extension Channel {
         echo: Bool = true,
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
-        // The channel, and with it the list, lives until the post has gone round, whatever a listener does to the caller's reference.
+        // The channel, and with it the list, lives until the post has ended, whatever a listener does to the
+        // caller's reference.
         defer { withExtendedLifetime(self) {} }
-        return withUnsafePointer(to: message) {
-            // The list only reads it.
-            list.post(UnsafeMutableRawPointer(mutating: $0), from: sender, echo: echo, isolation: isolation)
-        }
+        return MessageAddress.lending(message) { list.post($0, from: sender, echo: echo, isolation: isolation) }
     }
 
     /// Delivers a message and suspends until every listener reached has finished with it, async ones too.
     ///
-    /// Called inside a listener, it delivers to that listener but does not wait for it, nor for the listeners that wait, through mailboxes too,
-    /// for the one it is called in: there is no circle of waits. (Two async listeners, each called by a post of its own, that wait for each
-    /// other's channel do wait for ever, as two tasks that await each other do.) A sequence has finished when the message is in its buffer. Where the task
-    /// is cancelled, the message stays delivered and the report says what had finished by then.
+    /// Called inside a listener, it delivers to that listener but does not wait for it, nor for the listeners
+    /// that wait, through mailboxes too, for the one it is called in: there is no circle of waits. (Two async
+    /// listeners, each called by a post of its own, that wait for each other's channel do wait for ever, as
+    /// two tasks that await each other do.) A sequence has finished when the message is in its buffer. Where
+    /// the task is cancelled, the message stays delivered and the report says what had finished by then.
     ///
     /// - Returns: What became of the message.
     @discardableResult
@@ -53,7 +56,8 @@ extension Channel {
         await postAndWait(message, from: sender, origin: .local, echo: echo, isolation: isolation)
     }
 
-    /// Delivers a message that came in from another process and suspends until every listener has finished with it.
+    /// Delivers a message that came in from another process and suspends until every listener has finished
+    /// with it.
     package func postAndWait(
         _ message: Message,
         from origin: Origin,
@@ -71,9 +75,8 @@ extension Channel {
     ) async -> DeliveryReport {
         let tracker = PostTracker(chain: ListenerChain.calls)
         let envelope = Envelope(sender: sender, origin: origin, tracker: tracker)
-        _ = withUnsafePointer(to: message) {
-            // The list only reads it.
-            list.post(UnsafeMutableRawPointer(mutating: $0), from: sender, echo: echo, isolation: isolation, envelope: envelope)
+        _ = MessageAddress.lending(message) {
+            list.post($0, from: sender, echo: echo, isolation: isolation, envelope: envelope)
         }
         return await tracker.wait()
     }
@@ -81,9 +84,8 @@ extension Channel {
     /// Delivers a message that came in from another process.
     package func post(_ message: Message, from origin: Origin, isolation: isolated (any Actor)? = #isolation) -> Int {
         let envelope = Envelope(sender: nil, origin: origin, tracker: nil)
-        return withUnsafePointer(to: message) {
-            // The list only reads it.
-            list.post(UnsafeMutableRawPointer(mutating: $0), from: nil, echo: true, isolation: isolation, envelope: envelope)
+        return MessageAddress.lending(message) {
+            list.post($0, from: nil, echo: true, isolation: isolation, envelope: envelope)
         }
     }
 }
@@ -100,8 +102,8 @@ extension Channel where Message == Void {
         post((), from: sender, echo: echo, isolation: isolation)
     }
 
-    /// Delivers a message that says only that it was posted, and suspends until every listener has finished with it. See
-    /// ``postAndWait(_:from:echo:isolation:)``.
+    /// Delivers a message that says only that it was posted, and suspends until every listener has finished
+    /// with it. See ``postAndWait(_:from:echo:isolation:)``.
     @discardableResult
     public func postAndWait(
         from sender: (any AnyObject & Sendable)? = nil,

@@ -1,7 +1,8 @@
-/// The intermediary through which objects talk: carries messages of one type from whoever posts to whoever listens.
+/// The intermediary through which objects talk: carries messages of one type from whoever posts to whoever
+/// listens.
 ///
 /// ```swift
-/// final class Till { let sold = Channel<Sale>() }
+/// final class Till: Sendable { let sold = Channel<Sale>() }
 /// till.sold.listen(self) { me, sale in me.show(sale) }
 /// till.sold.post(Sale(total: 12))
 /// ```
@@ -9,23 +10,25 @@
 /// ## Behavior
 ///
 /// - A post reaches the listeners registered when it begins, by priority, then in the order of registration.
-/// - A listener that is isolated to an actor is called on it; if the poster has the same isolation, or the listener none, before `post`
-///   returns. Every other listener has a mailbox: FIFO per poster, one call at a time, never overtaken.
-/// - Owners are held weakly, and strongly during a call. When one goes, its listeners go.
+/// - A listener that is isolated to an actor is called on it; if the poster has the same isolation, or the
+///   listener none, before `post` returns. Every other listener has a mailbox: FIFO per poster, one call at a
+///   time, never overtaken.
+/// - Owners are held weakly, and strongly during a call. When an owner goes, its listeners go with it.
 /// - No lock of the library is held while a listener runs: it may do anything, on this channel too.
-/// - A listener that throws disturbs nobody: it raises a ``Fault``.
-/// - When the channel goes, its listeners become inactive after what waits for them has been delivered, and sequences end.
+/// - A listener that throws disturbs nobody else: it raises a ``Fault``.
+/// - When the channel goes, its listeners become inactive after what waits for them has been delivered, and
+///   sequences end.
 ///
 /// Posting takes no lock and allocates nothing. All methods may be called from any thread.
-public final class Channel<Message: Sendable>: Sendable {
+public final class Channel<Message: Sendable>: Listenable, Interceptable {
     @usableFromInline let list: ListenerList
 
     /// Creates a channel.
     ///
     /// - Parameters:
     ///   - reentrancy: What happens when a listener posts on the channel that is calling it.
-    ///   - onFault: Called for each fault, on the thread that found it; without one, a line on standard error for the 1st, 2nd, 4th, 8th … of
-    ///     a kind and place.
+    ///   - onFault: Called for each fault, on the thread that found it; without one, a line on standard error
+    ///     for the 1st, 2nd, 4th, 8th … of a kind and place.
     ///   - diagnostics: What is counted beyond mailboxes, drops and faults.
     public convenience init(
         reentrancy: Reentrancy = .nested(limit: 64),
@@ -38,6 +41,8 @@ public final class Channel<Message: Sendable>: Sendable {
     init(name: String?, reentrancy: Reentrancy, faults: FaultReporter, diagnostics: Diagnostics) {
         list = ListenerList(
             layout: MessageLayout(Message.self),
+            of: Self.self,
+            kind: .messages,
             name: name,
             reentrancy: reentrancy,
             faults: faults,
@@ -59,6 +64,11 @@ public final class Channel<Message: Sendable>: Sendable {
 
     /// Whether nobody listens.
     public var isEmpty: Bool { listenerCount == 0 }
+
+    /// Registers a listener that a form of ``Listenable`` has built.
+    public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
+        ListenerToken(list.add(listener))
+    }
 
     /// Ends every listener and interceptor of an owner.
     ///

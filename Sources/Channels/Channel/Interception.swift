@@ -10,16 +10,3 @@ public enum Interception<Message> {
 
 extension Interception: Sendable where Message: Sendable {}
 extension Interception: Equatable where Message: Equatable {}
-
-extension PostFrame {
-    /// Carries out what an interceptor said.
-    @inlinable
-    static func apply<Message>(_ interception: Interception<Message>, to message: UnsafeMutableRawPointer, in frame: Pointer) {
-        switch interception {
-        case .continue: break
-        // The list asks about a copy of its own, of this type.
-        case .replace(let other): message.assumingMemoryBound(to: Message.self).pointee = other
-        case .stop: frame.pointee.verdict = .stop
-        }
-    }
-}

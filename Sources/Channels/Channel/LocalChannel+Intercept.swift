@@ -2,7 +2,7 @@ extension LocalChannel {
     /// Registers a closure that sees every message before any listener does and may replace or stop it.
     ///
     /// One that throws raises a fault, and the message goes on as it was. See
-    /// ``Channel/intercept(_:priority:fileID:line:_:)-(_,_,_,_,(Owner,Message)->Interception<Message>)``.
+    /// ``Interceptable/intercept(_:priority:fileID:line:_:)``.
     @inlinable
     @discardableResult
     public func intercept<Owner: AnyObject>(
@@ -10,33 +10,21 @@ extension LocalChannel {
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
-        _ body: @escaping (Owner, Message) throws -> Interception<Message>
+        _ body: @escaping (Owner, LocalPosted<Message>) throws -> Interception<Message>
     ) -> LocalListenerToken {
-        intercept(owner, priority: priority, fileID: fileID, line: line) { owner, message, _ in try body(owner, message) }
-    }
-
-    /// Registers an interceptor that is also told who posted.
-    @inlinable
-    @discardableResult
-    public func intercept<Owner: AnyObject>(
-        _ owner: Owner,
-        priority: Priority = .normal,
-        fileID: StaticString = #fileID,
-        line: UInt = #line,
-        _ body: @escaping (Owner, Message, LocalPostInfo) throws -> Interception<Message>
-    ) -> LocalListenerToken {
+        let options = ListenerOptions(priority, fileID, line)
         let body = Unchecked(body)
-        return list.registerLocalInterceptor(owner: owner, priority, PackedSite(fileID, line)) { message, owner, frame in
-            lend(owner) { (owner: Owner) in
+        let interceptor = Listener<Message>(owner, .interceptor, options) { message, owner, frame in
+            owner?.lend(as: Owner.self) { owner in
                 do {
-                    // The list carries messages of this type only.
-                    let current = message.assumingMemoryBound(to: Message.self).pointee
-                    PostFrame.apply(try body.value(owner, current, LocalPostInfo(frame)), to: message, in: frame)
+                    let post = LocalPosted(message: message.load(as: Message.self), sender: frame.sender)
+                    frame.apply(try body.value(owner, post), to: message)
                 } catch {
-                    PostFrame.listenerThrew(error, in: frame)
+                    frame.listenerThrew(error)
                 }
             }
         }
+        return register(interceptor)
     }
 
     /// Registers an interceptor that lives as long as the token returned.
@@ -45,28 +33,18 @@ extension LocalChannel {
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line,
-        _ body: @escaping (Message) throws -> Interception<Message>
+        _ body: @escaping (LocalPosted<Message>) throws -> Interception<Message>
     ) -> LocalListenerToken {
-        intercept(priority: priority, fileID: fileID, line: line) { message, _ in try body(message) }
-    }
-
-    /// Registers an interceptor that lives as long as the token returned and is also told who posted.
-    @inlinable
-    public func intercept(
-        priority: Priority = .normal,
-        fileID: StaticString = #fileID,
-        line: UInt = #line,
-        _ body: @escaping (Message, LocalPostInfo) throws -> Interception<Message>
-    ) -> LocalListenerToken {
+        let options = ListenerOptions(priority, fileID, line)
         let body = Unchecked(body)
-        return list.registerLocalInterceptor(owner: nil, priority, PackedSite(fileID, line)) { message, _, frame in
+        let interceptor = Listener<Message>(nil, .interceptor, options) { message, _, frame in
             do {
-                // The list carries messages of this type only.
-                let current = message.assumingMemoryBound(to: Message.self).pointee
-                PostFrame.apply(try body.value(current, LocalPostInfo(frame)), to: message, in: frame)
+                let post = LocalPosted(message: message.load(as: Message.self), sender: frame.sender)
+                frame.apply(try body.value(post), to: message)
             } catch {
-                PostFrame.listenerThrew(error, in: frame)
+                frame.listenerThrew(error)
             }
         }
+        return register(interceptor)
     }
 }

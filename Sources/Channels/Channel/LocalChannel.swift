@@ -1,7 +1,9 @@
-/// A channel for one isolation domain: the fastest, and the one that asks nothing of messages, owners and closures.
+/// A channel for one isolation domain: the fastest, and the one whose messages, owners and closures need not
+/// be Sendable.
 ///
-/// It has the synchronous forms of ``Channel``, with the same order, ownership, re-entrancy and faults, and takes no lock. It is not
-/// Sendable: keep it where it was made, as a property of a class, an actor or a main-actor object.
+/// It has the synchronous forms of ``Channel``, with the same order, ownership, re-entrancy and faults, and
+/// takes no lock. It is not Sendable: keep it where it was made, as a property of a class, an actor or a
+/// main-actor object.
 ///
 /// ```swift
 /// actor Counter {
@@ -11,22 +13,25 @@
 /// }
 /// ```
 ///
-/// In an actor, name it as the owner, as here. A closure written in the actor has its isolation through `self`, too, which it must capture weakly
-/// or unowned: `{ [unowned self] _, click in self.total += click.count }`. (Swift 6.3 compiles that capture where the channel is a local
-/// constant, not where it is a stored property.)
+/// In an actor, name it as the owner, as here. A closure written in the actor has its isolation through
+/// `self`, too, which it must capture weakly or unowned: `{ [unowned self] _, click in self.total +=
+/// click.count }`. (Swift 6.3 compiles that capture where the channel is a local constant, not where it is a
+/// stored property.)
 ///
-/// A class on a global actor that keeps a `LocalChannel`, or tokens of one, needs an `isolated deinit`, which may be empty: without it the properties
-/// of an object are released on whichever thread lets go of it last, and neither a local channel nor a token of one may be used from two threads.
-public final class LocalChannel<Message> {
+/// A class on a global actor that keeps a `LocalChannel`, or tokens of one, needs an `isolated deinit`, which
+/// may be empty: without it the properties of an object are released on whichever thread lets go of it last,
+/// and neither a local channel nor a token of one may be used from two threads.
+public final class LocalChannel<Message>: LocalListenable {
     @usableFromInline let list: ListenerList
 
     /// Creates a channel. See ``Channel/init(reentrancy:onFault:diagnostics:)``.
     public init(reentrancy: Reentrancy = .nested(limit: 64), onFault: FaultHandler? = nil) {
         list = ListenerList(
             layout: MessageLayout(Message.self),
+            of: Self.self,
+            kind: .local,
             reentrancy: reentrancy,
-            faults: .with(onFault),
-            isLocal: true
+            faults: .with(onFault)
         )
     }
 
@@ -41,6 +46,11 @@ public final class LocalChannel<Message> {
 
     /// Whether nobody listens.
     public var isEmpty: Bool { listenerCount == 0 }
+
+    /// Registers a listener that a form of ``LocalListenable`` has built.
+    public func register(_ listener: consuming Listener<Message>) -> LocalListenerToken {
+        LocalListenerToken(list.add(listener))
+    }
 
     /// Ends every listener and interceptor of an owner.
     ///
@@ -58,12 +68,9 @@ public final class LocalChannel<Message> {
     @inlinable
     @discardableResult
     public func post(_ message: Message, from sender: AnyObject? = nil, echo: Bool = true) -> Int {
-        // The channel, and with it the list, lives until the post has gone round.
+        // The channel, and with it the list, lives until the post has ended.
         defer { withExtendedLifetime(self) {} }
-        return withUnsafePointer(to: message) {
-            // The list only reads it.
-            list.post(UnsafeMutableRawPointer(mutating: $0), from: sender, echo: echo, isolation: nil)
-        }
+        return MessageAddress.lending(message) { list.post($0, from: sender, echo: echo, isolation: nil) }
     }
 }
 
@@ -74,62 +81,4 @@ extension LocalChannel where Message == Void {
     public func post(from sender: AnyObject? = nil, echo: Bool = true) -> Int {
         post((), from: sender, echo: echo)
     }
-}
-
-/// What a listener of a ``LocalChannel`` can know of a post beyond the message.
-public struct LocalPostInfo {
-    /// The object that the poster gave as `from:`.
-    public let sender: AnyObject?
-
-    @usableFromInline
-    init(_ frame: PostFrame.Pointer) {
-        // The caller of the post holds it.
-        sender = frame.pointee.sender?.takeUnretainedValue()
-    }
-}
-
-/// The handle of one listener of a ``LocalChannel``; not Sendable. See ``ListenerToken``.
-public final class LocalListenerToken {
-    private let entry: ListenerEntry
-
-    init(_ entry: ListenerEntry) {
-        self.entry = entry
-    }
-
-    deinit {
-        if !entry.hasOwner { entry.cancel() }
-    }
-
-    /// Whether messages still reach the listener.
-    public var isActive: Bool { entry.isActive && !entry.isOrphan }
-
-    /// Ends the listener: no call begins after this returns.
-    public func cancel() { entry.cancel() }
-
-    /// Keeps messages from the listener until ``resume()``. It keeps its place.
-    public func pause() { entry.pause() }
-
-    /// Lets messages through again.
-    public func resume() { entry.resume() }
-
-    /// Whether the listener is paused.
-    public var isPaused: Bool { entry.isPaused }
-
-    /// Keeps the token in a set, as a property that ends its listeners together.
-    public func store(in tokens: inout Set<LocalListenerToken>) {
-        tokens.insert(self)
-    }
-
-    /// Keeps the token in an array or another collection, as a property that ends its listeners together.
-    public func store(in tokens: inout some RangeReplaceableCollection<LocalListenerToken>) {
-        tokens.append(self)
-    }
-}
-
-extension LocalListenerToken: Hashable {
-    /// Whether both are the same object.
-    public static func == (left: LocalListenerToken, right: LocalListenerToken) -> Bool { left === right }
-
-    /// Hashes the identity.
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

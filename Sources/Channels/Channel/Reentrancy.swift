@@ -1,7 +1,7 @@
 /// What a channel does with a post that one of its own listeners makes while it is being called.
 ///
-/// Only synchronous calls on the posting thread can recurse: a post from an async listener, or from a listener that is called out of its
-/// mailbox, is a post of its own.
+/// Only synchronous calls on the posting thread can recurse: a post from an async listener, or from a
+/// listener that is called out of its mailbox, is a post of its own.
 public struct Reentrancy: Hashable, Sendable {
     enum Mode: Hashable, Sendable { case nested, queued }
 
@@ -10,8 +10,8 @@ public struct Reentrancy: Hashable, Sendable {
 
     /// The inner post runs at once, depth first, and then the outer one goes on.
     ///
-    /// At most `limit` posts of the channel stand on one thread's stack; one more is not delivered, returns 0 and raises
-    /// ``Fault/Code/recursionLimit``.
+    /// At most `limit` posts of the channel stand on one thread's stack; one more is not delivered, returns 0
+    /// and raises ``Fault/Code/recursionLimit``.
     ///
     /// - Precondition: `limit` is positive.
     public static func nested(limit: Int) -> Reentrancy {
@@ -19,10 +19,12 @@ public struct Reentrancy: Hashable, Sendable {
         return Reentrancy(mode: .nested, limit: limit)
     }
 
-    /// The inner post waits until the outer one has gone round, so that all listeners see one order of one thread's posts.
+    /// The inner post waits until the outer one has gone round, so that all listeners see one order of one
+    /// thread's posts.
     ///
-    /// It reaches the listeners registered when its turn comes. `limit` bounds the depth of the chain (a post made by a listener
-    /// of a post made by a listener …); one deeper is not delivered, returns 0 and raises ``Fault/Code/recursionLimit``.
+    /// It reaches the listeners registered when its turn comes. `limit` bounds the depth of the chain (a post
+    /// made by a listener of a post made by a listener …); one deeper is not delivered, returns 0 and raises
+    /// ``Fault/Code/recursionLimit``.
     ///
     /// - Precondition: `limit` is positive.
     public static func queued(limit: Int) -> Reentrancy {

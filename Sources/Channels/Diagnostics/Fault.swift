@@ -9,7 +9,7 @@ public struct Fault: Sendable, CustomStringConvertible {
 
         /// A post was not delivered because too many were under way on its thread already.
         public static let recursionLimit = Code(storage: .recursionLimit)
-        /// A message was dropped because a buffer was full.
+        /// A message was dropped because a buffer with ``BufferingPolicy/oldest(_:)`` was full.
         public static let bufferOverflow = Code(storage: .bufferOverflow)
         /// A listener, interceptor or async listener threw.
         public static let listenerThrew = Code(storage: .listenerThrew)
@@ -24,7 +24,9 @@ public struct Fault: Sendable, CustomStringConvertible {
 
     /// What went wrong.
     public let code: Code
-    /// The name of the channel, or the type of its messages where it has none; ``PostInfo/channelName`` is nil there.
+    /// The kind of channel on which it went wrong.
+    public let channelKind: ChannelKind
+    /// The name of the channel, or its type where it has none; ``Posted/channelName`` is nil there.
     public let channelName: String
     /// Where the listener involved was registered, if one was.
     public let registrationSite: RegistrationSite?
@@ -38,6 +40,7 @@ public struct Fault: Sendable, CustomStringConvertible {
     /// Creates a fault, for tests of fault handlers.
     public init(
         code: Code,
+        channelKind: ChannelKind = .messages,
         channelName: String,
         registrationSite: RegistrationSite? = nil,
         count: Int = 1,
@@ -45,6 +48,7 @@ public struct Fault: Sendable, CustomStringConvertible {
         detail: String? = nil
     ) {
         self.code = code
+        self.channelKind = channelKind
         self.channelName = channelName
         self.registrationSite = registrationSite
         self.count = count
@@ -54,7 +58,7 @@ public struct Fault: Sendable, CustomStringConvertible {
 
     /// One line that names everything involved.
     public var description: String {
-        var line = "\(code) on channel \(channelName)"
+        var line = "\(code) on \(channelKind.noun) \(channelName)"
         if let detail { line += ", \(detail)" }
         if let registrationSite { line += ", listener registered at \(registrationSite)" }
         if let underlyingError { line += ": \(underlyingError)" }

@@ -1,6 +1,7 @@
 /// What a switchboard holds at one moment: every channel, protocol and pattern and who listens.
 ///
-/// Taken without stopping anybody: each count is exact for its own moment. Counts that are not kept (see ``Diagnostics``) are nil.
+/// Taken without stopping anybody: each count is exact for its own moment. Counts that are not kept (see
+/// ``Diagnostics``) are nil.
 public struct SwitchboardSnapshot: Codable, Hashable, Sendable {
     /// The named channels, by name.
     public var channels: [ChannelSnapshot]
@@ -12,15 +13,10 @@ public struct SwitchboardSnapshot: Codable, Hashable, Sendable {
 
 /// One channel and its listeners.
 public struct ChannelSnapshot: Codable, Hashable, Sendable {
-    /// What a name stands for.
-    public enum Kind: String, Codable, Sendable {
-        case messages, state, requests, `protocol`, pattern
-    }
-
-    /// The name, the protocol or the pattern.
+    /// The name, the protocol or the pattern; of a channel without a name, the type of its messages.
     public var name: String
     /// What it stands for.
-    public var kind: Kind
+    public var kind: ChannelKind
     /// The type of the messages, of the state, or of requests and responses.
     public var messageType: String
     /// Messages posted, where they are counted.
@@ -82,13 +78,15 @@ extension Switchboard {
             protocols: protocols.all
                 .map { $0.list.snapshot(name: $0.list.displayName, kind: .protocol, messageType: $0.list.displayName) }
                 .sorted { $0.name < $1.name },
-            patterns: patterns.all.map { $0.hub.snapshot(name: $0.pattern.text, kind: .pattern, messageType: "any Sendable") }
+            patterns: patterns.all.map {
+                $0.hub.snapshot(name: $0.pattern.text, kind: .pattern, messageType: "any Sendable")
+            }
         )
     }
 }
 
-extension ChannelKind {
-    fileprivate var described: (ChannelSnapshot.Kind, String) {
+extension ChannelContent {
+    fileprivate var described: (ChannelKind, String) {
         switch self {
         case .messages(let type): (.messages, "\(type)")
         case .state(let type): (.state, "\(type)")
@@ -98,26 +96,26 @@ extension ChannelKind {
 }
 
 extension ListenerList {
-    fileprivate func snapshot(name: String, kind: ChannelSnapshot.Kind, messageType: String) -> ChannelSnapshot {
+    fileprivate func snapshot(name: String, kind: ChannelKind, messageType: String) -> ChannelSnapshot {
         var interceptors: [ListenerSnapshot] = []
         var listeners: [ListenerSnapshot] = []
         forEachEntry { entry in
-            guard entry.isActive, let lane = entry.lane else { return }
+            guard entry.isActive, let level = entry.level?.object else { return }
             let owner = entry.owner
             guard owner != nil || !entry.hasOwner else { return }
             // Responders always have a mailbox, which counts only where diagnostics are on.
-            let accounts = kind == .requests && counter == nil ? nil : entry.mailbox?.accounts
+            let accounts = kind == .requests && counter == nil ? nil : entry.accounts
             let snapshot = ListenerSnapshot(
                 ownerType: owner.map { "\(type(of: $0))" },
-                priority: lane.priority,
-                delivery: lane.isForInterceptors ? .interceptor : entry.delivery(kind),
+                priority: level.priority,
+                delivery: level.isForInterceptors ? .interceptor : entry.delivery(kind),
                 isPaused: entry.isPaused,
                 registrationSite: entry.site.site,
                 delivered: accounts?.delivered,
                 waiting: accounts?.waiting,
                 dropped: accounts?.dropped
             )
-            if lane.isForInterceptors { interceptors.append(snapshot) } else { listeners.append(snapshot) }
+            if level.isForInterceptors { interceptors.append(snapshot) } else { listeners.append(snapshot) }
         }
         return ChannelSnapshot(
             name: name,
@@ -130,7 +128,7 @@ extension ListenerList {
 }
 
 extension ListenerEntry {
-    fileprivate func delivery(_ kind: ChannelSnapshot.Kind) -> ListenerSnapshot.Delivery {
+    fileprivate func delivery(_ kind: ChannelKind) -> ListenerSnapshot.Delivery {
         if isForwarder { return .pattern }
         if kind == .requests { return .responder }
         return switch mailbox?.target {
@@ -148,15 +146,23 @@ extension SwitchboardSnapshot: CustomStringConvertible {
     /// A table that people read: a line per channel, and below it one per listener.
     public var description: String {
         var lines: [String] = []
-        let total = (channels + protocols).reduce(0) { $0 + $1.listeners.count }
-        let counts = [(channels.count, "channel"), (protocols.count, "protocol"), (patterns.count, "pattern"), (total, "listener")]
+        // The listener of a pattern stands in each channel that matches, and is one.
+        let all =
+            channels.flatMap { $0.listeners.filter { $0.delivery != .pattern } }
+            + (protocols + patterns).flatMap(\.listeners)
+        let total = all.count
+        let counts = [
+            (channels.count, "channel"), (protocols.count, "protocol"), (patterns.count, "pattern"),
+            (total, "listener"),
+        ]
         lines.append(counts.map { "\($0) \($1)\($0 == 1 ? "" : "s")" }.joined(separator: ", "))
         for channel in channels + protocols + patterns {
             var line = "\(channel.name): "
             switch channel.kind {
             case .messages: line += channel.messageType
             case .pattern: line += "pattern"
-            case .state, .requests, .protocol: line += "\(channel.kind.rawValue) \(channel.messageType)"
+            case .state, .requests, .protocol, .local, .bridge:
+                line += "\(channel.kind.rawValue) \(channel.messageType)"
             }
             if let posts = channel.posts { line += ", \(posts) \(posts == 1 ? "post" : "posts")" }
             lines.append(line)

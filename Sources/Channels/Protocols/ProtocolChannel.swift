@@ -11,17 +11,21 @@ internal import Synchronization
 ///
 /// ## Behavior
 ///
-/// - Observers are held weakly, called by priority, then in the order in which they were added, on the notifier's thread, before `notify`
-///   returns. An observer that conforms is known at compile time; optional methods are defaults in an extension of the protocol.
+/// - Observers are held weakly, called by priority, then in the order in which they were added, on the
+///   notifier's thread, before `notify` returns. An observer that conforms is known at compile time; optional
+///   methods are defaults in an extension of the protocol.
 /// - One observer is in once, however often it is added, by whichever thread.
-/// - `notify` runs its body in the caller's isolation, so a main-actor protocol can be notified from the main actor only.
-/// - A notification made by an observer runs at once, at most 64 deep per channel on a thread; one deeper reaches nobody and raises
-///   ``Fault/Code/recursionLimit``.
+/// - `notify` runs its body in the caller's isolation, so a main-actor protocol can be notified from the main
+///   actor only.
+/// - A notification made by an observer runs at once, at most 64 deep per channel on a thread; one deeper
+///   reaches nobody and raises ``Fault/Code/recursionLimit``.
 ///
-/// The channel is Sendable where its protocol is. Observers are classes or actors: a value given as observer traps.
+/// The channel is Sendable where its protocol is. Observers are classes or actors: a value given as observer
+/// traps.
 public final class ProtocolChannel<Observer> {
     @usableFromInline let list: ListenerList
-    /// The entries by the address of their observer. An address may be that of an observer that has gone: see `add`.
+    /// The entries by the address of their observer. An address may be that of an observer that has gone: see
+    /// `add`.
     private let entries = Locked<[ObjectIdentifier: ListenerEntry]>([:])
 
     /// Creates a channel without observers.
@@ -31,7 +35,9 @@ public final class ProtocolChannel<Observer> {
 
     init(faults: FaultReporter, diagnostics: Diagnostics) {
         list = ListenerList(
-            layout: MessageLayout(Void.self),
+            layout: MessageLayout(Visitor.self),
+            of: Self.self,
+            kind: .protocol,
             name: "\(Observer.self)",
             faults: faults,
             counts: diagnostics == .counts
@@ -57,11 +63,12 @@ public final class ProtocolChannel<Observer> {
         line: UInt = #line
     ) -> Bool {
         let object = Self.object(observer)
-        let entry = list.entry(forObserver: observer, object, PackedSite(fileID, line))
+        let entry = list.makeEntry(Self.listener(observer, object, ListenerOptions(priority, fileID, line)))
         // An observer that adds itself in its deinit.
         guard !entry.isOrphan else { return false }
-        // Releasing an entry, or looking at its owner, may run a deinit: neither happens under the mutex. (The caller holds this one's.) The
-        // list's lock is taken inside, so that who finds an entry in the table finds it in the list.
+        // Releasing an entry, or looking at its owner, may run a deinit: neither happens under the mutex.
+        // (The caller holds this one's.) The list's lock is taken inside, so that who finds an entry in the
+        // table finds it in the list.
         while true {
             let (existing, outcome) = entries.withLock { entries -> (ListenerEntry?, (isIn: Bool, sweeps: Bool)) in
                 if let existing = entries[ObjectIdentifier(object)] { return (existing, (false, false)) }
@@ -69,7 +76,7 @@ public final class ProtocolChannel<Observer> {
                 if outcome.isIn { entries[ObjectIdentifier(object)] = entry }
                 return (nil, outcome)
             }
-            list.lockWasGivenUp()
+            list.didUnlock()
             guard let existing else {
                 if outcome.sweeps { list.sweepSome() }
                 if outcome.isIn { forgetSomeOfTheGone() }
@@ -106,8 +113,8 @@ public final class ProtocolChannel<Observer> {
 
     /// Calls a method on every observer there when the call begins.
     ///
-    /// The body does not throw. A method that does is called as `{ try? $0.save() }`, or with what to do about the error inside: what one observer
-    /// throws is no reason not to call the next.
+    /// The body does not throw. A method that does is called as `{ try? $0.save() }`, or with what to do
+    /// about the error inside: what one observer throws is no reason not to call the next.
     ///
     /// - Parameters:
     ///   - sender: The object that notifies.
@@ -121,14 +128,17 @@ public final class ProtocolChannel<Observer> {
         defer { withExtendedLifetime(self) {} }
         return list.notify(from: sender, echo: echo) { existential in
             // The list holds the observer during the call.
-            lend(existential.assumingMemoryBound(to: Observer.self)) { (observer: borrowing Observer) in body(observer) }
+            existential.lend(as: Observer.self) { observer in body(observer) }
         }
     }
 
     @discardableResult
     func remove(object: AnyObject) -> Bool {
-        guard let entry = entries.withLock({ $0[ObjectIdentifier(object)] }), entry.owner === object else { return false }
-        // In this order: were it forgotten first, another thread could add the observer again while it is still in.
+        guard let entry = entries.withLock({ $0[ObjectIdentifier(object)] }), entry.owner === object else {
+            return false
+        }
+        // In this order: were it forgotten first, another thread could add the observer again while it is
+        // still in.
         let wasIn = list.remove(entry)
         forget(entry, at: ObjectIdentifier(object))
         return wasIn
@@ -166,106 +176,92 @@ public final class ProtocolChannel<Observer> {
     }
 }
 
-/// Its parts are: the list synchronises itself, the table is in a mutex. Observers are handed from thread to thread only where the
-/// protocol says that they may be.
+/// Its parts are: the list synchronises itself, the table is behind a lock. Observers are handed from thread
+/// to thread only where the protocol says that they may be.
 extension ProtocolChannel: @unchecked Sendable where Observer: Sendable {}
 
-extension ListenerList {
-    /// Makes an entry for an observer.
+extension ProtocolChannel {
+    /// The listener that stands for an observer.
     ///
-    /// An existential of a protocol, made at this time, is kept as bytes beside the weak owner: while the owner lives the bytes are a
-    /// valid existential of it, because they hold nothing but its address, its type and the protocol's witness tables. So no cast is
-    /// needed for a call, and the observer is not retained by them.
-    func entry<Observer>(forObserver observer: Observer, _ object: AnyObject, _ site: PackedSite) -> ListenerEntry {
+    /// An existential of a protocol, made at this time, is kept as bytes beside the weak owner: while the
+    /// owner lives the bytes are a valid existential of it, because they hold nothing but its address, its
+    /// type and the protocol's witness tables. So no cast is needed for a call, and the observer is not
+    /// retained by them.
+    private static func listener(
+        _ observer: Observer,
+        _ object: AnyObject,
+        _ options: ListenerOptions
+    ) -> Listener<Visitor> {
         let bytes = ExistentialBytes(observer)
-        let call: ListenerCall = { visitor, _, _ in
-            // `notify` hands on the address of its visitor.
-            visitor.assumingMemoryBound(to: Visitor.self).pointee.existential = bytes.address
+        return Listener<Visitor>(object, .isolated(nil), options) { visitor, _, _ in
+            // `notify` lends its visitor.
+            visitor.mutate(as: Visitor.self) { $0.existential = bytes.address }
         }
-        return ListenerEntry(
-            bits: ListenerEntry.owned | ListenerEntry.general,
-            owner: object,
-            mailbox: counter == nil ? nil : Mailbox(.direct, layout, .unbounded),
-            site: site,
-            call: BareCall(call: call)
-        )
-    }
-
-    /// Walks the chain like a post, but calls a closure of the notifier's, which need not escape.
-    @usableFromInline
-    func notify(from sender: AnyObject?, echo: Bool, _ visit: (UnsafeMutableRawPointer) -> Void) -> Int {
-        if head.load(ordering: .acquiring) == 0, counter == nil { return 0 }
-        var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: nil)
-        defer { frame.end() }
-        return withUnsafeMutablePointer(to: &frame) { frame in
-            let thread = ThreadRecord.current
-            var visitor = Visitor()
-            if let top = thread.pointee.top, let refused = admit(&visitor, frame, nestedIn: top, thread) { return refused }
-            if let counter { counter.posts.wrappingAdd(1, ordering: .relaxed) }
-            frame.pointee.previous = thread.pointee.top
-            thread.pointee.top = frame
-            enter(thread)
-            var reached = 0
-            let number = nextNumberNow
-            var address = head.load(ordering: .sequentiallyConsistent)
-            while let entry = Unmanaged<ListenerEntry>.at(address) {
-                entry._withUnsafeGuaranteedRef { observer in
-                    if notify(observer, frame, before: number, &visitor, visit) { reached += 1 }
-                    address = observer.next.load(ordering: .sequentiallyConsistent)
-                }
-            }
-            leave(thread)
-            thread.pointee.top = frame.pointee.previous
-            return reached
-        }
-    }
-
-    @inline(__always)
-    private func notify(
-        _ observer: ListenerEntry,
-        _ frame: PostFrame.Pointer,
-        before number: UInt64,
-        _ visitor: inout Visitor,
-        _ visit: (UnsafeMutableRawPointer) -> Void
-    ) -> Bool {
-        let word = observer.word.load(ordering: .acquiring)
-        guard word & (ListenerEntry.ended | ListenerEntry.paused) == 0, word & ListenerEntry.number < number else { return false }
-        // Released after the call.
-        guard let owner = observer.owner.map({ Unmanaged.passRetained($0) }) else {
-            remove(observer)
-            return false
-        }
-        // Balances the retain above, after the call.
-        defer { owner.release() }
-        guard frame.pointee.excluded != UnsafeRawPointer(owner.toOpaque()) else { return false }
-        frame.pointee.begins(observer)
-        observer.mailbox?.countDirectCall()
-        withUnsafeMutablePointer(to: &visitor) { observer.run($0, nil, frame) }
-        // Set by the entry's call; the owner it names is held above.
-        visit(visitor.existential.unsafelyUnwrapped)
-        return true
     }
 }
 
 /// Receives the existential of an observer from its entry.
 private struct Visitor {
-    var existential: UnsafeMutableRawPointer?
+    var existential: MessageAddress?
 }
 
-/// The bytes of an existential that holds an object, without a reference to it.
-private final class ExistentialBytes: @unchecked Sendable {
-    // Written in the initialiser and constant after.
-    let address: UnsafeMutableRawPointer
-
-    init<Observer>(_ observer: Observer) {
-        let size = MemoryLayout<Observer>.size
-        let place = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: MemoryLayout<Observer>.alignment)
-        withUnsafePointer(to: observer) { place.copyMemory(from: UnsafeRawPointer($0), byteCount: size) }
-        address = place
+extension ListenerList {
+    /// Walks the chain like a post, but calls a closure of the notifier's, which need not escape.
+    @usableFromInline
+    func notify(from sender: AnyObject?, echo: Bool, _ visit: (MessageAddress) -> Void) -> Int {
+        if head.load(ordering: .acquiring) == 0, counter == nil { return 0 }
+        var frame = PostFrame(list: self, sender: sender, echo: echo)
+        defer { frame.end() }
+        return frame.lend { frame in
+            let thread = ThreadReference.current
+            var visitor = Visitor()
+            return MessageAddress.lending(mutable: &visitor) { visitor in
+                if let top = thread.pointee.top, let refused = admit(visitor, frame, nestedIn: top, thread) {
+                    return refused
+                }
+                countPost()
+                return withPost(frame, thread) { notify(frame, visitor, visit) }
+            }
+        }
     }
 
-    deinit {
-        // The bytes own nothing, so nothing is deinitialised.
-        address.deallocate()
+    @inline(__always)
+    private func notify(_ frame: FrameReference, _ visitor: MessageAddress, _ visit: (MessageAddress) -> Void) -> Int {
+        var reached = 0
+        let number = nextNumberNow
+        var address = head.load(ordering: .sequentiallyConsistent)
+        while let entry = Unretained<ListenerEntry>(address: address) {
+            entry.borrow { observer in
+                if notify(observer, frame, before: number, visitor, visit) { reached += 1 }
+                address = observer.next.load(ordering: .sequentiallyConsistent)
+            }
+        }
+        return reached
+    }
+
+    @inline(__always)
+    private func notify(
+        _ observer: ListenerEntry,
+        _ frame: FrameReference,
+        before number: UInt64,
+        _ visitor: MessageAddress,
+        _ visit: (MessageAddress) -> Void
+    ) -> Bool {
+        let word = observer.word.load(ordering: .acquiring)
+        guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < number else { return false }
+        guard let owner = observer.owner else {
+            remove(observer)
+            return false
+        }
+        // Retained for the call, and released behind it.
+        let held = Unretained.retaining(owner)
+        defer { held.release() }
+        guard frame.pointee.excluded != held.address else { return false }
+        frame.pointee.begins(observer)
+        observer.mailboxReference?.borrow { $0.countDirectCall() }
+        observer.body.callGeneral(visitor, nil, frame)
+        // Set by the entry's call; the owner it names is held above.
+        if let existential = visitor.load(as: Visitor.self).existential { visit(existential) }
+        return true
     }
 }

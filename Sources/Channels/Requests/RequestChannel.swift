@@ -10,10 +10,13 @@ internal import Synchronization
 ///
 /// ## Behavior
 ///
-/// - `ask` calls the responder of the highest priority, the one registered first among equals; what it throws is thrown to the asker.
-/// - Responders are ordinary async functions: they run in the asker's task, calls are not serialised, and a responder may ask in turn.
+/// - `ask` calls the responder of the highest priority, the one registered first among equals; what it throws
+///   is thrown to the asker.
+/// - Responders are ordinary async functions: they run in the asker's task, calls are not serialised, and a
+///   responder may ask in turn.
 /// - Owners are held weakly, and strongly during a call.
-/// - Where the asker's task is cancelled, `ask` throws `CancellationError` at once, whether or not the responder listens.
+/// - Where the asker's task is cancelled, `ask` throws `CancellationError` at once, whether or not the
+///   responder listens.
 public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendable {
     typealias Answer = @Sendable (AnyObject?, Request) async throws -> Response
 
@@ -25,7 +28,14 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     }
 
     init(name: String?, faults: FaultReporter, diagnostics: Diagnostics) {
-        list = ListenerList(layout: MessageLayout(Responder.self), name: name, faults: faults, counts: diagnostics == .counts)
+        list = ListenerList(
+            layout: MessageLayout(Responder?.self),
+            of: Self.self,
+            kind: .requests,
+            name: name,
+            faults: faults,
+            counts: diagnostics == .counts
+        )
     }
 
     deinit {
@@ -61,9 +71,10 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         line: UInt = #line,
         @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Request) async throws -> Response
     ) -> ListenerToken {
-        register(owner, priority, PackedSite(fileID, line)) { owner, request in
+        register(owner, ListenerOptions(priority, fileID, line)) { owner, request in
+            guard let owner else { preconditionFailure("a responder was called without its owner") }
             // The list hands back the object registered.
-            try await body(unsafeDowncast(owner.unsafelyUnwrapped, to: Owner.self), request)
+            return try await body(known(owner, as: Owner.self), request)
         }
     }
 
@@ -76,9 +87,10 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         line: UInt = #line,
         _ body: @escaping @Sendable (isolated Owner, Request) async throws -> Response
     ) -> ListenerToken {
-        register(owner, priority, PackedSite(fileID, line)) { owner, request in
+        register(owner, ListenerOptions(priority, fileID, line)) { owner, request in
+            guard let owner else { preconditionFailure("a responder was called without its owner") }
             // The list hands back the object registered.
-            try await body(unsafeDowncast(owner.unsafelyUnwrapped, to: Owner.self), request)
+            return try await body(known(owner, as: Owner.self), request)
         }
     }
 
@@ -89,26 +101,26 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         line: UInt = #line,
         @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Request) async throws -> Response
     ) -> ListenerToken {
-        register(nil, priority, PackedSite(fileID, line)) { _, request in try await body(request) }
+        register(nil, ListenerOptions(priority, fileID, line)) { _, request in try await body(request) }
     }
 
     // MARK: Asking
 
     /// Asks the responder of the highest priority.
     ///
-    /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` where there is none; `CancellationError`, at once, where the task
-    ///   is cancelled.
-    public func ask(_ request: Request) async throws -> Response {
+    /// - Parameter timeout: How long to wait for the answer; nil for as long as it takes. It is measured by
+    ///   the continuous clock.
+    /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` where there is none;
+    ///   ``ChannelError/Code/timedOut``, at once, when the time is over, and `CancellationError`, at once,
+    ///   when the task is cancelled. In both cases the responder's task is cancelled; what it still does,
+    ///   nobody waits for.
+    public func ask(_ request: Request, timeout: Duration? = nil) async throws -> Response {
         try Task.checkCancellation()
         countAsk()
         guard let responder = responders(most: 1).first else {
-            throw ChannelError(
-                .noResponder,
-                name: list.name,
-                "nobody responds on \(list.name.map { "'\($0)', a " } ?? "")RequestChannel<\(Request.self), \(Response.self)>"
-            )
+            throw ChannelError(.noResponder, name: list.name, "nobody responds on \(list.displayName)")
         }
-        return try await answer(of: responder, to: request)
+        return try await answer(of: responder, to: request, timeout: timeout)
     }
 
     /// Asks every responder, all at once.
@@ -143,38 +155,32 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     /// A responder and the owner held for the call.
     struct Responder: Sendable {
         let answer: Answer
-        let owner: (any AnyObject & Sendable)?
+        var owner: (any AnyObject & Sendable)?
         let entry: ListenerEntry
         let calls: ResponderCalls
     }
 
-    private func register(_ owner: (any AnyObject & Sendable)?, _ priority: Priority, _ site: PackedSite, _ answer: @escaping Answer) -> ListenerToken
-    {
+    private func register(
+        _ owner: (any AnyObject & Sendable)?,
+        _ options: ListenerOptions,
+        _ answer: @escaping Answer
+    ) -> ListenerToken {
         let calls = ResponderCalls()
-        let call: ListenerCall = { place, owner, frame in
-            // The place is that of an optional responder. The list passes the address of the owner registered, which is Sendable.
-            let owner = owner.map { unsafeBitCast(Unmanaged<AnyObject>.fromOpaque($0).takeUnretainedValue(), to: (any AnyObject & Sendable).self) }
-            // The list of a request channel hands on the address of such a place, see `responders`.
-            // The entry is the one that is being called, and held for that.
-            guard let entry = frame.pointee.listener?.takeUnretainedValue() else { return }
-            place.assumingMemoryBound(to: Responder?.self).pointee = Responder(answer: answer, owner: owner, entry: entry, calls: calls)
+        let responder = Listener<Responder?>(owner, .responder(calls), options) { place, _, frame in
+            // The entry is the one that is being called, and kept for that.
+            guard let entry = frame.pointee.listener?.object else { return }
+            place.mutate(as: Responder?.self) { place in
+                place = Responder(answer: answer, entry: entry, calls: calls)
+            }
         }
-        let entry = ListenerEntry(
-            bits: ListenerEntry.general | (owner == nil ? 0 : ListenerEntry.owned),
-            owner: owner,
-            mailbox: Mailbox(.responder(calls), list.layout, .unbounded),
-            site: site,
-            call: BareCall(call: call)
-        )
-        list.add(entry, priority: priority.rawValue)
-        return ListenerToken(entry)
+        return ListenerToken(list.add(responder))
     }
 
     /// The first responders in order, their owners held.
     private func responders(most: Int) -> [Responder] {
         var found: [Responder] = []
-        var frame = PostFrame(list: list, sender: nil, echo: true, isolation: nil)
-        withUnsafeMutablePointer(to: &frame) { frame in
+        var frame = PostFrame(list: list)
+        frame.lend { frame in
             list.forEachEntry(includingInterceptors: false) { entry in
                 guard found.count < most, entry.isActive, !entry.isPaused else { return }
                 let owner = entry.owner
@@ -182,11 +188,9 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
                 var responder: Responder?
                 frame.pointee.begins(entry)
                 if list.counter != nil { entry.mailbox?.countDirectCall() }
-                withUnsafeMutablePointer(to: &responder) { place in
-                    entry.run(UnsafeMutableRawPointer(place), owner.map { UnsafeRawPointer(addressOf: $0) }, frame)
-                }
-                withExtendedLifetime(owner) {}
-                guard let responder else { return }
+                MessageAddress.lending(mutable: &responder) { entry.run($0, owner.map { OwnerReference($0) }, frame) }
+                guard var responder else { return }
+                responder.owner = owner.map { sendable($0) }
                 responder.calls.begin()
                 found.append(responder)
             }
@@ -195,16 +199,24 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         return found
     }
 
-    /// Runs a responder in a task of its own, so that the asker can leave when it is cancelled.
-    private func answer(of responder: Responder, to request: Request) async throws -> Response {
+    /// Runs a responder in a task of its own, so that the asker can leave when it is cancelled or has waited
+    /// enough.
+    private func answer(
+        of responder: Responder,
+        to request: Request,
+        timeout: Duration? = nil
+    ) async throws -> Response {
         let exchange = Exchange<Response>()
         let chain = ListenerChain(responder.entry, upstream: ListenerChain.calls)
-        // Unstructured, because a task group would wait for a responder that does not listen to cancellation. It inherits the priority
-        // and task-local values of the asker.
+        // Unstructured, because a task group would wait for a responder that does not listen to cancellation.
+        // It inherits the priority and task-local values of the asker.
         let task = Task {
             let result: Result<Response, any Error>
             do {
-                result = .success(try await ListenerChain.$current.withValue(chain) { try await responder.answer(responder.owner, request) })
+                let answer = try await ListenerChain.$current.withValue(chain) {
+                    try await responder.answer(responder.owner, request)
+                }
+                result = .success(answer)
             } catch {
                 result = .failure(error)
             }
@@ -212,12 +224,25 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
             responder.calls.end()
             exchange.finish(result)
         }
+        let timer = timeout.map { timeout in
+            Task {
+                // Ends at once when the answer is there, which cancels it.
+                guard (try? await Task.sleep(for: timeout, clock: .continuous)) != nil else { return }
+                exchange.finish(.failure(timedOut(after: timeout)))
+                task.cancel()
+            }
+        }
+        defer { timer?.cancel() }
         return try await withTaskCancellationHandler {
             try await exchange.result()
         } onCancel: {
             task.cancel()
             exchange.finish(.failure(CancellationError()))
         }
+    }
+
+    private func timedOut(after timeout: Duration) -> ChannelError {
+        ChannelError(.timedOut, name: list.name, "\(list.displayName) gave no answer within \(timeout)")
     }
 }
 

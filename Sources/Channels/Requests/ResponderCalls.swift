@@ -1,6 +1,7 @@
 /// The calls of one responder that are under way, of which there may be several at a time.
 ///
 /// Guarded by its lock; continuations are resumed without it.
+@usableFromInline
 final class ResponderCalls: Sendable {
     private struct State {
         var count = 0
@@ -9,8 +10,8 @@ final class ResponderCalls: Sendable {
 
     private let state = Locked(State())
 
-    /// A request has been handed to the responder: begun under the list's hazard, so that whoever cancels and then waits for the posts of the list
-    /// finds it counted.
+    /// A request has been handed to the responder: begun under the list's hazard, so that whoever cancels and
+    /// then waits for the posts of the list finds it counted.
     func begin() {
         state.withLock { $0.count += 1 }
     }

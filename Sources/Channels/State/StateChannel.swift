@@ -8,20 +8,25 @@
 ///
 /// ## Behavior
 ///
-/// - A new listener gets the current value once and then every later value exactly once, without a gap or a repeat, whatever races with the
-///   registration. Each listener sees the values in the order in which they were set; the last it sees is the one stored.
-/// - Values are delivered one after the other, whoever sets them: a value set while another is being delivered, by a listener or by
-///   another thread, waits its turn and is delivered by whoever is delivering. So `set` may return before listeners have run.
-/// - The exceptions to "exactly once": values set while a listener is paused, after which it gets the current one first, and values
-///   dropped from a full buffer, which are counted.
-/// - A `set` by a listener of a value set by a listener … 1,024 deep is refused: the value stays, a fault is raised.
-/// - The body of ``update(isolation:_:)`` is the one place in this library where user code runs under a lock, the state's own. Using the
-///   same channel inside it traps. Values that are replaced by ``set(_:isolation:)`` are released without the lock.
-/// - A listener that registers another one from its first call has that one called at once, inside it. Do not let a listener register itself anew in this
-///   way without end: the stack is not bounded there.
+/// - A new listener gets the current value once and then every later value exactly once, without a gap or a
+///   repeat, whatever races with the registration. Each listener sees the values in the order in which they
+///   were set; the last it sees is the one stored.
+/// - Values are delivered one after the other, whoever sets them: a value set, or a listener registered,
+///   while another value is being delivered waits its turn and is delivered by whoever is delivering. So
+///   `set` may return before listeners have run, and `listen` before the new listener has.
+/// - The exceptions to "exactly once": values set while a listener is paused, after which it gets the current
+///   one first, and values dropped from a full buffer, which are counted.
+/// - A `set` by a listener of a value set by a listener … 1,024 deep is refused: the value stays, a fault is
+///   raised.
+/// - The body of ``update(isolation:_:)`` is the one place in this library where user code runs under a lock,
+///   the state's own. Using the same channel inside it traps. Values that are replaced by
+///   ``set(_:isolation:)`` are released without the lock.
 ///
 /// All methods may be called from any thread.
-public final class StateChannel<State: Sendable>: Sendable {
+public final class StateChannel<State: Sendable>: Listenable {
+    /// What listeners hear: the state.
+    public typealias Message = State
+
     @usableFromInline let core: StateCore
 
     /// Creates a channel with its first value.
@@ -32,15 +37,14 @@ public final class StateChannel<State: Sendable>: Sendable {
     init(_ initial: State, name: String?, faults: FaultReporter, diagnostics: Diagnostics) {
         let list = ListenerList(
             layout: MessageLayout(State.self),
+            of: Self.self,
+            kind: .state,
             name: name,
             reentrancy: .queued,
             faults: faults,
             counts: diagnostics == .counts
         )
-        core = withUnsafePointer(to: initial) {
-            // The core only reads it.
-            StateCore(list, initial: UnsafeMutableRawPointer(mutating: $0))
-        }
+        core = MessageAddress.lending(initial) { StateCore(list, initial: $0) }
     }
 
     deinit {
@@ -54,12 +58,7 @@ public final class StateChannel<State: Sendable>: Sendable {
 
     /// The value stored: the last one set, whether or not it has been delivered yet.
     @inlinable public var value: State {
-        withUnsafeTemporaryAllocation(of: State.self, capacity: 1) { memory in
-            // Room for one, which the core initialises.
-            let value = memory.baseAddress.unsafelyUnwrapped
-            core.read(into: UnsafeMutableRawPointer(value))
-            return value.move()
-        }
+        MessageAddress.filling(as: State.self) { core.read(into: $0) }
     }
 
     /// Stores a value and delivers it, after those that wait already.
@@ -73,20 +72,18 @@ public final class StateChannel<State: Sendable>: Sendable {
     func store(_ value: State, with envelope: Envelope?, isolation: isolated (any Actor)?) {
         // Holds the value that is replaced until the end of this method, to release it without the lock.
         var other = value
-        withUnsafePointer(to: value) { message in
-            // The core only reads it, and keeps values of this type only.
-            core.set(UnsafeMutableRawPointer(mutating: message), with: envelope, isolation: isolation) { stored in
-                swap(&stored.assumingMemoryBound(to: State.self).pointee, &other)
-            }
+        MessageAddress.lending(value) { message in
+            core.set(message, with: envelope, isolation: isolation) { stored in stored.swap(with: &other) }
         }
         withExtendedLifetime((self, other)) {}
     }
 
     /// Changes the value in place and delivers it.
     ///
-    /// The body runs under the state's lock, so that no other change comes between its reading and its writing: keep it short, and do not use
-    /// this channel in it, which traps. Where it throws, the value stays as it was and nothing is delivered. Where the change is refused
-    /// (see the type's behavior), the body runs on a copy that is dropped.
+    /// The body runs under the state's lock, so that no other change comes between its reading and its
+    /// writing: keep it short, and do not use this channel in it, which traps. Where it throws, the value
+    /// stays as it was and nothing is delivered. Where the change is refused (see the type's behavior), the
+    /// body runs on a copy that is dropped.
     ///
     /// - Returns: What the body returns.
     @inlinable
@@ -99,15 +96,13 @@ public final class StateChannel<State: Sendable>: Sendable {
         var outcome: Swift.Result<Result, Failure>?
         var kept: State?
         core.update(isolation: isolation) { stored in
-            // The core keeps values of this type only.
-            let stored = stored.assumingMemoryBound(to: State.self)
             // Only where the body can throw is the old value kept, because that makes its first write copy.
-            if Failure.self != Never.self { kept = stored.pointee }
+            if Failure.self != Never.self { kept = stored.load(as: State.self) }
             do throws(Failure) {
-                outcome = .success(try body(&stored.pointee))
+                outcome = .success(try stored.mutate(as: State.self, body))
                 return true
             } catch {
-                if let kept { stored.pointee = kept }
+                if let kept { stored.store(kept) }
                 outcome = .failure(error)
                 return false
             }
@@ -121,23 +116,20 @@ public final class StateChannel<State: Sendable>: Sendable {
         return try outcome.get()
     }
 
-    /// The current value, then every later one, as an asynchronous sequence.
+    /// The current value, then every later one, as an asynchronous sequence: the same as
+    /// ``Listenable/messages(buffering:priority:fileID:line:)``.
     ///
-    /// The default keeps only the newest value for a reader who is slow, so that the last one read is the one stored. See
-    /// ``MessageSequence`` for its life.
+    /// Where nothing is said, only the newest value waits for a reader who is slow, so that the last one read
+    /// is the one stored.
     ///
     /// - Precondition: `buffering` is not `.oldest`, which would end with a value other than the one stored.
     public func values(
-        buffering: BufferingPolicy = .newest(1),
+        buffering: BufferingPolicy? = nil,
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) -> MessageSequence<State> {
-        core.trapInsideUpdate("values")
-        checkBuffering(buffering)
-        let buffer = SequenceBuffer(list, buffering, PackedSite(fileID, line))
-        core.admit(buffer.entry, priority, isolation: nil)
-        return MessageSequence(buffer: buffer)
+        messages(buffering: buffering, priority: priority, fileID: fileID, line: line)
     }
 
     /// How many listeners there are, paused ones and sequences included.
@@ -156,29 +148,24 @@ public final class StateChannel<State: Sendable>: Sendable {
     }
 }
 
-// MARK: - Registration
-
 extension StateChannel {
-    @usableFromInline
-    func register(
-        _ plan: ListenerPlan,
-        _ priority: Priority,
-        _ buffering: BufferingPolicy,
-        _ site: PackedSite,
-        _ isolation: isolated (any Actor)?
-    ) -> ListenerToken {
+    /// Registers a listener that a form of ``Listenable`` has built.
+    ///
+    /// - Precondition: The listener's buffering is not `.oldest`, which would end with a value other than the
+    ///   one stored.
+    public func register(_ listener: consuming Listener<State>, isolation: isolated (any Actor)?) -> ListenerToken {
         core.trapInsideUpdate("listen")
-        checkBuffering(buffering)
-        let entry = list.entry(for: plan, buffering, site, alwaysWithMailbox: true)
-        core.admit(entry, priority, isolation: isolation)
-        return ListenerToken(entry)
-    }
-
-    private func checkBuffering(_ buffering: BufferingPolicy) {
+        // Every value for a listener; the newest for a reader.
+        let buffering = listener.buffering ?? (listener.isSequence ? .newest(1) : .unbounded)
         precondition(
             buffering.kind != .oldest,
-            "StateChannel<\(State.self)>: buffering \(buffering) would end with another value than the one stored; use .newest or .unbounded"
+            "StateChannel<\(State.self)>: buffering \(buffering) would end with another value than the one stored; "
+                + "use .newest or .unbounded"
         )
+        listener.buffering = buffering
+        let entry = list.makeEntry(listener, isSerial: true)
+        core.admit(entry, listener.priority, isolation: isolation)
+        return ListenerToken(entry)
     }
 }
 

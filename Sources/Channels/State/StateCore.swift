@@ -1,16 +1,17 @@
 internal import Synchronization
 
-/// What a state channel is made of, for code that does not know the type: the value stored, and the turns in which values are delivered.
+/// What a state channel is made of, for code that does not know the type: the value stored, and the turns in
+/// which values are delivered.
 ///
-/// Not generic, because the metadata of generic types nested in a generic class is looked up at every use: `set` took ten times as long.
+/// Not generic, because the metadata of generic types nested in a generic class is looked up at every use:
+/// `set` took ten times as long.
 ///
 /// Guards: `guarded` guards the value, the turns and who delivers. `updater` is atomic.
 @usableFromInline
 final class StateCore: @unchecked Sendable {  // guards: see above
-    /// Sendable, because it is reached under the lock only.
-    private struct Guarded: ~Copyable, @unchecked Sendable {
-        /// The value stored, in memory of this core's own. Always initialised.
-        let value: UnsafeMutableRawPointer
+    private struct Guarded: ~Copyable, @unchecked Sendable {  // reached under the lock only
+        /// The value stored.
+        let value: KeptMessage
         /// The turns that wait, and their values, one for one.
         var turns = Queue<Turn>()
         var values: MessageQueue
@@ -23,7 +24,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     /// For whom a value is that was set and is not yet delivered.
     private struct Turn {
         /// The number of the first listener that is too new for it.
-        let before: UInt64
+        var before: UInt64
         /// How long the chain is that led to it.
         let depth: Int
         /// The one listener for which it is, having been paused.
@@ -38,25 +39,18 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     private let updater = Atomic<UInt>(0)
 
     /// - Parameter initial: The address of a value of the list's layout, which is copied.
-    init(_ list: ListenerList, initial: UnsafeMutableRawPointer) {
+    init(_ list: ListenerList, initial: MessageAddress) {
         self.list = list
-        let value = UnsafeMutableRawPointer.allocate(byteCount: max(list.layout.stride, 1), alignment: list.layout.alignment)
-        list.layout.copy(from: initial, to: value)
+        let value = KeptMessage(copying: initial, list.layout)
         guarded = Locked(Guarded(value: value, values: MessageQueue(list.layout)))
-        list.onResume = { [weak self] entry in self?.resume(entry) }
-    }
-
-    deinit {
-        let value = guarded.withLock { $0.value }
-        list.layout.destroy(value)
-        value.deallocate()
+        list.delegate = StateDelegate(self)
     }
 
     /// Copies the value stored to uninitialised memory.
     @usableFromInline
-    func read(into target: UnsafeMutableRawPointer) {
+    func read(into target: MessageAddress) {
         trapInsideUpdate("value")
-        guarded.withLock { list.layout.copy(from: $0.value, to: target) }
+        guarded.withLock { list.layout.copy(from: $0.value.address, to: target) }
     }
 
     /// Stores a value and delivers it, after those that wait already.
@@ -64,18 +58,19 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     /// - Parameters:
     ///   - message: The address of the value. It is only read.
     ///   - envelope: What travels with the value. Whoever registers later gets the value without it.
-    ///   - store: Puts the value in the place of the one at the address. Called under the lock, once or, where the change is refused, not at all.
+    ///   - store: Puts the value in the place of the one at the address. Called under the lock, once or,
+    ///     where the change is refused, not at all.
     @usableFromInline
     func set(
-        _ message: UnsafeMutableRawPointer,
+        _ message: MessageAddress,
         with envelope: Envelope?,
         isolation: (any Actor)?,
-        store: (UnsafeMutableRawPointer) -> Void
+        store: (MessageAddress) -> Void
     ) {
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
         let turn = guarded.withLock { guarded in
-            store(guarded.value)
+            store(guarded.value.address)
             return turnForChange(&guarded, envelope)
         }
         if let turn { deliver(message, turn, isolation, envelope) }
@@ -83,18 +78,19 @@ final class StateCore: @unchecked Sendable {  // guards: see above
 
     /// Changes the value in place and delivers it.
     ///
-    /// - Parameter change: Gets the address of the value, under the lock, and says whether it changed it. Not called where the change is refused.
+    /// - Parameter change: Gets the address of the value, under the lock, and says whether it changed it. Not
+    ///   called where the change is refused.
     @usableFromInline
-    func update(isolation: (any Actor)?, change: (UnsafeMutableRawPointer) -> Bool) {
+    func update(isolation: (any Actor)?, change: (MessageAddress) -> Bool) {
         trapInsideUpdate("update")
         guard !refusesChange() else { return }
-        withMemoryForValue { message in
+        list.layout.withTemporary { message in
             let turn = guarded.withLock { guarded -> Turn? in
-                updater.store(ThreadRecord.currentAddress, ordering: .relaxed)
-                let isChanged = change(guarded.value)
+                updater.store(ThreadReference.current.address, ordering: .relaxed)
+                let isChanged = change(guarded.value.address)
                 updater.store(0, ordering: .relaxed)
                 guard isChanged, let turn = turnForChange(&guarded) else { return nil }
-                list.layout.copy(from: guarded.value, to: message)
+                list.layout.copy(from: guarded.value.address, to: message)
                 return turn
             }
             guard let turn else { return }
@@ -105,37 +101,45 @@ final class StateCore: @unchecked Sendable {  // guards: see above
 
     /// Registers an entry and hands it the current value, between two changes.
     func admit(_ entry: ListenerEntry, _ priority: Priority, isolation: (any Actor)?) {
-        // Under the state's lock no value is set, so those that wait to be delivered were set before this listener came, and its number
-        // keeps them from it; those set later find it registered. The list's lock is taken inside, never the other way round.
-        var displaced: KeptMessage?
+        // Under the state's lock no value is set, so those that wait to be delivered were set before this
+        // listener came, and its number keeps them from it; those set later find it registered. The value it
+        // gets now takes its turn behind the former and before the latter. The list's lock is taken inside,
+        // never the other way round.
         var outcome = (isIn: false, sweeps: false)
-        var delivers = false
         takeTurn(isolation) { guarded in
             outcome = list.insert(entry, priority: priority.rawValue)
-            guard outcome.isIn else { return nil }
-            // A turn as any other: what the listener sets counts as following from it.
-            if guarded.deliverer == 0 { return turnOf(entry, &guarded) }
-            delivers = entry.mailbox?.deposit(guarded.value, displaced: &displaced) ?? false
-            return nil
+            return outcome.isIn ? turnOf(entry, &guarded) : nil
         }
-        if delivers { entry.mailbox?.deliverDeposit(entry, from: isolation) }
         if outcome.sweeps { list.sweepSome() }
-        list.lockWasGivenUp()
+        list.didUnlock()
     }
 
     /// Lets values through to a paused listener again, the current one first.
-    private func resume(_ entry: ListenerEntry) {
+    func resume(_ entry: ListenerEntry) {
         trapInsideUpdate("resume")
         // Delivers a value as `set` does. Where that is one post too many, the listener stays paused.
         guard !refusesChange() else { return }
         takeTurn(nil) { guarded in
             guard entry.isPaused, entry.isActive else { return nil }
-            // A new number: values that wait to be delivered are older than the one it gets now. That one takes its turn behind them, because
-            // a thread that delivers one of them may have found the listener before it was paused and not have called it yet.
+            // A new number: values that wait to be delivered are older than the one it gets now. That one
+            // takes its turn behind them, because a thread that delivers one of them may have found the
+            // listener before it was paused and not have called it yet.
             list.renumber(entry, clearing: ListenerEntry.paused)
             return turnOf(entry, &guarded)
         }
-        list.lockWasGivenUp()
+        list.didUnlock()
+    }
+}
+
+/// How a list finds the state it belongs to, which keeps the list: weakly.
+private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initialiser only
+    private weak var core: StateCore?
+
+    init(_ core: StateCore) { self.core = core }
+
+    func resume(_ entry: ListenerEntry) -> Bool {
+        core?.resume(entry)
+        return true
     }
 }
 
@@ -144,7 +148,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
 extension StateCore {
     /// The turn of the value just stored. Under the lock.
     ///
-    /// - Returns: Where nobody delivers, the turn, which the caller then has to deliver. It need not go through the queue, which is empty.
+    /// - Returns: Where nobody delivers, the turn, which the caller then has to deliver. It need not go
+    ///   through the queue, which is empty.
     private func turnForChange(_ guarded: inout Guarded, _ envelope: Envelope? = nil) -> Turn? {
         // Who registers does so under the state's lock and is handed the value then.
         if list.hasNoListenerNow, list.counter == nil { return nil }
@@ -153,16 +158,20 @@ extension StateCore {
 
     /// The turn of the value stored for a listener that is new or resumes. Under the lock.
     private func turnOf(_ entry: ListenerEntry, _ guarded: inout Guarded) -> Turn? {
-        if let last = guarded.turns.last, last.entry === entry {
-            // It was resumed a moment ago and has been paused and resumed since, without a change in between: one turn is enough.
-            guarded.turns.last = Turn(before: list.nextNumberNow, depth: last.depth, entry: entry)
-            return nil
+        // It may have been resumed a moment ago, and been paused and resumed since, without a change in
+        // between: one turn is enough.
+        let isWaiting = guarded.turns.withLast { last in
+            guard last.entry === entry else { return false }
+            last.before = list.nextNumberNow
+            return true
         }
+        if isWaiting == true { return nil }
         return enqueue(&guarded, onlyFor: entry)
     }
 
-    private func enqueue(_ guarded: inout Guarded, onlyFor entry: ListenerEntry?, _ envelope: Envelope? = nil) -> Turn? {
-        let thread = ThreadRecord.currentAddress
+    private func enqueue(_ guarded: inout Guarded, onlyFor entry: ListenerEntry?, _ envelope: Envelope? = nil) -> Turn?
+    {
+        let thread = ThreadReference.current.address
         if guarded.deliverer == 0 {
             guarded.deliverer = thread
             guarded.depth = 1
@@ -170,16 +179,16 @@ extension StateCore {
         }
         let depth = guarded.deliverer == thread ? guarded.depth + 1 : 1
         guarded.turns.append(Turn(before: list.nextNumberNow, depth: depth, entry: entry))
-        guarded.values.append(copying: guarded.value, envelope)
+        guarded.values.append(copying: guarded.value.address, envelope)
         return nil
     }
 
     /// Does something under the lock and delivers the value stored, where that is a turn.
     private func takeTurn(_ isolation: (any Actor)?, _ body: (inout Guarded) -> Turn?) {
-        withMemoryForValue { message in
+        list.layout.withTemporary { message in
             let turn = guarded.withLock { guarded -> Turn? in
                 guard let turn = body(&guarded) else { return nil }
-                list.layout.copy(from: guarded.value, to: message)
+                list.layout.copy(from: guarded.value.address, to: message)
                 return turn
             }
             guard let turn else { return }
@@ -189,7 +198,12 @@ extension StateCore {
     }
 
     /// Delivers a turn, and then what waits, in order, until nothing does.
-    private func deliver(_ message: UnsafeMutableRawPointer, _ turn: Turn, _ isolation: (any Actor)?, _ envelope: Envelope? = nil) {
+    private func deliver(
+        _ message: MessageAddress,
+        _ turn: Turn,
+        _ isolation: (any Actor)?,
+        _ envelope: Envelope? = nil
+    ) {
         list.post(message, isolation: isolation, before: turn.before, onlyTo: turn.entry, envelope: envelope)
         if hasNextTurn() { deliverWaiting(isolation) }
     }
@@ -206,11 +220,12 @@ extension StateCore {
 
     @inline(never)
     private func deliverWaiting(_ isolation: (any Actor)?) {
-        withMemoryForValue { message in
+        list.layout.withTemporary { message in
             repeat {
                 let (turn, envelope) = guarded.withLock { guarded in
-                    // One value for each turn, and only the thread that delivers takes them out: it has found one.
-                    let turn = guarded.turns.popFirst().unsafelyUnwrapped
+                    // One value for each turn, and only the thread that delivers takes them out: it has found
+                    // one.
+                    guard let turn = guarded.turns.popFirst() else { preconditionFailure("no turn waits") }
                     let envelope = guarded.values.moveFirst(to: message)
                     guarded.depth = turn.depth
                     return (turn, envelope)
@@ -221,14 +236,6 @@ extension StateCore {
             } while hasNextTurn()
         }
     }
-
-    @inline(__always)
-    private func withMemoryForValue(_ body: (UnsafeMutableRawPointer) -> Void) {
-        withUnsafeTemporaryAllocation(byteCount: max(list.layout.stride, 1), alignment: list.layout.alignment) {
-            // Not empty, see above.
-            body($0.baseAddress.unsafelyUnwrapped)
-        }
-    }
 }
 
 // MARK: - Refusals
@@ -236,13 +243,13 @@ extension StateCore {
 extension StateCore {
     /// Whether a change is one too many: made by a listener, at the end of too long a chain.
     private func refusesChange() -> Bool {
-        let thread = ThreadRecord.current
+        let thread = ThreadReference.current
         guard let top = thread.pointee.top else { return false }
         var limit = ThreadRecord.deepest
         var isTooDeep = thread.pointee.depth >= limit
         if !isTooDeep {
             limit = Self.deepest
-            isTooDeep = guarded.withLock { $0.deliverer == UInt(bitPattern: thread) && $0.depth >= limit }
+            isTooDeep = guarded.withLock { $0.deliverer == thread.address && $0.depth >= limit }
         }
         if isTooDeep { list.reportRecursion(top, limit: limit) }
         return isTooDeep
@@ -250,9 +257,10 @@ extension StateCore {
 
     func trapInsideUpdate(_ use: String) {
         guard updater.load(ordering: .relaxed) != 0 else { return }
-        // The calling thread has its record before it looks: else it could see the address of a thread that is inside, and then be given the
-        // record of that thread, which has ended since. So only the thread that is inside can read its own address here.
-        let thread = ThreadRecord.currentAddress
+        // The calling thread has its record before it looks: else it could see the address of a thread that
+        // is inside, and then be given the record of that thread, which has ended since. So only the thread
+        // that is inside can read its own address here.
+        let thread = ThreadReference.current.address
         precondition(
             updater.load(ordering: .relaxed) != thread,
             "StateChannel<\(list.layout.type)>.\(use) was used inside the body of `update` of the same channel, which holds its lock"

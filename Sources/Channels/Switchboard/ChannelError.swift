@@ -2,7 +2,7 @@
 public struct ChannelError: Error, Sendable, CustomStringConvertible {
     /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Storage: String { case typeMismatch, invalidName, noResponder }
+        private enum Storage: String { case typeMismatch, invalidName, noResponder, timedOut }
         private let storage: Storage
 
         /// A name is in use with another type of message, or for another kind of channel.
@@ -11,6 +11,8 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
         public static let invalidName = Code(storage: .invalidName)
         /// Nobody responds to a request.
         public static let noResponder = Code(storage: .noResponder)
+        /// A request was not answered in time.
+        public static let timedOut = Code(storage: .timedOut)
 
         /// The name of the code: `typeMismatch`.
         public var description: String { storage.rawValue }
@@ -20,7 +22,8 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
     public let code: Code
     /// The name of the channel, where one is involved.
     public let name: String?
-    /// One sentence that names every value involved: both types of a mismatch, the text of an invalid name and what is wrong with it.
+    /// One sentence that names every value involved: both types of a mismatch, the text of an invalid name
+    /// and what is wrong with it.
     public let description: String
 
     /// Creates an error, for tests of what handles it and for stand-ins that throw it.

@@ -1,19 +1,23 @@
-/// An object that talks over named channels with dictionaries, as in an older code base, without keeping track of anything.
+/// An object that talks over named channels with dictionaries, as in an older code base, without keeping
+/// track of anything.
 ///
 /// ```swift
 /// final class Basket: ChannelParticipant, Sendable {}
-/// basket.listen(on: "shop.checkout") { me, message in … }
+/// basket.listen(on: "shop.checkout") { me, post in me.note(post.message["total"], post.sender) }
 /// basket.post(["total": 3], to: "shop.checkout")
 /// basket.leave("shop.checkout")
 /// ```
 ///
-/// It is the sender of what it posts, and the owner of its listeners. The methods are those of ``Switchboard`` for a name of dictionaries, and
-/// exist where the participant is Sendable: an object on a global actor and an actor are that, another class says so. New code is better served by a
-/// ``ChannelName`` of a type of its own.
+/// It is the sender of what it posts, and the owner of its listeners. The methods are those of
+/// ``NamedChannel`` for a name of dictionaries, and exist where the participant is Sendable: an object on a
+/// global actor and an actor are that, another class says so. For a priority, a buffer or a queue, use the
+/// channel itself: `switchboard["shop.checkout" as ChannelName<[String: any Sendable]>].listen(self, on:
+/// queue) { … }`. New code is better served by a ``ChannelName`` of a type of its own.
 public protocol ChannelParticipant: AnyObject {
     /// Where its channels are. ``Switchboard/shared`` where nothing else is said.
     ///
-    /// It is read from any thread: an object on the main actor that keeps its own writes `nonisolated let switchboard: Switchboard`.
+    /// It is read from any thread: an object on the main actor that keeps its own writes `nonisolated let
+    /// switchboard: Switchboard`.
     var switchboard: Switchboard { get }
 }
 
@@ -23,6 +27,34 @@ extension ChannelParticipant {
 }
 
 extension ChannelParticipant where Self: Sendable {
+    /// Listens on a channel as long as this object lives, or until it leaves.
+    ///
+    /// The closure has the isolation of the place where it is written.
+    @discardableResult
+    public func listen(
+        on name: ChannelName<[String: any Sendable]>,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        isolation: isolated (any Actor)? = #isolation,
+        @_inheritActorContext
+        _ body: @escaping @isolated(any) @Sendable (Self, Posted<[String: any Sendable]>) throws -> Void
+    ) -> ListenerToken {
+        switchboard[name].posts.listen(self, fileID: fileID, line: line, isolation: isolation, body)
+    }
+
+    /// Listens on a channel asynchronously, one call after the other.
+    @discardableResult
+    public func listen(
+        on name: ChannelName<[String: any Sendable]>,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        isolation: isolated (any Actor)? = #isolation,
+        @_inheritActorContext
+        _ body: @escaping @isolated(any) @Sendable (Self, Posted<[String: any Sendable]>) async throws -> Void
+    ) -> ListenerToken {
+        switchboard[name].posts.listen(self, fileID: fileID, line: line, isolation: isolation, body)
+    }
+
     /// Posts to a channel, with this object as the sender. See ``Channel/post(_:from:echo:isolation:)``.
     ///
     /// - Returns: How many listeners were called or enqueued.
@@ -33,11 +65,11 @@ extension ChannelParticipant where Self: Sendable {
         echo: Bool = true,
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
-        switchboard.post(message, to: name, from: self, echo: echo, isolation: isolation)
+        switchboard[name].post(message, from: self, echo: echo, isolation: isolation)
     }
 
-    /// Posts to a channel, with this object as the sender, and suspends until every listener has finished. See
-    /// ``Channel/postAndWait(_:from:echo:isolation:)``.
+    /// Posts to a channel, with this object as the sender, and suspends until every listener has finished.
+    /// See ``Channel/postAndWait(_:from:echo:isolation:)``.
     ///
     /// - Returns: What became of the message.
     @discardableResult
@@ -47,13 +79,29 @@ extension ChannelParticipant where Self: Sendable {
         echo: Bool = true,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
-        await switchboard.postAndWait(message, to: name, from: self, echo: echo, isolation: isolation)
+        await switchboard[name].postAndWait(message, from: self, echo: echo, isolation: isolation)
     }
 
     /// Ends this object's listeners on a channel.
     ///
     /// - Complexity: O(*n*) in the number of listeners of the name.
     public func leave(_ name: ChannelName<[String: any Sendable]>) {
-        switchboard.removeListeners(of: self, from: name)
+        switchboard[name].removeListeners(of: self)
+    }
+}
+
+extension ChannelParticipant where Self: Actor {
+    /// Listens on a channel, on this actor, as long as it lives, or until it leaves.
+    ///
+    /// For a closure that awaits, use the channel itself: `switchboard[name].posts.listen(self) { me, post in … }`.
+    @discardableResult
+    public func listen(
+        on name: ChannelName<[String: any Sendable]>,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: @escaping @Sendable (isolated Self, Posted<[String: any Sendable]>) throws -> Void
+    ) -> ListenerToken {
+        switchboard[name].posts.listen(self, fileID: fileID, line: line, isolation: isolation, body)
     }
 }

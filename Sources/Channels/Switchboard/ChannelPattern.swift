@@ -1,7 +1,8 @@
 /// A pattern of channel names: `*` stands for one token, a last `>` for one or more.
 ///
-/// `shop.*` matches `shop.checkout` but not `shop.checkout.done`; `shop.>` matches both, and not `shop`. Wildcards are whole tokens, as in NATS
-/// subjects; the rest is as in ``ChannelName``, for literals too: one with interpolation needs `try ChannelPattern(validating:)`.
+/// `shop.*` matches `shop.checkout` but not `shop.checkout.done`; `shop.>` matches both, and not `shop`.
+/// Wildcards are whole tokens, as in NATS subjects; the rest is as in ``ChannelName``, for literals too: one
+/// with interpolation needs `try ChannelPattern(validating:)`.
 public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The text of the pattern.
     public let text: String
@@ -35,7 +36,8 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
             let patternToken = pattern.prefix { $0 != stop }
             let nameToken = name.prefix { $0 != stop }
             if patternToken.elementsEqual(">".utf8) { return !nameToken.isEmpty }
-            let isMatch = patternToken.elementsEqual("*".utf8) ? !nameToken.isEmpty : patternToken.elementsEqual(nameToken)
+            let isMatch =
+                patternToken.elementsEqual("*".utf8) ? !nameToken.isEmpty : patternToken.elementsEqual(nameToken)
             guard isMatch else { return false }
             let patternEnds = patternToken.endIndex == pattern.endIndex
             let nameEnds = nameToken.endIndex == name.endIndex

@@ -1,9 +1,12 @@
-/// A valid name without its type: what a switchboard looks up.
+/// What a switchboard looks up: a valid name without its type, or a type of messages that has no name.
 @usableFromInline
 struct NameKey: Hashable, Sendable {
+    /// Empty where it stands for a type.
     let text: String
     /// Of the bytes, seeded per process: names come from outside.
     let hash: UInt64
+    /// The type of messages for which it stands, by identity, so that two types of one name are told apart.
+    let type: ObjectIdentifier?
 
     static let longest = 1_024
 
@@ -30,39 +33,35 @@ struct NameKey: Hashable, Sendable {
         self.init(text: text, hash: NameScanner.hash(text))
     }
 
+    /// The key of the one channel that a type of messages has without a name.
+    @usableFromInline
+    init(of type: any Any.Type) {
+        text = ""
+        self.type = ObjectIdentifier(type)
+        hash = NameScanner.hash(ofAddress: UInt(bitPattern: ObjectIdentifier(type)))
+    }
+
     private init(text: String, hash: UInt64) {
         self.text = text
         self.hash = hash
+        type = nil
     }
+
+    /// The name; nil where it stands for a type.
+    var name: String? { type == nil ? text : nil }
 
     @usableFromInline
     static func == (left: NameKey, right: NameKey) -> Bool {
-        guard left.hash == right.hash else { return false }
+        guard left.hash == right.hash, left.type == right.type else { return false }
         // One literal, or one buffer: nothing to compare.
         if left.text.hasRepresentation(of: right.text) { return true }
         // String's == takes canonical equivalents for equal.
-        let areEqual = left.text.utf8.withContiguousStorageIfAvailable { left in
-            right.text.utf8.withContiguousStorageIfAvailable { right in
-                left.count == right.count && left.indices.allSatisfy { left[$0] == right[$0] }
-            }
-        }
-        return (areEqual ?? nil) ?? left.text.utf8.elementsEqual(right.text.utf8)
+        return left.text.utf8.elementsEqual(right.text.utf8)
     }
 
     @usableFromInline
     func hash(into hasher: inout Hasher) {
         hasher.combine(hash)
-    }
-}
-
-extension String {
-    /// Whether two strings are the same words in memory, and so the same text; false says nothing.
-    @inline(__always)
-    fileprivate func hasRepresentation(of other: String) -> Bool {
-        guard MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size else { return false }
-        // Of one size, and compared only.
-        let (left, right) = (unsafeBitCast(self, to: (UInt64, UInt64).self), unsafeBitCast(other, to: (UInt64, UInt64).self))
-        return left == right
     }
 }
 

@@ -7,15 +7,14 @@ enum NameScanner {
 
     /// The hash of a text that is a valid name in ASCII; nil for any other, valid or not.
     static func hashIfPlain(_ text: String) -> UInt64? {
-        var copy = text
-        return copy.withUTF8 { bytes in
-            guard !bytes.isEmpty, bytes.count <= NameKey.longest else { return nil }
+        text.withByteReader { bytes in
+            guard bytes.count > 0, bytes.count <= NameKey.longest else { return nil }
             var hash = start(bytes.count)
             // A name begins and ends as if there were a full stop beside it: none may follow on one.
             var followsStop: UInt64 = 0x80
             var offset = 0
             while offset + 8 <= bytes.count {
-                let word = UInt64(littleEndian: UnsafeRawPointer(bytes.baseAddress.unsafelyUnwrapped + offset).loadUnaligned(as: UInt64.self))
+                let word = bytes.word(at: offset)
                 guard let stops = stopsIfPlain(word), stops & (stops << 8 | followsStop) == 0 else { return nil }
                 followsStop = stops >> 56
                 hash = fold(hash ^ word)
@@ -31,18 +30,20 @@ enum NameScanner {
 
     /// The hash of any text.
     static func hash(_ text: String) -> UInt64 {
-        var copy = text
-        return copy.withUTF8 { bytes in
+        text.withByteReader { bytes in
             var hash = start(bytes.count)
             var offset = 0
             while offset + 8 <= bytes.count {
-                hash = fold(
-                    hash ^ UInt64(littleEndian: UnsafeRawPointer(bytes.baseAddress.unsafelyUnwrapped + offset).loadUnaligned(as: UInt64.self))
-                )
+                hash = fold(hash ^ bytes.word(at: offset))
                 offset += 8
             }
             return fold(hash ^ lastWord(bytes, from: offset))
         }
+    }
+
+    /// The hash of an address.
+    static func hash(ofAddress address: UInt) -> UInt64 {
+        fold(seed ^ UInt64(address))
     }
 
     @inline(__always)
@@ -59,7 +60,7 @@ enum NameScanner {
 
     /// The bytes that do not fill a word, behind which a letter is put.
     @inline(__always)
-    private static func lastWord(_ bytes: UnsafeBufferPointer<UInt8>, from offset: Int) -> UInt64 {
+    private static func lastWord(_ bytes: ByteReader, from offset: Int) -> UInt64 {
         var word = ones &* UInt64(UInt8(ascii: "a"))
         var index = bytes.count
         while index > offset {
@@ -69,17 +70,19 @@ enum NameScanner {
         return word
     }
 
-    /// Which bytes of a word are full stops, as high bits; nil where one of them is not an ASCII character of which names are made.
+    /// Which bytes of a word are full stops, as high bits; nil where one of them is not an ASCII character of
+    /// which names are made.
     ///
-    /// With all high bits clear no sum of a byte runs over into the next, so that each byte is tested by itself ("determining if a word
-    /// has a zero byte", S. E. Anderson, Bit Twiddling Hacks).
+    /// With all high bits clear no sum of a byte runs over into the next, so that each byte is tested by
+    /// itself ("determining if a word has a zero byte", S. E. Anderson, Bit Twiddling Hacks).
     @inline(__always)
     private static func stopsIfPlain(_ word: UInt64) -> UInt64? {
         guard word & highBits == 0 else { return nil }
         func differs(from byte: UInt8) -> UInt64 { (word ^ ones &* UInt64(byte)) &+ ones &* 0x7F }
         // Above the space and the control characters.
         let isAboveSpace = word &+ ones &* (0x80 - 0x21)
-        let isAllowed = isAboveSpace & differs(from: 0x7F) & differs(from: UInt8(ascii: "*")) & differs(from: UInt8(ascii: ">"))
+        let isAllowed =
+            isAboveSpace & differs(from: 0x7F) & differs(from: UInt8(ascii: "*")) & differs(from: UInt8(ascii: ">"))
         guard isAllowed & highBits == highBits else { return nil }
         return ~differs(from: UInt8(ascii: ".")) & highBits
     }

@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// What a name stands for.
-enum ChannelKind {
+/// What a name stands for, with the types.
+enum ChannelContent {
     case messages(any Any.Type)
     case state(any Any.Type)
     case requests(any Any.Type, any Any.Type)
 
-    static func == (left: ChannelKind, right: ChannelKind) -> Bool {
+    static func == (left: ChannelContent, right: ChannelContent) -> Bool {
         switch (left, right) {
         case (.messages(let left), .messages(let right)), (.state(let left), .state(let right)): left == right
         case (.requests(let left, let leftResponse), .requests(let right, let rightResponse)):
@@ -21,7 +21,7 @@ enum ChannelKind {
     }
 }
 
-extension ChannelKind: CustomStringConvertible {
+extension ChannelContent: CustomStringConvertible {
     var description: String {
         switch self {
         case .messages(let type): "messages of type \(type)"
@@ -40,7 +40,8 @@ final class Registry: Sendable {
         shards[Int(truncatingIfNeeded: key.hash >> 32) & (Self.shardCount - 1)]
     }
 
-    /// Keeps a channel that carries messages of a type and on which somebody listens; nil where there is none.
+    /// Keeps a channel that carries messages of a type and on which somebody listens; nil where there is
+    /// none.
     @inline(__always)
     func keeper(_ key: NameKey, ofMessages type: any Any.Type) -> ChannelKeeper? {
         shard(key).keeper(key, ofMessages: ObjectIdentifier(type))
@@ -55,11 +56,11 @@ final class Registry: Sendable {
     /// The channel of a name, if there is one.
     ///
     /// - Throws: ``ChannelError/Code/typeMismatch``, naming both.
-    func channel<Object: AnyObject>(_ key: NameKey, kind: ChannelKind, as type: Object.Type) throws -> Object? {
+    func channel<Object: AnyObject>(_ key: NameKey, kind: ChannelContent, as type: Object.Type) throws -> Object? {
         guard let (object, found) = shard(key).object(key) else { return nil }
         guard found == kind else { throw mismatch(key, found, kind) }
         // The kind holds the very types of which the object is generic.
-        return unsafeDowncast(object, to: Object.self)
+        return known(object, as: Object.self)
     }
 
     /// The listeners of a name, whatever it stands for.
@@ -68,8 +69,13 @@ final class Registry: Sendable {
     }
 
     /// Enters a channel, unless the name has one by now; returns the one that is in, of whatever kind.
-    func enter(_ key: NameKey, kind: ChannelKind, _ object: any AnyObject & Sendable, _ list: ListenerList) -> (AnyObject, ChannelKind) {
-        shard(key).enter(RegistrySlot(key, kind, object, list))
+    func enter(
+        _ key: NameKey,
+        kind: ChannelContent,
+        _ object: any AnyObject & Sendable,
+        _ list: ListenerList
+    ) -> (AnyObject, ChannelContent) {
+        shard(key).enter(RegistrySlot(key, kind, object, list), object)
     }
 
     /// Holds the channel while somebody listens on it, and no longer.
@@ -87,22 +93,24 @@ final class Registry: Sendable {
         shard(key).removeGone(key, list)
     }
 
-    /// Looks for listeners whose owner has gone on a few channels, which are let go of if nobody else listens.
+    /// Looks for listeners whose owner has gone on a few channels, which are let go of if nobody else
+    /// listens.
     func sweepSome() {
         for list in shards[Int.random(in: 0..<Self.shardCount)].someLists() { list.sweepSome() }
     }
 
     /// Every channel there is, in the order of their names.
-    var channels: [(name: String, kind: ChannelKind, list: ListenerList, object: AnyObject)] {
+    var channels: [(name: String, kind: ChannelContent, list: ListenerList, object: AnyObject)] {
         shards.flatMap { $0.channels }.sorted { $0.name < $1.name }
     }
 
-    func mismatch(_ key: NameKey, _ found: ChannelKind, _ wanted: ChannelKind) -> ChannelError {
+    func mismatch(_ key: NameKey, _ found: ChannelContent, _ wanted: ChannelContent) -> ChannelError {
         ChannelError(.typeMismatch, name: key.text, "channel \(quoted(key.text)) carries \(found), not \(wanted)")
     }
 }
 
-/// Keeps a channel alive. Weak references point to a channel, which makes it dear to retain; none points here.
+/// Keeps a channel alive. Weak references point to a channel, which makes it dear to retain; none points
+/// here.
 @usableFromInline
 final class ChannelKeeper: @unchecked Sendable {  // constant, and every channel is Sendable
     let channel: AnyObject
@@ -119,16 +127,16 @@ final class ChannelKeeper: @unchecked Sendable {  // constant, and every channel
 /// `held` and `position` are guarded by the shard's lock; the rest is constant.
 final class RegistrySlot: @unchecked Sendable {
     let key: NameKey
-    let kind: ChannelKind
+    let kind: ChannelContent
     /// The type of the messages, where it carries messages.
     let messageType: ObjectIdentifier?
     let list: ListenerList
-    weak let object: AnyObject?
+    @safe @exclusivity(unchecked) private(set) weak var object: AnyObject?
     /// Keeps the object alive while the switchboard does.
-    @exclusivity(unchecked) var held: ChannelKeeper?
-    @exclusivity(unchecked) var position = 0
+    @safe @exclusivity(unchecked) var held: ChannelKeeper?
+    @safe @exclusivity(unchecked) var position = 0
 
-    init(_ key: NameKey, _ kind: ChannelKind, _ object: AnyObject, _ list: ListenerList) {
+    init(_ key: NameKey, _ kind: ChannelContent, _ object: AnyObject, _ list: ListenerList) {
         self.key = key
         self.kind = kind
         messageType = if case .messages(let type) = kind { ObjectIdentifier(type) } else { nil }
@@ -137,46 +145,52 @@ final class RegistrySlot: @unchecked Sendable {
         held = kind.isHeld ? ChannelKeeper(object, list) : nil
     }
 
+    /// The name, or the type of messages where it has none.
+    var displayName: String {
+        if key.type != nil, case .messages(let type) = kind { "\(type)" } else { key.text }
+    }
+
     /// The object, where it is there still.
     var living: AnyObject? { held?.channel ?? object }
 }
 
 /// A part of the names.
 ///
-/// `table`, `order` and `hand` are guarded by `lock`. Objects are handed out of it to be released: their deinit is user code.
+/// `table`, `order` and `hand` are guarded by `lock`. Objects are handed out of it to be released: their
+/// deinit is user code.
 final class RegistryShard: @unchecked Sendable {  // guards: see above
     private let lock = SpinLock()
-    @exclusivity(unchecked) private var table = NameTable()
-    @exclusivity(unchecked) private var order: [RegistrySlot] = []
-    @exclusivity(unchecked) private var hand = 0
+    @safe @exclusivity(unchecked) private var table = NameTable()
+    @safe @exclusivity(unchecked) private var order: [RegistrySlot] = []
+    @safe @exclusivity(unchecked) private var hand = 0
 
     @inline(__always)
     func keeper(_ key: NameKey, ofMessages type: ObjectIdentifier) -> ChannelKeeper? {
         lock.withLock {
-            table.find(key)?._withUnsafeGuaranteedRef { $0.messageType == type ? $0.held : nil }
+            table.find(key)?.borrow { $0.messageType == type ? $0.held : nil }
         }
     }
 
     @inline(__always)
     func channel(_ key: NameKey, ofMessages type: ObjectIdentifier) -> AnyObject? {
         lock.withLock {
-            table.find(key)?._withUnsafeGuaranteedRef { $0.messageType == type ? $0.living : nil }
+            table.find(key)?.borrow { $0.messageType == type ? $0.living : nil }
         }
     }
 
-    func object(_ key: NameKey) -> (AnyObject, ChannelKind)? {
+    func object(_ key: NameKey) -> (AnyObject, ChannelContent)? {
         lock.withLock {
-            table.find(key)?._withUnsafeGuaranteedRef { slot in
+            table.find(key)?.borrow { slot in
                 slot.living.map { ($0, slot.kind) }
             }
         }
     }
 
     func list(_ key: NameKey) -> ListenerList? {
-        lock.withLock { table.find(key)?._withUnsafeGuaranteedRef { $0.list } }
+        lock.withLock { table.find(key)?.borrow { $0.list } }
     }
 
-    func enter(_ slot: RegistrySlot) -> (AnyObject, ChannelKind) {
+    func enter(_ slot: RegistrySlot, _ object: AnyObject) -> (AnyObject, ChannelContent) {
         // What is replaced has gone already; its slot is released without the lock all the same.
         var replaced: RegistrySlot?
         defer { withExtendedLifetime(replaced) {} }
@@ -189,7 +203,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
             table.insert(slot)
             slot.position = order.count
             order.append(slot)
-            return (slot.object!, slot.kind)  // the caller holds it
+            return (object, slot.kind)
         }
     }
 
@@ -205,7 +219,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
                 slot.held = nil
             }
         }
-        list.lockWasGivenUp()
+        list.didUnlock()
         withExtendedLifetime(released) {}
     }
 
@@ -239,10 +253,10 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         }
     }
 
-    var channels: [(name: String, kind: ChannelKind, list: ListenerList, object: AnyObject)] {
+    var channels: [(name: String, kind: ChannelContent, list: ListenerList, object: AnyObject)] {
         lock.withLock {
             order.compactMap { slot in
-                slot.living.map { (slot.key.text, slot.kind, slot.list, $0) }
+                slot.living.map { (slot.displayName, slot.kind, slot.list, $0) }
             }
         }
     }
@@ -251,7 +265,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
 
     private func slot(of key: NameKey) -> RegistrySlot? {
         // The table holds it, under the lock.
-        table.find(key)?.takeUnretainedValue()
+        table.find(key)?.object
     }
 
     /// The caller holds the slot.

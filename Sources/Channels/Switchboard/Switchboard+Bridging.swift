@@ -1,15 +1,16 @@
 /// What a bridge to other processes needs of a switchboard.
 extension Switchboard {
-    /// Hears what is posted in this process to names that match a pattern; not what came in from another process, nor states and requests.
+    /// Hears what is posted in this process to names that match a pattern; not what came in from another
+    /// process, nor states and requests.
     ///
-    /// The listener stands last. The hearing is asynchronous, one message after the other, so that whoever waits for a post waits for the body,
-    /// and hears what it threw.
+    /// The listener stands last. The hearing is asynchronous, one message after the other, so that whoever
+    /// waits for a post waits for the body, and hears what it threw.
     ///
     /// - Parameters:
     ///   - pattern: The names.
     ///   - buffering: How many messages may wait for the body.
-    ///   - intake: Called on the poster's thread, in its task, with the name and the message; what it returns is handed to the body, and where it
-    ///     is nil the message is not taken. Must not run user code.
+    ///   - intake: Called on the poster's thread, in its task, with the name and the message; what it returns
+    ///     is handed to the body, and where it is nil the message is not taken. Must not run user code.
     ///   - body: Takes the name and what the intake returned.
     /// - Returns: The token, as long as which the listener lives.
     package func listenForBridge(
@@ -20,26 +21,18 @@ extension Switchboard {
         line: UInt = #line,
         _ body: @escaping @Sendable (String, any Sendable) async throws -> Void
     ) -> ListenerToken {
-        register(
-            ListenerPlan(
-                owner: nil,
-                on: .closure(nil),
-                async: { message, _, _ in
-                    let message = PatternMessage.at(message)
-                    try await body(message.name, message.message)
-                }
-            ),
-            pattern,
-            .last,
-            buffering,
-            PackedSite(fileID, line),
-            intake: intake
-        )
+        let options = ListenerOptions(.last, buffering: buffering, fileID, line)
+        let listener = Listener<Posted<any Sendable>>(nil, on: .closure(nil), options) { message, _, _ in
+            let post = message.load(as: Posted<any Sendable>.self)
+            try await body(post.channelName ?? "", post.message)
+        }
+        return register(listener, matching: pattern, intake: intake)
     }
 
     /// Delivers a message that came in from another process, if anybody listens.
     ///
-    /// - Parameter waits: Whether to suspend until every listener has finished with it. If not, the report is empty.
+    /// - Parameter waits: Whether to suspend until every listener has finished with it. If not, the report is
+    ///   empty.
     /// - Throws: ``ChannelError/Code/typeMismatch`` where the name is in use for another kind or type.
     package func deliver<Message: Sendable>(
         _ message: Message,
@@ -49,7 +42,9 @@ extension Switchboard {
     ) async throws -> DeliveryReport {
         let found = try registry.channel(name.key, kind: .messages(Message.self), as: Channel<Message>.self)
         // Kept for the one post only where nothing but patterns hear it.
-        guard let channel = try found ?? (patterns.match(name.text) ? channel(name.text, of: Message.self) : nil) else { return DeliveryReport() }
+        guard let channel = try found ?? (patterns.match(name.text) ? channel(name.text, of: Message.self) : nil) else {
+            return DeliveryReport()
+        }
         guard waits else {
             _ = channel.post(message, from: origin)
             return DeliveryReport()
@@ -59,7 +54,7 @@ extension Switchboard {
 
     /// Raises a fault of a bridge.
     package func reportBridgeFault(on channel: String, error: any Error, detail: String? = nil) {
-        faults.report(.bridgeFailed, channel: channel, site: nil, error: error, detail: detail)
+        faults.report(.bridgeFailed, .bridge, channel, error: error, detail: detail)
     }
 }
 

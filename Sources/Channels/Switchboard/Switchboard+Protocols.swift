@@ -35,7 +35,8 @@ extension Switchboard {
         protocols.existing(type)?.contains(observer) ?? false
     }
 
-    /// Calls a method on every observer of a protocol; a body that throws has to catch. See ``ProtocolChannel/notify(from:echo:_:)``.
+    /// Calls a method on every observer of a protocol; a body that throws has to catch. See
+    /// ``ProtocolChannel/notify(from:echo:_:)``.
     ///
     /// - Returns: How many observers were called.
     @inlinable
@@ -48,7 +49,7 @@ extension Switchboard {
     ) -> Int {
         guard let found = find(ofProtocol: type) else { return 0 }
         // What is found under a protocol is a channel of that protocol.
-        return unsafeDowncast(found, to: ProtocolChannel<Observer>.self).notify(from: sender, echo: echo, body)
+        return known(found, as: ProtocolChannel<Observer>.self).notify(from: sender, echo: echo, body)
     }
 
     @usableFromInline
@@ -67,11 +68,11 @@ extension ProtocolChannel: AnyProtocolChannel {}
 
 /// The protocol channels of a switchboard by the identity of their protocol.
 ///
-/// `channels` is guarded by `lock`. Unchecked because the channels are stored without their type; only ones of Sendable protocols, which
-/// are Sendable, get in.
+/// `channels` is guarded by `lock`. Unchecked because the channels are stored without their type; only ones
+/// of Sendable protocols, which are Sendable, get in.
 final class ProtocolRegistry: @unchecked Sendable {
     private let lock = SpinLock()
-    @exclusivity(unchecked) private var channels: [ObjectIdentifier: any AnyProtocolChannel] = [:]
+    private var channels: [ObjectIdentifier: any AnyProtocolChannel] = [:]
 
     func existing(_ type: ObjectIdentifier) -> (any AnyProtocolChannel)? {
         lock.withLock { channels[type] }
@@ -79,7 +80,7 @@ final class ProtocolRegistry: @unchecked Sendable {
 
     func existing<Observer: Sendable>(_ type: Observer.Type) -> ProtocolChannel<Observer>? {
         // Entered below under the identity of the type of which it is generic.
-        existing(ObjectIdentifier(type)).map { unsafeDowncast($0, to: ProtocolChannel<Observer>.self) }
+        existing(ObjectIdentifier(type)).map { known($0, as: ProtocolChannel<Observer>.self) }
     }
 
     func channel<Observer: Sendable>(
@@ -93,7 +94,7 @@ final class ProtocolRegistry: @unchecked Sendable {
             channels[ObjectIdentifier(type)] = made
             return made
         }
-        return unsafeDowncast(entered, to: ProtocolChannel<Observer>.self)  // as above
+        return known(entered, as: ProtocolChannel<Observer>.self)  // as above
     }
 
     var all: [any AnyProtocolChannel] { lock.withLock { Array(channels.values) } }

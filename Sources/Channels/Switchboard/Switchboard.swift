@@ -1,19 +1,21 @@
-/// Where channels are looked up by name, and protocol channels by protocol.
+/// Where channels are looked up by name or by the type of their messages, and protocol channels by protocol.
 ///
 /// ```swift
 /// extension ChannelName<Checkout> { static var checkout: Self { "shop.checkout" } }
 /// let board = Switchboard()
-/// board.listen(self, to: .checkout) { me, checkout in me.show(checkout) }
-/// board.post(Checkout(), to: .checkout, from: self)
+/// board[.checkout].listen(self) { me, checkout in me.show(checkout) }
+/// board[.checkout].post(Checkout(), from: self)
 /// ```
 ///
 /// ## Behavior
 ///
-/// - There is one channel per name as long as anyone holds it or listens on it; unused names cost nothing, and a name that is free may be used
-///   with another type. A live sequence, or a task in ``Channel/next(isolation:fileID:line:where:)``, listens; a listener to a pattern does not
-///   keep a channel.
-/// - A name has one kind (messages, state, requests) and one type. A typed name that is in use otherwise is a programmer's error and traps,
-///   naming both; one that arrived at run time throws ``ChannelError/Code/typeMismatch``.
+/// - There is one channel per name as long as anyone holds it or listens on it; unused names cost nothing,
+///   and a name that is free may be used with another type. A live sequence, or a task in
+///   ``Listenable/next(isolation:fileID:line:where:)``, listens; a listener to a pattern does not keep a
+///   channel.
+/// - A name has one kind (messages, state, requests) and one type. A typed name that is in use otherwise is a
+///   programmer's error and traps, naming both; one that arrived at run time throws
+///   ``ChannelError/Code/typeMismatch``.
 /// - Posting to a name nobody listens to costs a lookup, and a match against the patterns, and keeps nothing.
 /// - Named states and request channels are held until ``removeChannel(_:)-(String)``.
 /// - Order, isolation and everything else is the channel's: see ``Channel``.
@@ -35,8 +37,8 @@ public final class Switchboard: Sendable {
     ///
     /// - Parameters:
     ///   - reentrancy: That of its channels, where they are not asked for with another.
-    ///   - onFault: Called for each fault of its channels, on the thread that found it; without one, a line on standard error for the
-    ///     1st, 2nd, 4th, 8th … of a kind and place.
+    ///   - onFault: Called for each fault of its channels, on the thread that found it; without one, a line
+    ///     on standard error for the 1st, 2nd, 4th, 8th … of a kind and place.
     ///   - diagnostics: What is counted beyond mailboxes, drops and faults.
     public init(
         reentrancy: Reentrancy = .nested(limit: 64),
@@ -46,7 +48,7 @@ public final class Switchboard: Sendable {
         self.reentrancy = reentrancy
         faults = .with(onFault)
         self.diagnostics = diagnostics
-        reference = SwitchboardReference(registry, patterns)
+        reference = SwitchboardReference(registry)
         reference.switchboard = self
     }
 
@@ -54,17 +56,19 @@ public final class Switchboard: Sendable {
 
     /// The channel of a name.
     ///
-    /// - Parameter reentrancy: Where given, that of the channel if this call creates it; if the channel exists with another, it keeps
-    ///   that and a fault is raised.
+    /// - Parameter reentrancy: Where given, that of the channel if this call creates it; if the channel
+    ///   exists with another, it keeps that and a fault is raised.
     /// - Precondition: The name is not in use for another kind or type.
     /// - Complexity: O(1).
     @inlinable
-    public func channel<Message: Sendable>(_ name: ChannelName<Message>, reentrancy: Reentrancy? = nil) -> Channel<Message> {
+    public func channel<Message: Sendable>(_ name: ChannelName<Message>, reentrancy: Reentrancy? = nil) -> Channel<
+        Message
+    > {
         if reentrancy == nil, let found = find(name.key, ofMessages: Message.self) {
             // What is found under a type of messages is a channel of that type.
-            return unsafeDowncast(found, to: Channel<Message>.self)
+            return known(found, as: Channel<Message>.self)
         }
-        return make(name, reentrancy: reentrancy)
+        return channel(name.key, reentrancy: reentrancy)
     }
 
     @usableFromInline
@@ -74,13 +78,14 @@ public final class Switchboard: Sendable {
 
     @usableFromInline
     @inline(never)
-    func make<Message: Sendable>(_ name: ChannelName<Message>, reentrancy: Reentrancy?) -> Channel<Message> {
-        unwrap { try channel(key: name.key, of: Message.self, reentrancy: reentrancy) }
+    func channel<Message: Sendable>(_ key: NameKey, reentrancy: Reentrancy?) -> Channel<Message> {
+        Self.unwrap { try channel(key: key, of: Message.self, reentrancy: reentrancy) }
     }
 
     /// The channel of a name that arrives at run time.
     ///
-    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` where the name is in use for another kind or type.
+    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` where the name is
+    ///   in use for another kind or type.
     public func channel<Message: Sendable>(
         _ name: String,
         of type: Message.Type,
@@ -89,7 +94,7 @@ public final class Switchboard: Sendable {
         let key = try NameKey(validating: name)
         if reentrancy == nil, let found = find(key, ofMessages: type) {
             // What is found under a type of messages is a channel of that type.
-            return unsafeDowncast(found, to: Channel<Message>.self)
+            return known(found, as: Channel<Message>.self)
         }
         return try channel(key: key, of: type, reentrancy: reentrancy)
     }
@@ -99,13 +104,16 @@ public final class Switchboard: Sendable {
     /// It is held until it is removed; a later `initial` is ignored.
     ///
     /// - Precondition: The name is not in use for another kind or type.
-    public func state<State: Sendable>(_ name: ChannelName<State>, initial: @autoclosure () -> State) -> StateChannel<State> {
-        unwrap { try state(key: name.key, of: State.self, initial: initial) }
+    public func state<State: Sendable>(_ name: StateName<State>, initial: @autoclosure () -> State) -> StateChannel<
+        State
+    > {
+        Self.unwrap { try state(key: name.key, of: State.self, initial: initial) }
     }
 
     /// The state channel of a name that arrives at run time, created with a first value if there is none.
     ///
-    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` where the name is in use for another kind or type.
+    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` where the name is
+    ///   in use for another kind or type.
     public func state<State: Sendable>(
         _ name: String,
         of type: State.Type,
@@ -120,12 +128,13 @@ public final class Switchboard: Sendable {
     public func requests<Request: Sendable, Response: Sendable>(
         _ name: RequestName<Request, Response>
     ) -> RequestChannel<Request, Response> {
-        unwrap { try requests(key: name.key, of: Request.self, returning: Response.self) }
+        Self.unwrap { try requests(key: name.key, of: Request.self, returning: Response.self) }
     }
 
     /// The request channel of a name that arrives at run time.
     ///
-    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` where the name is in use for another kind or types.
+    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` where the name is
+    ///   in use for another kind or types.
     public func requests<Request: Sendable, Response: Sendable>(
         _ name: String,
         of request: Request.Type,
@@ -134,11 +143,18 @@ public final class Switchboard: Sendable {
         try requests(key: NameKey(validating: name), of: request, returning: response)
     }
 
-    /// Lets go of the channel of a name, of whatever kind. The name is free; a channel that somebody holds goes on without it.
+    /// Lets go of the channel of a name, of whatever kind. The name is free; a channel that somebody holds
+    /// goes on without it.
     ///
     /// - Returns: Whether there was one.
     @discardableResult
     public func removeChannel<Message: Sendable>(_ name: ChannelName<Message>) -> Bool {
+        registry.remove(name.key)
+    }
+
+    /// The same for a state.
+    @discardableResult
+    public func removeChannel<State: Sendable>(_ name: StateName<State>) -> Bool {
         registry.remove(name.key)
     }
 
@@ -155,8 +171,8 @@ public final class Switchboard: Sendable {
         return registry.remove(key)
     }
 
-    /// Ends everything an object takes part in: its listeners and interceptors on every channel, to every pattern, its responders, and its
-    /// observations of every protocol.
+    /// Ends everything an object takes part in: its listeners and interceptors on every channel, to every
+    /// pattern, its responders, and its observations of every protocol.
     ///
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
     public func removeAll(_ owner: AnyObject) {
@@ -176,29 +192,30 @@ public final class Switchboard: Sendable {
             try registry.channel(key, kind: .messages(Message.self), as: Channel<Message>.self)
             ?? create(key, kind: .messages(Message.self)) {
                 let made = Channel<Message>(
-                    name: key.text,
+                    name: key.name,
                     reentrancy: reentrancy ?? self.reentrancy,
                     faults: faults,
                     diagnostics: diagnostics
                 )
-                made.list.onListeningChange = { [weak made, reference] in
-                    if let made, let registry = reference.registry { registry.listeningChanged(key, made, made.list) }
-                }
                 return (made, made.list)
             }
         if let reentrancy, reentrancy != channel.list.reentrancy {
             faults.report(
                 .reentrancyMismatch,
-                channel: key.text,
-                site: nil,
+                .messages,
+                channel.list.displayName,
                 detail: "asked for with \(reentrancy), created with \(channel.list.reentrancy)"
             )
         }
         return channel
     }
 
-    private func state<State: Sendable>(key: NameKey, of type: State.Type, initial: () -> State) throws -> StateChannel<State> {
-        if let found = try registry.channel(key, kind: .state(State.self), as: StateChannel<State>.self) { return found }
+    private func state<State: Sendable>(key: NameKey, of type: State.Type, initial: () -> State) throws -> StateChannel<
+        State
+    > {
+        if let found = try registry.channel(key, kind: .state(State.self), as: StateChannel<State>.self) {
+            return found
+        }
         let value = initial()
         return try create(key, kind: .state(State.self)) {
             let made = StateChannel(value, name: key.text, faults: faults, diagnostics: diagnostics)
@@ -211,7 +228,7 @@ public final class Switchboard: Sendable {
         of request: Request.Type,
         returning response: Response.Type
     ) throws -> RequestChannel<Request, Response> {
-        let kind = ChannelKind.requests(Request.self, Response.self)
+        let kind = ChannelContent.requests(Request.self, Response.self)
         return try registry.channel(key, kind: kind, as: RequestChannel<Request, Response>.self)
             ?? create(key, kind: kind) {
                 let made = RequestChannel<Request, Response>(name: key.text, faults: faults, diagnostics: diagnostics)
@@ -219,33 +236,35 @@ public final class Switchboard: Sendable {
             }
     }
 
-    /// Makes a channel, has the listeners of matching patterns listen on it and enters it, unless somebody else was faster.
+    /// Makes a channel, has the listeners of matching patterns listen on it and enters it, unless somebody
+    /// else was faster.
     private func create<Made: AnyObject & Sendable>(
         _ key: NameKey,
-        kind: ChannelKind,
+        kind: ChannelContent,
         _ make: () -> (Made, ListenerList)
     ) throws -> Made {
         let (made, list) = make()
-        list.onClose = { [reference] list in reference.switchboard?.hasClosed(list, key) }
+        list.delegate = NamedChannelDelegate(key, reference, keeping: kind.isHeld ? nil : made, list.delegate)
         // No pattern is registered between the attaching and the entering.
-        let (entered, found) = patterns.attaching(to: list, named: key.text, kind) {
+        let (entered, found) = patterns.attaching(to: list, kind) {
             registry.enter(key, kind: kind, made, list)
         }
         registry.sweepSome()
-        // Not under the mutex of the patterns: this may release the last reference to somebody else's channel.
+        // Not under the mutex of the patterns: this may release the last reference to somebody else's
+        // channel.
         guard found == kind else { throw registry.mismatch(key, found, kind) }
         // The kind holds the very types of which the object is generic.
-        return unsafeDowncast(entered, to: Made.self)
+        return known(entered, as: Made.self)
     }
 
     /// A channel has gone: so does its name.
-    private func hasClosed(_ list: ListenerList, _ key: NameKey) {
+    func hasClosed(_ list: ListenerList, _ key: NameKey) {
         registry.removeGone(key, list)
-        patterns.forget(list, named: key.text)
+        patterns.forget(list)
     }
 
     /// For typed names, where a conflict is a programmer's error.
-    private func unwrap<Value>(_ body: () throws -> Value) -> Value {
+    static func unwrap<Value>(_ body: () throws -> Value) -> Value {
         do { return try body() } catch { preconditionFailure("\(error)") }
     }
 
@@ -253,30 +272,5 @@ public final class Switchboard: Sendable {
     @usableFromInline
     func keeper(_ key: NameKey, ofMessages type: any Any.Type) -> ChannelKeeper? {
         registry.keeper(key, ofMessages: type)
-    }
-
-    /// The channel to post on; nil where nobody would hear it.
-    @usableFromInline
-    @inline(never)
-    func channelToPost<Message: Sendable>(_ name: ChannelName<Message>) -> Channel<Message>? {
-        let found = unwrap { try registry.channel(name.key, kind: .messages(Message.self), as: Channel<Message>.self) }
-        if let found { return found }
-        // Kept for the one post only: nothing but forwarders listens on it.
-        return patterns.match(name.text) ? channel(name) : nil
-    }
-}
-
-/// How a channel finds its switchboard, which may hold the channel: weakly.
-///
-/// One for all channels, and held by the switchboard itself: forming a weak reference costs an allocation, and one that no reference
-/// points to while its object lives looks like a leak to the leak sanitizer, as with ``Switchboard/shared``.
-final class SwitchboardReference: @unchecked Sendable {  // written once, before the switchboard is shared
-    weak let registry: Registry?
-    weak let patterns: PatternListeners?
-    weak var switchboard: Switchboard?
-
-    init(_ registry: Registry, _ patterns: PatternListeners) {
-        self.registry = registry
-        self.patterns = patterns
     }
 }

@@ -1,7 +1,8 @@
 public import Channels
 internal import Synchronization
 
-/// Carries channels of a switchboard over a broker to other processes: listeners and posters there do not change a line.
+/// Carries channels of a switchboard over a broker to other processes: listeners and posters there do not
+/// change a line.
 ///
 /// ```swift
 /// let broker = InMemoryBroker()
@@ -11,16 +12,18 @@ internal import Synchronization
 ///
 /// ## Behavior
 ///
-/// - What came in from another process has `PostInfo.origin` `.remote`, and is never sent out again, by this bridge or another of the same
-///   switchboard. Messages of this bridge that come back are dropped.
-/// - Messages are posted in other processes in the order in which one poster posted them, for each route. Of different routes nothing is promised.
-/// - Messages that are not durable are delivered at most once: accepted does not mean delivered. Durable ones at least once: what is delivered
-///   twice is dropped by its identifier, within ``BridgeConfiguration/duplicateWindow``; a message whose listener threw is delivered again.
-/// - Nothing is lost in silence: what could not be sent, understood or kept is in ``statistics``, raises a `Fault` of the switchboard, and, where it
-///   came in, goes to the dead letters.
+/// - What came in from another process has `Posted.origin` `.remote`, and is never sent out again, by this
+///   bridge or another of the same switchboard. Messages of this bridge that come back are dropped.
+/// - Messages are posted in other processes in the order in which one poster posted them, for each route. Of
+///   different routes nothing is promised.
+/// - Messages that are not durable are delivered at most once: accepted does not mean delivered. Durable ones
+///   at least once: what is delivered twice is dropped by its identifier, within
+///   ``BridgeConfiguration/duplicateWindow``; a message whose listener threw is delivered again.
+/// - Nothing is lost in silence: what could not be sent, understood or kept is in ``statistics``, raises a
+///   `Fault` of the switchboard, and, where it came in, goes to the dead letters.
 /// - No lock of the library is held while listeners, responders or handlers run.
-/// - A switchboard has one bridge for each broker: two over the same one send every message twice, and each takes the other's for remote ones. Bridges
-///   over different brokers do not hear each other.
+/// - A switchboard has one bridge for each broker: two over the same one send every message twice, and each
+///   takes the other's for remote ones. Bridges over different brokers do not hear each other.
 ///
 /// All methods may be called from any thread.
 public final class Bridge: Sendable {
@@ -36,11 +39,12 @@ public final class Bridge: Sendable {
         case ended
     }
 
-    /// What it is doing now, for whoever wants to wait for it or show it:
-    /// `await bridge.status.next { $0 == .running || $0 == .ended }`. It ends without having run where `run()` throws.
+    /// What it is doing now, for whoever wants to wait for it or show it: `await bridge.status.next { $0 ==
+    /// .running || $0 == .ended }`. It ends without having run where `run()` throws.
     public let status: StateChannel<Status>
 
-    /// What happens to the connection. Listeners without an isolation of their own run on the transport's thread and return soon.
+    /// What happens to the connection. Listeners without an isolation of their own run on the transport's
+    /// thread and return soon.
     public var events: Channel<TransportEvent> { context.events }
 
     private let context: BridgeContext
@@ -50,13 +54,15 @@ public final class Bridge: Sendable {
     /// Creates a bridge. What is posted on its outgoing routes from now on waits until it runs.
     ///
     /// - Parameters:
-    ///   - name: What this process, or its part in the whole, is called: `kitchen`. Processes of one name share durable messages.
+    ///   - name: What this process, or its part in the whole, is called: `kitchen`. Processes of one name
+    ///     share durable messages.
     ///   - switchboard: Where the channels are.
     ///   - transport: The connection, which belongs to the bridge from here on.
     ///   - routes: What it carries.
     ///   - configuration: How it encodes, buffers, repeats and gives up.
     ///   - onDeadLetter: Called for every message that came in and cannot be delivered.
-    /// - Precondition: The name is not empty, every limit is positive, and names are in use in the switchboard as the routes have them.
+    /// - Precondition: The name is not empty, every limit is positive, and names are in use in the
+    ///   switchboard as the routes have them.
     public init(
         _ name: String,
         switchboard: Switchboard = .shared,
@@ -95,14 +101,15 @@ public final class Bridge: Sendable {
 
     /// Connects, carries messages until the task is cancelled, and then ends the connection.
     ///
-    /// It fits a service of ServiceLifecycle as it is: `try await cancelWhenGracefulShutdown { try await bridge.run() }`. At the end it takes in nothing
-    /// more, sends what waits, lets listeners finish with what came in, and closes the transport, within ``BridgeConfiguration/closeDeadline``.
-    /// A bridge runs once.
+    /// It fits a service of ServiceLifecycle as it is: `try await cancelWhenGracefulShutdown { try await
+    /// bridge.run() }`. At the end it takes in nothing more, sends what waits, lets listeners finish with
+    /// what came in, and closes the transport, within ``BridgeConfiguration/closeDeadline``. A bridge runs
+    /// once.
     ///
-    /// - Throws: What the transport throws when it connects or subscribes, in which case nothing was sent; ``BridgeError/Code/unsupported`` where the
-    ///   transport cannot do what a route needs; the reason where the connection ends and will not come back;
-    ///   ``BridgeError/Code/deadlineExceeded`` where something was left undone at the end: ``statistics`` has the numbers.
-    ///   Cancellation is not an error.
+    /// - Throws: What the transport throws when it connects or subscribes, in which case nothing was sent;
+    ///   ``BridgeError/Code/unsupported`` where the transport cannot do what a route needs; the reason where
+    ///   the connection ends and will not come back; ``BridgeError/Code/deadlineExceeded`` where something
+    ///   was left undone at the end: ``statistics`` has the numbers. Cancellation is not an error.
     public func run() async throws {
         guard !hasRun.exchange(true, ordering: .sequentiallyConsistent) else {
             throw BridgeError(.closed, detail: "the bridge \(quoted(context.name)) has run; it runs once")
@@ -127,7 +134,10 @@ public final class Bridge: Sendable {
 
     private func start() async throws {
         for lane in lanes where !context.transport.capabilities.isSuperset(of: lane.needs) {
-            throw BridgeError(.unsupported, detail: "\(type(of: context.transport)) cannot do what a route of the bridge needs")
+            throw BridgeError(
+                .unsupported,
+                detail: "\(type(of: context.transport)) cannot do what a route of the bridge needs"
+            )
         }
         try await context.transport.connect { [weak self] event in self?.take(event) }
         for lane in lanes { try await lane.start() }
@@ -142,8 +152,10 @@ public final class Bridge: Sendable {
         switch event {
         case .connected, .slowConsumer: break
         case .disconnected: status.update { if $0 != .ended { $0 = .disconnected } }
-        case .reconnected: status.update { if $0 == .disconnected { $0 = context.isReady.isOpen ? .running : .waiting } }
-        case .failed(let error): context.switchboard.reportBridgeFault(on: error.subject ?? "bridge \(context.name)", error: error)
+        case .reconnected:
+            status.update { if $0 == .disconnected { $0 = context.isReady.isOpen ? .running : .waiting } }
+        case .failed(let error):
+            context.switchboard.reportBridgeFault(on: error.subject ?? "bridge \(context.name)", error: error)
         case .closed(let reason):
             context.closing.withLock { $0 = reason ?? BridgeError(.closed, detail: "the connection has ended") }
             context.isEnding.open()
@@ -164,7 +176,9 @@ public final class Bridge: Sendable {
             isDone.open()
         }
         // Where the connection has gone, there is nothing to wait for.
-        let wasInTime = reason == nil ? await isDone.wait(atMost: context.configuration.closeDeadline, clock: ContinuousClock()) : false
+        let wasInTime =
+            reason == nil
+            ? await isDone.wait(atMost: context.configuration.closeDeadline, clock: ContinuousClock()) : false
         var failure: (any Error)?
         if !wasInTime {
             for lane in lanes { lane.abandon() }

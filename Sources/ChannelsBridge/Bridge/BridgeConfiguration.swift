@@ -1,19 +1,21 @@
-/// How a bridge encodes, buffers, repeats and gives up. Every limit is positive; a bridge made with another traps.
+/// How a bridge encodes, buffers, repeats and gives up. Every limit is positive; a bridge made with another
+/// traps.
 public struct BridgeConfiguration: Sendable {
     /// How messages become bytes; that of all processes that talk with this one.
     public var codec: any Codec
-    /// Messages of one outgoing route that may wait to be sent. When one more is posted, it is dropped, counted and raises a fault.
+    /// Messages of one outgoing route that may wait to be sent. When one more is posted, it is dropped,
+    /// counted and raises a fault.
     public var outgoingLimit: Int
-    /// Messages, and requests, of one incoming route that may wait for their listeners. When one more comes, it is dropped, counted and raises a
-    /// fault; a durable one is returned to the broker instead.
+    /// Messages, and requests, of one incoming route that may wait for their listeners. When one more comes,
+    /// it is dropped, counted and raises a fault; a durable one is returned to the broker instead.
     public var incomingLimit: Int
     /// Bytes of the bodies of those that wait in one incoming route: the other limit.
     public var incomingByteLimit: Int
-    /// Identifiers of durable messages remembered by an incoming route, to drop what is delivered twice. A message delivered a second time after
-    /// that many others is delivered to listeners twice.
+    /// Identifiers of durable messages remembered by an incoming route, to drop what is delivered twice. A
+    /// message delivered a second time after that many others is delivered to listeners twice.
     public var duplicateWindow: Int
-    /// How often a durable message may be delivered before it goes to the dead letters when its listeners throw. What the broker delivered while the
-    /// incoming buffer was full counts, too.
+    /// How often a durable message may be delivered before it goes to the dead letters when its listeners
+    /// throw. What the broker delivered while the incoming buffer was full counts, too.
     public var maximumDeliveries: Int
     /// How often the bridge tries to publish a durable message, or to store a state, before it gives up.
     public var publishAttempts: Int
@@ -23,7 +25,8 @@ public struct BridgeConfiguration: Sendable {
     public var requestTimeout: Duration
     /// Requests of other processes that are answered at the same time, by one route.
     public var concurrentRequests: Int
-    /// How long the end of a bridge may take: for what waits to be sent, and for what came in to be delivered.
+    /// How long the end of a bridge may take: for what waits to be sent, and for what came in to be
+    /// delivered.
     public var closeDeadline: Duration
     /// What the waits before repetitions are measured by.
     public var clock: any Clock<Duration>
@@ -60,10 +63,14 @@ public struct BridgeConfiguration: Sendable {
     /// Traps where a limit leaves nothing.
     func check() {
         let limits = [
-            ("outgoingLimit", outgoingLimit), ("incomingLimit", incomingLimit), ("incomingByteLimit", incomingByteLimit),
-            ("duplicateWindow", duplicateWindow), ("maximumDeliveries", maximumDeliveries), ("publishAttempts", publishAttempts),
+            ("outgoingLimit", outgoingLimit), ("incomingLimit", incomingLimit),
+            ("incomingByteLimit", incomingByteLimit),
+            ("duplicateWindow", duplicateWindow), ("maximumDeliveries", maximumDeliveries),
+            ("publishAttempts", publishAttempts),
             ("concurrentRequests", concurrentRequests),
         ]
-        for (name, limit) in limits { precondition(limit > 0, "BridgeConfiguration.\(name) is \(limit); it must be positive") }
+        for (name, limit) in limits {
+            precondition(limit > 0, "BridgeConfiguration.\(name) is \(limit); it must be positive")
+        }
     }
 }

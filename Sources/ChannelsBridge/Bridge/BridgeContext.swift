@@ -44,7 +44,8 @@ final class BridgeContext: Sendable {
         lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// The `ce-id` of the message with a number: unique among all bridges, because brokers drop what has the same.
+    /// The `ce-id` of the message with a number: unique among all bridges, because brokers drop what has the
+    /// same.
     func id(_ number: UInt64) -> String {
         "\(instance)-\(number)"
     }
@@ -75,7 +76,9 @@ final class BridgeContext: Sendable {
         return TransportReply(headers: headers, body: body)
     }
 
-    private func pack(_ body: [UInt8], _ envelope: EventEnvelope, _ subject: String) throws -> (TransportHeaders, [UInt8]) {
+    private func pack(_ body: [UInt8], _ envelope: EventEnvelope, _ subject: String) throws -> (
+        TransportHeaders, [UInt8]
+    ) {
         guard transport.capabilities.contains(.headers) else {
             do { return ([:], try StructuredEvent.encode(envelope, body: body)) } catch {
                 throw BridgeError(.unencodable, subject: subject, underlyingError: error)
@@ -92,7 +95,12 @@ final class BridgeContext: Sendable {
     }
 
     func arrival(_ headers: TransportHeaders, _ body: [UInt8], on subject: String) throws -> Arrival {
-        try Arrival(headers: headers, body: body, subject: subject, mayLackHeaders: !transport.capabilities.contains(.headers))
+        try Arrival(
+            headers: headers,
+            body: body,
+            subject: subject,
+            mayLackHeaders: !transport.capabilities.contains(.headers)
+        )
     }
 }
 
@@ -110,7 +118,8 @@ struct Arrival: Sendable {
         if StructuredEvent.isContained(in: headers) {
             isStructured = true
             envelope = try StructuredEvent.envelope(of: body, subject: subject)
-        } else if mayLackHeaders, headers.isEmpty, let found = try? StructuredEvent.envelope(of: body, subject: subject) {
+        } else if mayLackHeaders, headers.isEmpty, let found = try? StructuredEvent.envelope(of: body, subject: subject)
+        {
             isStructured = true
             envelope = found
         } else {
@@ -127,10 +136,17 @@ struct Arrival: Sendable {
 
     /// The message.
     ///
-    /// - Throws: ``BridgeError/Code/unknownType`` where it says that it is of another type; ``BridgeError/Code/undecodable``.
-    func decode<Message: Decodable>(_ type: Message.Type, named typeName: String, with codec: some Codec) throws -> Message {
+    /// - Throws: ``BridgeError/Code/unknownType`` where it says that it is of another type;
+    ///   ``BridgeError/Code/undecodable``.
+    func decode<Message: Decodable>(_ type: Message.Type, named typeName: String, with codec: some Codec) throws
+        -> Message
+    {
         if let found = envelope.type, found != typeName {
-            throw BridgeError(.unknownType, subject: subject, detail: "it is of type \(quoted(found)), the channel carries \(quoted(typeName))")
+            throw BridgeError(
+                .unknownType,
+                subject: subject,
+                detail: "it is of type \(quoted(found)), the channel carries \(quoted(typeName))"
+            )
         }
         do {
             guard isStructured else { return try codec.decode(type, from: body) }

@@ -1,5 +1,5 @@
-/// A message that came in and could not be delivered: no decoder understands it, it is of another type than the channel, or its
-/// listeners failed as often as is allowed.
+/// A message that came in and could not be delivered: no decoder understands it, it is of another type than
+/// the channel, or its listeners failed as often as is allowed.
 public struct DeadLetter: Sendable {
     /// The message as it came.
     public let message: TransportMessage
@@ -16,5 +16,6 @@ public struct DeadLetter: Sendable {
     }
 }
 
-/// What is called for every dead letter, before the broker is told to deliver it no more. Messages of the same route wait for it.
+/// What is called for every dead letter, before the broker is told to deliver it no more. Messages of the
+/// same route wait for it.
 public typealias DeadLetterHandler = @Sendable (DeadLetter) async -> Void

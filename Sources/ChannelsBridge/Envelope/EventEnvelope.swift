@@ -1,4 +1,5 @@
-/// What CloudEvents 1.0 calls the context attributes of a message: who sent it, what it is, and an identifier.
+/// What CloudEvents 1.0 calls the context attributes of a message: who sent it, what it is, and an
+/// identifier.
 package struct EventEnvelope: Hashable, Sendable {
     /// The headers of the binary mode.
     package enum Header {
@@ -69,7 +70,8 @@ package struct EventEnvelope: Hashable, Sendable {
         return headers
     }
 
-    /// Reads the attributes from headers. A message without any is one that was not sent by a bridge: everything is nil.
+    /// Reads the attributes from headers. A message without any is one that was not sent by a bridge:
+    /// everything is nil.
     ///
     /// - Throws: ``BridgeError/Code/invalidEnvelope``.
     package init(headers: TransportHeaders, subject: String) throws {
@@ -77,7 +79,11 @@ package struct EventEnvelope: Hashable, Sendable {
             switch name.lowercased() {
             case Header.version:
                 guard Self.isSupported(value) else {
-                    throw BridgeError(.invalidEnvelope, subject: subject, detail: "CloudEvents version \(value.prefix(20))")
+                    throw BridgeError(
+                        .invalidEnvelope,
+                        subject: subject,
+                        detail: "CloudEvents version \(value.prefix(20))"
+                    )
                 }
             case Header.id: id = try value.percentDecoded(Header.id, subject)
             case Header.source: source = try value.percentDecoded(Header.source, subject)
@@ -97,9 +103,12 @@ package struct EventEnvelope: Hashable, Sendable {
 }
 
 extension String {
-    /// With space, quotation mark, percent sign and everything but visible ASCII as percent-encoded UTF-8, as CloudEvents has it in headers.
+    /// With space, quotation mark, percent sign and everything but visible ASCII as percent-encoded UTF-8, as
+    /// CloudEvents has it in headers.
     var percentEncoded: String {
-        let mustEncode: (UInt8) -> Bool = { $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "%") }
+        let mustEncode: (UInt8) -> Bool = {
+            $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "%")
+        }
         guard utf8.contains(where: mustEncode) else { return self }
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
@@ -119,7 +128,9 @@ extension String {
         var bytes: [UInt8] = []
         var rest = utf8[...]
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let high = rest.first?.hexDigitValue, let low = rest.dropFirst().first?.hexDigitValue {
+            if byte == UInt8(ascii: "%"), let high = rest.first?.hexDigitValue,
+                let low = rest.dropFirst().first?.hexDigitValue
+            {
                 bytes.append(high << 4 | low)
                 rest = rest.dropFirst(2)
             } else {

@@ -47,7 +47,11 @@ package enum StructuredEvent {
         do {
             let attributes = try JSONDecoder().decode(Attributes.self, from: Data(bytes))
             guard EventEnvelope.isSupported(attributes.specversion) else {
-                throw BridgeError(.invalidEnvelope, subject: subject, detail: "CloudEvents version \(attributes.specversion.prefix(20))")
+                throw BridgeError(
+                    .invalidEnvelope,
+                    subject: subject,
+                    detail: "CloudEvents version \(attributes.specversion.prefix(20))"
+                )
             }
             return EventEnvelope(
                 id: attributes.id,
@@ -55,18 +59,27 @@ package enum StructuredEvent {
                 type: attributes.type,
                 time: attributes.time,
                 contentType: attributes.datacontenttype,
-                trace: try attributes.traceparent.map { try TraceContext(traceparent: $0, tracestate: attributes.tracestate) },
+                trace: try attributes.traceparent.map {
+                    try TraceContext(traceparent: $0, tracestate: attributes.tracestate)
+                },
                 error: attributes.channelserror
             )
         } catch let error as BridgeError {
             throw error
         } catch {
-            throw BridgeError(.invalidEnvelope, subject: subject, detail: "not a CloudEvent in JSON", underlyingError: error)
+            throw BridgeError(
+                .invalidEnvelope,
+                subject: subject,
+                detail: "not a CloudEvent in JSON",
+                underlyingError: error
+            )
         }
     }
 
     /// The message in a JSON object.
-    static func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8], with codec: some Codec) throws -> Message {
+    static func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8], with codec: some Codec) throws
+        -> Message
+    {
         let encoded = try JSONDecoder().decode(Encoded.self, from: Data(bytes))
         if let data = encoded.data_base64 { return try codec.decode(type, from: Array(data)) }
         return try JSONDecoder().decode(Plain<Message>.self, from: Data(bytes)).data

@@ -16,7 +16,8 @@ struct Timestamp: Hashable, Sendable {
         let seconds = milliseconds.flooredQuotient(1_000)
         let days = seconds.flooredQuotient(86_400)
         let second = seconds - days * 86_400
-        // The proleptic Gregorian calendar in cycles of 400 years, which have 146,097 days; a year here begins in March.
+        // The proleptic Gregorian calendar in cycles of 400 years, which have 146,097 days; a year here
+        // begins in March.
         let shifted = days + 719_468
         let cycle = shifted.flooredQuotient(146_097)
         let day = shifted - cycle * 146_097

@@ -1,10 +1,12 @@
-/// The trace to which a message belongs, as W3C Trace Context writes it. It travels with messages and is of no account to the bridge itself.
+/// The trace to which a message belongs, as W3C Trace Context writes it. It travels with messages and is of
+/// no account to the bridge itself.
 ///
-/// A message posted in a task in which ``current`` is bound carries it to the other processes. There it is bound while the message is
-/// delivered: synchronous listeners without an isolation of their own, responders, and what they post, see it; a listener with a mailbox does not.
+/// A message posted in a task in which ``current`` is bound carries it to the other processes. There it is
+/// bound while the message is delivered: synchronous listeners without an isolation of their own, responders,
+/// and what they post, see it; a listener with a mailbox does not.
 ///
 /// ```swift
-/// try TraceContext.$current.withValue(TraceContext(traceparent: parent)) { board.post(sale, to: .sold) }
+/// try TraceContext.$current.withValue(TraceContext(traceparent: parent)) { board[.sold].post(sale) }
 /// ```
 public struct TraceContext: Hashable, Sendable {
     /// The trace of the task.

@@ -1,6 +1,7 @@
 internal import Channels
 
-/// What came in and waits for its turn: bounded by number and by bytes. Filled by a transport, emptied by one task.
+/// What came in and waits for its turn: bounded by number and by bytes. Filled by a transport, emptied by one
+/// task.
 ///
 /// Guarded by its lock.
 final class InboundQueue<Item: Sendable>: Sendable {

@@ -18,19 +18,29 @@ final class IncomingLane: Lane {
     /// Whether a message is being delivered.
     private let isBusy = Atomic<Bool>(false)
 
-    init(pattern: ChannelPattern, shadowedBy earlier: [ChannelPattern], isDurable: Bool, context: BridgeContext, decode: @escaping Decode) {
+    init(
+        pattern: ChannelPattern,
+        shadowedBy earlier: [ChannelPattern],
+        isDurable: Bool,
+        context: BridgeContext,
+        decode: @escaping Decode
+    ) {
         self.pattern = pattern
         self.earlier = earlier
         self.isDurable = isDurable
         self.context = context
         self.decode = decode
-        queue = InboundQueue(limit: context.configuration.incomingLimit, byteLimit: context.configuration.incomingByteLimit)
+        queue = InboundQueue(
+            limit: context.configuration.incomingLimit,
+            byteLimit: context.configuration.incomingByteLimit
+        )
     }
 
     var needs: TransportCapabilities { isDurable ? .durable : [] }
 
     func start() async throws {
-        try await context.transport.subscribe(to: pattern, durableName: isDurable ? context.name : nil) { [weak self] message in
+        try await context.transport.subscribe(to: pattern, durableName: isDurable ? context.name : nil) {
+            [weak self] message in
             self?.take(message)
         }
     }
@@ -41,9 +51,13 @@ final class IncomingLane: Lane {
         case .taken: break
         case .full:
             guard let settle = inbound.settle else {
-                let limits = "\(context.configuration.incomingLimit) messages or \(context.configuration.incomingByteLimit) bytes"
+                let limits =
+                    "\(context.configuration.incomingLimit) messages or \(context.configuration.incomingByteLimit) bytes"
                 let detail = "\(limits) wait for their listeners"
-                return context.lose(BridgeError(.bufferFull, subject: inbound.message.subject, detail: detail), \.overflowed)
+                return context.lose(
+                    BridgeError(.bufferFull, subject: inbound.message.subject, detail: detail),
+                    \.overflowed
+                )
             }
             context.count(\.retried)
             settle(.retry(after: context.configuration.backoff.delay(before: inbound.deliveryCount)))
@@ -57,7 +71,8 @@ final class IncomingLane: Lane {
         let work = Task { [self] in
             var window = DuplicateWindow(limit: context.configuration.duplicateWindow)
             while let message = await queue.next() {
-                // Said by the task and not by the transport's thread, which must not wait for listeners to events.
+                // Said by the task and not by the transport's thread, which must not wait for listeners to
+                // events.
                 let dropped = queue.takeDroppedCount()
                 if dropped > 0 { context.events.post(.slowConsumer(pattern: pattern.text, dropped: dropped)) }
                 isBusy.store(true, ordering: .relaxed)
@@ -90,7 +105,11 @@ final class IncomingLane: Lane {
             // One that ends the process each time is never failed by a listener.
             let maximum = context.configuration.maximumDeliveries
             guard inbound.settle == nil || inbound.deliveryCount <= maximum else {
-                throw BridgeError(.tooManyDeliveries, subject: message.subject, detail: "delivered \(maximum) times before")
+                throw BridgeError(
+                    .tooManyDeliveries,
+                    subject: message.subject,
+                    detail: "delivered \(maximum) times before"
+                )
             }
             let arrival = try context.arrival(message.headers, message.body, on: message.subject)
             guard arrival.envelope.source != context.source else { return settle(inbound, .acknowledged, \.echoes) }
@@ -106,7 +125,10 @@ final class IncomingLane: Lane {
             let waits = inbound.settle != nil
             let report = try await TraceContext.withCurrent(arrival.envelope.trace) { try await delivery(waits) }
             guard waits else { return context.count(\.received) }
-            guard !Task.isCancelled || report.completed + report.failures.count + report.dropped + report.discarded == report.reached else {
+            guard
+                !Task.isCancelled
+                    || report.completed + report.failures.count + report.dropped + report.discarded == report.reached
+            else {
                 return context.count(\.unfinished)
             }
             guard let failure = failure(report, message.subject) else {
@@ -115,9 +137,18 @@ final class IncomingLane: Lane {
             }
             guard inbound.deliveryCount < maximum else {
                 let detail = "delivered \(inbound.deliveryCount) times"
-                throw BridgeError(.tooManyDeliveries, subject: message.subject, detail: detail, underlyingError: failure)
+                throw BridgeError(
+                    .tooManyDeliveries,
+                    subject: message.subject,
+                    detail: detail,
+                    underlyingError: failure
+                )
             }
-            settle(inbound, .retry(after: context.configuration.backoff.delay(before: inbound.deliveryCount)), \.retried)
+            settle(
+                inbound,
+                .retry(after: context.configuration.backoff.delay(before: inbound.deliveryCount)),
+                \.retried
+            )
         } catch {
             await refuse(inbound, BridgeError.from(error, subject: message.subject))
         }
@@ -130,21 +161,28 @@ final class IncomingLane: Lane {
         return BridgeError(.bufferFull, subject: subject, detail: "the buffer of a listener was full")
     }
 
-    private func settle(_ inbound: InboundMessage, _ settlement: Settlement, _ counter: WritableKeyPath<BridgeStatistics, Int>) {
+    private func settle(
+        _ inbound: InboundMessage,
+        _ settlement: Settlement,
+        _ counter: WritableKeyPath<BridgeStatistics, Int>
+    ) {
         context.count(counter)
         inbound.settle?(settlement)
     }
 
     private func refuse(_ inbound: InboundMessage, _ error: BridgeError) async {
         context.lose(error, \.refused)
-        await context.onDeadLetter?(DeadLetter(message: inbound.message, error: error, deliveryCount: inbound.deliveryCount))
+        await context.onDeadLetter?(
+            DeadLetter(message: inbound.message, error: error, deliveryCount: inbound.deliveryCount)
+        )
         inbound.settle?(.terminated)
     }
 }
 
 extension TraceContext {
     /// Runs a body in the trace of a message, if it has one.
-    static func withCurrent<Result>(_ trace: TraceContext?, _ body: () async throws -> Result) async rethrows -> Result {
+    static func withCurrent<Result>(_ trace: TraceContext?, _ body: () async throws -> Result) async rethrows -> Result
+    {
         guard let trace else { return try await body() }
         return try await $current.withValue(trace) { try await body() }
     }

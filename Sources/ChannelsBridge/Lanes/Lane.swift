@@ -1,7 +1,7 @@
 /// One route of a bridge at work.
 ///
-/// The bridge calls, in this order: ``start()``, ``work()``, then ``finish()`` and, where that takes too long, ``abandon()``; where it fails
-/// to start, only `abandon`.
+/// The bridge calls, in this order: ``start()``, ``work()``, then ``finish()`` and, where that takes too
+/// long, ``abandon()``; where it fails to start, only `abandon`.
 protocol Lane: AnyObject, Sendable {
     /// What the transport must be able to do.
     var needs: TransportCapabilities { get }

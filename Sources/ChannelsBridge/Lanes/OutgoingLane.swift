@@ -55,7 +55,8 @@ final class OutgoingLane: Lane {
 ///
 /// `waiter` is guarded by its lock; the rest is atomic or constant.
 final class OutgoingSender: Sendable {
-    typealias Encode = @Sendable (_ message: any Sendable, _ subject: String, _ context: BridgeContext) throws -> [UInt8]
+    typealias Encode =
+        @Sendable (_ message: any Sendable, _ subject: String, _ context: BridgeContext) throws -> [UInt8]
 
     /// A message on its way, and what was known when it was posted.
     private struct Departure: Sendable {
@@ -76,7 +77,13 @@ final class OutgoingSender: Sendable {
     private let ended = Atomic<Int>(0)
     private let waiter = Locked<CheckedContinuation<Void, Never>?>(nil)
 
-    init(_ context: BridgeContext, isDurable: Bool, typeName: String, shadowedBy earlier: [ChannelPattern], _ encode: @escaping Encode) {
+    init(
+        _ context: BridgeContext,
+        isDurable: Bool,
+        typeName: String,
+        shadowedBy earlier: [ChannelPattern],
+        _ encode: @escaping Encode
+    ) {
         self.context = context
         self.isDurable = isDurable
         self.typeName = typeName
@@ -109,7 +116,9 @@ final class OutgoingSender: Sendable {
             let message = try context.pack(body, envelope, to: subject)
             if isDurable {
                 // The same message each time, so that the broker and the receivers know it again.
-                try await context.trying(subject, unless: abandoned) { try await self.context.transport.publish(message, durable: true) }
+                try await context.trying(subject, unless: abandoned) {
+                    try await self.context.transport.publish(message, durable: true)
+                }
             } else {
                 try await context.transport.publish(message, durable: false)
             }

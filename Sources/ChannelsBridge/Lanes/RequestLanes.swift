@@ -69,7 +69,9 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
         }
         context.count(\.asked)
         let process = arrival.envelope.source ?? "another process"
-        if error == ReplyError.noResponder { throw BridgeError(.noResponder, subject: name, detail: "in \(quoted(process))") }
+        if error == ReplyError.noResponder {
+            throw BridgeError(.noResponder, subject: name, detail: "in \(quoted(process))")
+        }
         throw BridgeError(.remoteFailure, subject: name, detail: "\(quoted(process)) says \(quoted(error))")
     }
 
@@ -78,7 +80,8 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
         return ChannelError(
             code: .noResponder,
             name: name,
-            description: "nobody responds on '\(name)', \(kind), in this process or another\(error?.detail.map { " (\($0))" } ?? "")"
+            description:
+                "nobody responds on '\(name)', \(kind), in this process or another\(error?.detail.map { " (\($0))" } ?? "")"
         )
     }
 }
@@ -95,7 +98,10 @@ final class AnsweringLane<Request: Codable & Sendable, Response: Codable & Senda
         self.name = name.text
         self.context = context
         channel = context.switchboard.requests(name)
-        queue = InboundQueue(limit: context.configuration.incomingLimit, byteLimit: context.configuration.incomingByteLimit)
+        queue = InboundQueue(
+            limit: context.configuration.incomingLimit,
+            byteLimit: context.configuration.incomingByteLimit
+        )
     }
 
     var needs: TransportCapabilities { .requests }
@@ -109,7 +115,11 @@ final class AnsweringLane<Request: Codable & Sendable, Response: Codable & Senda
         switch queue.add(request, bytes: request.message.body.count) {
         case .taken: break
         case .full:
-            let error = BridgeError(.bufferFull, subject: name, detail: "\(context.configuration.incomingLimit) requests wait for an answer")
+            let error = BridgeError(
+                .bufferFull,
+                subject: name,
+                detail: "\(context.configuration.incomingLimit) requests wait for an answer"
+            )
             context.lose(error, \.overflowed)
             reply(to: request, failure: "\(error)")
         case .closed: reply(to: request, failure: ReplyError.noResponder)

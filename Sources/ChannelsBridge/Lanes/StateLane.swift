@@ -8,7 +8,8 @@ final class StateLane<State: Codable & Sendable>: Lane {
     private struct Guarded {
         var sync = StateSync<Outgoing, StoredValue>()
         var hasStoredValue = false
-        /// Whether the listener's next call is the one that tells it the current value, which is of no account.
+        /// Whether the listener's next call is the one that tells it the current value, which is of no
+        /// account.
         var skipsNext = false
         var isClosed = false
         var token: ListenerToken?
@@ -18,8 +19,8 @@ final class StateLane<State: Codable & Sendable>: Lane {
     /// A value set here.
     private struct Outgoing {
         let value: State
-        /// As it was sent before in vain: under the same identifier, by which a broker that has it all the same knows it. A new one would go over what
-        /// others have stored since.
+        /// As it was sent before in vain: under the same identifier, by which a broker that has it all the
+        /// same knows it. A new one would go over what others have stored since.
         var message: TransportMessage?
     }
 
@@ -33,7 +34,14 @@ final class StateLane<State: Codable & Sendable>: Lane {
     private let bell = Bell()
     private let abandoned = Latch()
 
-    init(_ name: ChannelName<State>, initial: State, typeName: String, sends: Bool, receives: Bool, context: BridgeContext) {
+    init(
+        _ name: StateName<State>,
+        initial: State,
+        typeName: String,
+        sends: Bool,
+        receives: Bool,
+        context: BridgeContext
+    ) {
         self.name = name.text
         self.typeName = typeName
         self.sends = sends
@@ -49,12 +57,13 @@ final class StateLane<State: Codable & Sendable>: Lane {
             try await context.transport.watch(name) { [weak self] value in self?.arrived(value) }
         }
         guard sends else { return }
-        // What the broker has wins over what was set here before; where it has nothing, what is here is its first value.
+        // What the broker has wins over what was set here before; where it has nothing, what is here is its
+        // first value.
         guarded.withLock { guarded in
             guarded.skipsNext = guarded.hasStoredValue
             guarded.sync.beginListening()
         }
-        let token = channel.listen { [weak self] (value: State, info: PostInfo) in self?.heard(value, info.origin) }
+        let token = channel.posts.listen { [weak self] post in self?.heard(post.message, post.origin) }
         guarded.withLock { $0.token = token }
     }
 
@@ -134,7 +143,10 @@ final class StateLane<State: Codable & Sendable>: Lane {
             if attempts % context.configuration.publishAttempts == 0 { context.lose(error, \.failed) }
             let released = guarded.withLock { $0.sync.postponed(outgoing) }
             withExtendedLifetime(released) {}
-            await abandoned.wait(atMost: context.configuration.backoff.delay(before: attempts), clock: context.configuration.clock)
+            await abandoned.wait(
+                atMost: context.configuration.backoff.delay(before: attempts),
+                clock: context.configuration.clock
+            )
         }
     }
 

@@ -1,12 +1,14 @@
 /// How one state here and the last value at the broker are kept the same: the transitions, without locks.
 ///
-/// The broker's order decides. What is set here is stored, and while it is on its way, values of others wait, because it comes after them or
-/// they come after it: the revision tells. Only the newest value of either side matters.
+/// The broker's order decides. What is set here is stored, and while it is on its way, values of others wait,
+/// because it comes after them or they come after it: the revision tells. Only the newest value of either
+/// side matters.
 struct StateSync<Local, Remote> {
     enum Action {
         /// Store this value at the broker, then say ``stored(_:)`` or ``refused()`` or ``postponed(_:)``.
         case store(Local)
-        /// Set this value here, as one that came from elsewhere; then say ``notApplied()`` where that was not possible.
+        /// Set this value here, as one that came from elsewhere; then say ``notApplied()`` where that was not
+        /// possible.
         case apply(Remote)
     }
 
@@ -33,7 +35,8 @@ struct StateSync<Local, Remote> {
         return local
     }
 
-    /// The listener heard a value that came from the broker: what was set here before it has been replaced here, too.
+    /// The listener heard a value that came from the broker: what was set here before it has been replaced
+    /// here, too.
     mutating func heardRemote() -> Local? {
         isApplying = false
         return local.take()
@@ -65,7 +68,8 @@ struct StateSync<Local, Remote> {
 
     /// What to do next; nil where there is nothing, or a value is on its way.
     mutating func next() -> Action? {
-        // What is heard before the value that is being set here was set before it: whether it is to be stored is not known yet.
+        // What is heard before the value that is being set here was set before it: whether it is to be stored
+        // is not known yet.
         guard !isStoring, !isApplying else { return nil }
         if let local {
             self.local = nil

@@ -1,6 +1,7 @@
 internal import Channels
 
-/// The place of one durable name and pattern at an in-memory broker: what nobody has settled yet. Its transitions, without locks.
+/// The place of one durable name and pattern at an in-memory broker: what nobody has settled yet. Its
+/// transitions, without locks.
 struct DurableConsumer {
     /// One subscription to it.
     struct Member {
@@ -60,14 +61,16 @@ struct DurableConsumer {
         waiting.insert(entry, at: index)
     }
 
-    /// Takes out a message that was delivered and not settled since; nil where it was settled already or has been delivered again.
+    /// Takes out a message that was delivered and not settled since; nil where it was settled already or has
+    /// been delivered again.
     mutating func takeUnsettled(_ number: UInt64, delivery: Int) -> Entry? {
         guard let found = unsettled[number], found.entry.deliveries == delivery else { return nil }
         unsettled[number] = nil
         return found.entry
     }
 
-    /// The next message to deliver, and to whom; nil where none waits, nobody is there, or enough are unsettled.
+    /// The next message to deliver, and to whom; nil where none waits, nobody is there, or enough are
+    /// unsettled.
     mutating func next() -> (entry: Entry, member: Member)? {
         guard first < waiting.count, !members.isEmpty, unsettled.count < Self.mostUnsettled else { return nil }
         turn = (turn + 1) % members.count

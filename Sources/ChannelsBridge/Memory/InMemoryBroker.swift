@@ -2,16 +2,20 @@ internal import Channels
 
 /// A message broker inside the process: what several ``InMemoryTransport``s share.
 ///
-/// It needs nothing to start and keeps nothing beyond its own life, and otherwise does what a broker does: patterns, durable messages with
-/// acknowledgement and repetition, requests, last values. For tests, for several switchboards in one process, and as the default until there is a second process.
+/// It needs nothing to start and keeps nothing beyond its own life, and otherwise does what a broker does:
+/// patterns, durable messages with acknowledgement and repetition, requests, last values. For tests, for
+/// several switchboards in one process, and as the default until there is a second process.
 ///
 /// ## Behavior
 ///
-/// - Messages are delivered on the publisher's thread, before `publish` returns unless another thread is delivering to the same subscription.
-/// - A durable message is kept for each durable name whose pattern matches and that has subscribed before; where there is none, for nobody.
-/// - At most 512 messages of a durable name are delivered and unsettled at a time. They are delivered again when the connection that has
-///   them ends, not when it is slow.
-/// - Of durable messages with the same `ce-id`, the later ones are acknowledged and dropped, within the last 65,536.
+/// - Messages are delivered on the publisher's thread, before `publish` returns unless another thread is
+///   delivering to the same subscription.
+/// - A durable message is kept for each durable name whose pattern matches and that has subscribed before;
+///   where there is none, for nobody.
+/// - At most 512 messages of a durable name are delivered and unsettled at a time. They are delivered again
+///   when the connection that has them ends, not when it is slow.
+/// - Of durable messages with the same `ce-id`, the later ones are acknowledged and dropped, within the last
+///   65,536.
 public final class InMemoryBroker: Sendable {
     /// Guarded by its lock, in which only queues are appended to.
     let state: Locked<InMemoryBrokerState>
@@ -47,7 +51,8 @@ public final class InMemoryBroker: Sendable {
     }
 }
 
-/// What an in-memory broker knows. Its transitions enqueue and hand back what has to be delivered once the lock is released.
+/// What an in-memory broker knows. Its transitions enqueue and hand back what has to be delivered once the
+/// lock is released.
 struct InMemoryBrokerState {
     struct Subscription {
         let connection: Int
@@ -95,8 +100,11 @@ struct InMemoryBrokerState {
         connected.insert(connection)
     }
 
-    /// The connection is broken or closed: nothing is delivered to it, and what it has not settled goes to others.
-    mutating func disconnect(_ connection: Int, forEver: Bool, _ broker: InMemoryBroker) -> [HandlerQueue<InboundMessage>] {
+    /// The connection is broken or closed: nothing is delivered to it, and what it has not settled goes to
+    /// others.
+    mutating func disconnect(_ connection: Int, forEver: Bool, _ broker: InMemoryBroker) -> [HandlerQueue<
+        InboundMessage
+    >] {
         connected.remove(connection)
         if forEver {
             subscriptions.removeAll { $0.connection == connection }
@@ -134,7 +142,9 @@ struct InMemoryBrokerState {
     }
 
     /// Keeps a message for every durable name that matches, and hands it to whoever subscribes.
-    mutating func publishDurably(_ message: TransportMessage, _ broker: InMemoryBroker) throws -> [HandlerQueue<InboundMessage>] {
+    mutating func publishDurably(_ message: TransportMessage, _ broker: InMemoryBroker) throws -> [HandlerQueue<
+        InboundMessage
+    >] {
         if let id = message.headers[TransportHeaders.id], published.contains(id) { return [] }
         let matching = consumers.keys.filter { $0.pattern.matches(message.subject) }
         for key in matching where consumers[key]!.count >= broker.limits.keptMessages {  // a key of the dictionary
@@ -185,7 +195,9 @@ struct InMemoryBrokerState {
     }
 
     /// The delay of a message is over.
-    mutating func redeliver(_ key: ConsumerKey, _ entry: DurableConsumer.Entry, _ broker: InMemoryBroker) -> [HandlerQueue<InboundMessage>] {
+    mutating func redeliver(_ key: ConsumerKey, _ entry: DurableConsumer.Entry, _ broker: InMemoryBroker)
+        -> [HandlerQueue<InboundMessage>]
+    {
         consumers[key]?.wait(entry)
         return feed(key, broker)
     }
@@ -232,7 +244,9 @@ struct InMemoryBrokerState {
         return (lastNumber, tellWatchers(of: message.subject))
     }
 
-    mutating func watch(_ connection: Int, _ subject: String, _ queue: HandlerQueue<StoredValue>) -> [HandlerQueue<StoredValue>] {
+    mutating func watch(_ connection: Int, _ subject: String, _ queue: HandlerQueue<StoredValue>) -> [HandlerQueue<
+        StoredValue
+    >] {
         watchers[subject, default: []].append(Watcher(connection: connection, queue: queue, seen: 0))
         return tellWatchers(of: subject)
     }
@@ -246,7 +260,9 @@ struct InMemoryBrokerState {
         guard let value = values[subject] else { return [] }
         var reached: [HandlerQueue<StoredValue>] = []
         for index in watchers[subject, default: []].indices {
-            guard let watcher = watchers[subject]?[index], watcher.seen < value.revision, connected.contains(watcher.connection) else { continue }
+            guard let watcher = watchers[subject]?[index], watcher.seen < value.revision,
+                connected.contains(watcher.connection)
+            else { continue }
             watchers[subject]?[index].seen = value.revision
             watcher.queue.enqueue(value)
             reached.append(watcher.queue)

@@ -67,14 +67,18 @@ public final class InMemoryTransport: Transport {
         for close in closers { await close() }
         await events?.close()
         guard unsent.isEmpty else {
-            throw BridgeError(.deadlineExceeded, detail: "the connection was broken; \(unsent.count) messages were not sent")
+            throw BridgeError(
+                .deadlineExceeded,
+                detail: "the connection was broken; \(unsent.count) messages were not sent"
+            )
         }
     }
 
     /// Breaks the connection, as a network does: for tests.
     public func breakConnection() {
         var requests: [Int: Answer<TransportReply>] = [:]
-        let (events, reached) = state.withLock { state -> (HandlerQueue<TransportEvent>?, [HandlerQueue<InboundMessage>]) in
+        let (events, reached) = state.withLock {
+            state -> (HandlerQueue<TransportEvent>?, [HandlerQueue<InboundMessage>]) in
             guard case .connected = state.phase else { return (nil, []) }
             state.phase = .broken(since: .now)
             state.events?.enqueue(.disconnected(reason: nil))
@@ -88,7 +92,8 @@ public final class InMemoryTransport: Transport {
 
     /// Restores the connection: what was published meanwhile is sent, and every subscription goes on.
     public func restoreConnection() {
-        let restored = state.withLock { state -> (HandlerQueue<TransportEvent>?, [HandlerQueue<InboundMessage>], [HandlerQueue<StoredValue>])? in
+        let restored = state.withLock {
+            state -> (HandlerQueue<TransportEvent>?, [HandlerQueue<InboundMessage>], [HandlerQueue<StoredValue>])? in
             guard case .broken(let since) = state.phase else { return nil }
             state.phase = .connected
             state.events?.enqueue(.reconnected(gap: since.duration(to: .now), unsent: 0))

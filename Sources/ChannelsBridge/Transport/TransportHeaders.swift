@@ -2,8 +2,9 @@ internal import Channels
 
 /// The headers of a message: a few names with a value each, in the order in which they were set.
 ///
-/// A name is made of the visible characters of ASCII without the colon; case is ignored. A value has no control characters, and no space at an
-/// end, which brokers take off. What is invalid is not taken: ``set(_:for:)`` throws. So what travels in a header cannot end it.
+/// A name is made of the visible characters of ASCII without the colon; case is ignored. A value has no
+/// control characters, and no space at an end, which brokers take off. What is invalid is not taken:
+/// ``set(_:for:)`` throws. So what travels in a header cannot end it.
 public struct TransportHeaders: Hashable, Sendable {
     private var fields: [Field] = []
 
@@ -24,16 +25,26 @@ public struct TransportHeaders: Hashable, Sendable {
 
     /// Sets a header, in place of one with the same name.
     ///
-    /// - Throws: ``BridgeError/Code/invalidHeader`` where the name or the value is not valid; nothing is changed then.
+    /// - Throws: ``BridgeError/Code/invalidHeader`` where the name or the value is not valid; nothing is
+    ///   changed then.
     public mutating func set(_ value: String, for name: String) throws {
         guard !name.isEmpty, name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") }) else {
-            throw BridgeError(.invalidHeader, detail: "the name \(quoted(name)) is not made of visible ASCII characters other than a colon")
+            throw BridgeError(
+                .invalidHeader,
+                detail: "the name \(quoted(name)) is not made of visible ASCII characters other than a colon"
+            )
         }
         guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw BridgeError(.invalidHeader, detail: "the value \(quoted(value)) of \(quoted(name)) has a control character")
+            throw BridgeError(
+                .invalidHeader,
+                detail: "the value \(quoted(value)) of \(quoted(name)) has a control character"
+            )
         }
         guard value.utf8.first != 0x20, value.utf8.last != 0x20 else {
-            throw BridgeError(.invalidHeader, detail: "the value \(quoted(value)) of \(quoted(name)) has a space at an end")
+            throw BridgeError(
+                .invalidHeader,
+                detail: "the value \(quoted(value)) of \(quoted(name)) has a space at an end"
+            )
         }
         setValid(value, for: name)
     }

@@ -2,8 +2,9 @@ internal import Channels
 
 /// A message on its way to a broker or from it: a subject, headers and bytes.
 ///
-/// It is valid by construction, so that no transport has to look again: the subject is a valid channel name (no white space, no control
-/// characters, no wildcards: `"x 0\r\n\r\nPUB admin"` cannot be one) and the headers are valid, too.
+/// It is valid by construction, so that no transport has to look again: the subject is a valid channel name
+/// (no white space, no control characters, no wildcards: `"x 0\r\n\r\nPUB admin"` cannot be one) and the
+/// headers are valid, too.
 public struct TransportMessage: Hashable, Sendable {
     /// Where it is published: the name of the channel.
     public let subject: String
@@ -52,8 +53,9 @@ public struct InboundMessage: Sendable {
     public let message: TransportMessage
     /// How often the broker has delivered a durable message to this name, this time included; 1 for others.
     public let deliveryCount: Int
-    /// Tells the broker what became of a durable message; nil where the message is not durable. To be called once, from any thread. Does not
-    /// wait; where the connection has gone, the broker delivers the message again.
+    /// Tells the broker what became of a durable message; nil where the message is not durable. To be called
+    /// once, from any thread. Does not wait; where the connection has gone, the broker delivers the message
+    /// again.
     public let settle: (@Sendable (Settlement) -> Void)?
 
     /// Creates a message to hand over.
@@ -78,7 +80,8 @@ public enum Settlement: Hashable, Sendable {
 public struct InboundRequest: Sendable {
     /// The request.
     public let message: TransportMessage
-    /// Sends the reply. To be called once, from any thread. Does not wait; where the connection has gone, the asker's time runs out.
+    /// Sends the reply. To be called once, from any thread. Does not wait; where the connection has gone, the
+    /// asker's time runs out.
     public let reply: @Sendable (TransportReply) -> Void
 
     /// Creates a request to hand over.

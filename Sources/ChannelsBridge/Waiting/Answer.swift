@@ -27,7 +27,8 @@ package final class Answer<Value: Sendable>: Sendable {
     /// Waits for the outcome, once, and at most for a time.
     ///
     /// - Throws: What it was settled with, the error given where time runs out, or `CancellationError`.
-    package func value(within time: Duration, clock: any Clock<Duration>, else error: BridgeError) async throws -> Value {
+    package func value(within time: Duration, clock: any Clock<Duration>, else error: BridgeError) async throws -> Value
+    {
         let timer = Task.detached {
             try await clock.sleep(for: time)
             self.finish(.failure(error))

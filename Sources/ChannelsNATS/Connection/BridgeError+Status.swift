@@ -10,7 +10,11 @@ extension BridgeError {
 
     /// The error of a status that the C client returned from a call.
     init(_ status: natsStatus, doing action: String, subject: String? = nil) {
-        self.init(Code(status), subject: subject, "\(action): \(String(cString: natsStatus_GetText(status)))\(Self.lastDetail(of: status))")
+        self.init(
+            Code(status),
+            subject: subject,
+            "\(action): \(String(cString: natsStatus_GetText(status)))\(Self.lastDetail(of: status))"
+        )
     }
 
     /// The error of a status that the C client reported by a callback, with the text of the server.
@@ -47,7 +51,8 @@ extension BridgeError.Code {
     fileprivate init(_ status: natsStatus) {
         self =
             switch status {
-            case NATS_NO_SERVER, NATS_IO_ERROR, NATS_ADDRESS_MISSING, NATS_SECURE_CONNECTION_REQUIRED, NATS_SECURE_CONNECTION_WANTED,
+            case NATS_NO_SERVER, NATS_IO_ERROR, NATS_ADDRESS_MISSING, NATS_SECURE_CONNECTION_REQUIRED,
+                NATS_SECURE_CONNECTION_WANTED,
                 NATS_CONNECTION_DISCONNECTED, NATS_STALE_CONNECTION, NATS_NOT_YET_CONNECTED:
                 .notConnected
             case NATS_CONNECTION_AUTH_FAILED: .authenticationFailed
@@ -65,7 +70,8 @@ extension BridgeError.Code {
 }
 
 extension String {
-    /// Fit for a line of a log: control characters, and what would break the line, are escaped. Servers write part of these texts.
+    /// Fit for a line of a log: control characters, and what would break the line, are escaped. Servers write
+    /// part of these texts.
     var singleLine: String {
         var line = ""
         for scalar in unicodeScalars.prefix(400) {

@@ -68,7 +68,10 @@ final class ClientOptions {
         }
         if (tls.certificate == nil) != (tls.key == nil) {
             let given = tls.certificate.map { "certificate \($0.singleLine) is given without its key" }
-            throw BridgeError(.transportFailure, "the client's \(given ?? "key \(tls.key!.singleLine) is given without its certificate")")
+            throw BridgeError(
+                .transportFailure,
+                "the client's \(given ?? "key \(tls.key!.singleLine) is given without its certificate")"
+            )
         }
         if let certificate = tls.certificate, let key = tls.key {
             try Self.checkReadable(certificate)
@@ -88,11 +91,13 @@ final class ClientOptions {
         let wait = configuration.reconnectWait.milliseconds
         try set("reconnect wait", natsOptions_SetReconnectWait(pointer, wait))
         try set("reconnect wait", natsOptions_SetReconnectJitter(pointer, wait, wait))
-        // As small as the C client allows: what waits for the connection waits in the outbox, which has the one limit.
+        // As small as the C client allows: what waits for the connection waits in the outbox, which has the
+        // one limit.
         try set("reconnect buffer", natsOptions_SetReconnectBufSize(pointer, 1))
         try set("ping interval", natsOptions_SetPingInterval(pointer, configuration.pingInterval.milliseconds))
         try set("ping interval", natsOptions_SetMaxPingsOut(pointer, 2))
-        // With a deadline the C client shuts the socket after a write that ran out of time, and never goes on in the middle of a message.
+        // With a deadline the C client shuts the socket after a write that ran out of time, and never goes on
+        // in the middle of a message.
         try set("write deadline", natsOptions_SetWriteDeadline(pointer, configuration.writeDeadline.milliseconds))
     }
 
@@ -107,17 +112,25 @@ final class ClientOptions {
 
     private static func checkReadable(_ file: String) throws {
         guard access(file, R_OK) == 0 else {
-            throw BridgeError(.transportFailure, "'\(file.singleLine)' cannot be read: \(String(cString: strerror(errno)))")
+            throw BridgeError(
+                .transportFailure,
+                "'\(file.singleLine)' cannot be read: \(String(cString: strerror(errno)))"
+            )
         }
     }
 
     /// What went wrong with the first connection.
     static func connectError(_ status: natsStatus, _ configuration: NATSConfiguration) -> BridgeError {
         let error = BridgeError(status, doing: "connecting to \(configuration.serverList)")
-        // With TLS 1.3 a server looks at the client's certificate when the client takes the connection to stand, and ends it without a word.
-        guard status == NATS_PROTOCOL_ERROR, configuration.usesTLS, configuration.tls?.certificate == nil, error.description.contains("got ''")
+        // With TLS 1.3 a server looks at the client's certificate when the client takes the connection to
+        // stand, and ends it without a word.
+        guard status == NATS_PROTOCOL_ERROR, configuration.usesTLS, configuration.tls?.certificate == nil,
+            error.description.contains("got ''")
         else { return error }
-        return BridgeError(.certificateRejected, "\(error.detail ?? ""): the server may want a certificate of the client")
+        return BridgeError(
+            .certificateRejected,
+            "\(error.detail ?? ""): the server may want a certificate of the client"
+        )
     }
 }
 
@@ -138,7 +151,9 @@ extension NATSConfiguration {
         guard var rest = servers.first?[...] else { return nil }
         if let scheme = rest.range(of: "://") { rest = rest[scheme.upperBound...] }
         if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
-        if rest.first == "[" { return rest.dropFirst().prefix { $0 != "]" }.isEmpty ? nil : String(rest.dropFirst().prefix { $0 != "]" }) }
+        if rest.first == "[" {
+            return rest.dropFirst().prefix { $0 != "]" }.isEmpty ? nil : String(rest.dropFirst().prefix { $0 != "]" })
+        }
         let host = rest.prefix { $0 != ":" && $0 != "/" }
         return host.isEmpty ? nil : String(host)
     }

@@ -6,8 +6,8 @@ import Foundation
 
 /// The connections by the number that the C client hands back at each callback.
 ///
-/// A number instead of a pointer, because a callback about an error may still come after the one that says that the connection is closed.
-/// Holds each connection until then.
+/// A number instead of a pointer, because a callback about an error may still come after the one that says
+/// that the connection is closed. Holds each connection until then.
 final class ConnectionRegistry: Sendable {
     static let shared = ConnectionRegistry()
 
@@ -32,8 +32,8 @@ final class ConnectionRegistry: Sendable {
     }
 }
 
-// The callbacks of a connection. They are functions of the file, which have no isolation: a literal written in a main-actor context would be
-// isolated to the main actor, and crash on the thread of the C client.
+// The callbacks of a connection. They are functions of the file, which have no isolation: a literal written
+// in a main-actor context would be isolated to the main actor, and crash on the thread of the C client.
 
 func connectionDisconnected(_ pointer: OpaquePointer?, _ closure: UnsafeMutableRawPointer?) {
     ConnectionRegistry.shared.connection(closure)?.disconnected(lastError(of: pointer))
@@ -54,7 +54,12 @@ private func lastError(of pointer: OpaquePointer?) -> BridgeError? {
     return status == NATS_OK ? nil : BridgeError(status, saying: text)
 }
 
-func connectionFailed(_: OpaquePointer?, _ subscription: OpaquePointer?, _ status: natsStatus, _ closure: UnsafeMutableRawPointer?) {
+func connectionFailed(
+    _: OpaquePointer?,
+    _ subscription: OpaquePointer?,
+    _ status: natsStatus,
+    _ closure: UnsafeMutableRawPointer?
+) {
     guard let connection = ConnectionRegistry.shared.connection(closure) else { return }
     if status == NATS_SLOW_CONSUMER, let subscription { return connection.slow(subscription) }
     var last = NATS_OK

@@ -5,7 +5,8 @@ import CNATS
 import Dispatch
 
 extension NATSConnection {
-    /// Waits until everything that was sent has been written and the server has answered, or until the deadline.
+    /// Waits until everything that was sent has been written and the server has answered, or until the
+    /// deadline.
     ///
     /// - Returns: Whether that is so.
     func flush(until deadline: ContinuousClock.Instant) async -> Bool {
@@ -37,7 +38,8 @@ extension NATSConnection {
         state.withLock { $0.takesMessages = false }
     }
 
-    /// Closes the connection; what still waits to be sent is lost and reported. Returns when no callback of the connection will come any more.
+    /// Closes the connection; what still waits to be sent is lost and reported. Returns when no callback of
+    /// the connection will come any more.
     func close() async {
         let (isFirst, library) = state.withLock { state in
             defer { (state.takesMessages, state.isClosing) = (false, true) }

@@ -7,8 +7,9 @@ import Foundation
 
 /// One connection of the C client.
 ///
-/// No call into the C client is made on a thread of the cooperative pool: it holds a mutex of its own while it writes to the socket, so that any
-/// call may wait as long as a paused server does. What is sent goes through an ``Outbox`` and a writer on a queue; everything else runs on a second.
+/// No call into the C client is made on a thread of the cooperative pool: it holds a mutex of its own while
+/// it writes to the socket, so that any call may wait as long as a paused server does. What is sent goes
+/// through an ``Outbox`` and a writer on a queue; everything else runs on a second.
 ///
 /// Guarded by `state`: everything that changes.
 final class NATSConnection: Sendable {
@@ -119,7 +120,11 @@ final class NATSConnection: Sendable {
 
     /// The same without waiting for it.
     func onControlLater(after delay: DispatchTimeInterval = .never, _ body: @escaping @Sendable () -> Void) {
-        if delay == .never { control.async(execute: body) } else { control.asyncAfter(deadline: .now() + delay, execute: body) }
+        if delay == .never {
+            control.async(execute: body)
+        } else {
+            control.asyncAfter(deadline: .now() + delay, execute: body)
+        }
     }
 
     var isConnected: Bool { state.withLock { $0.outbox.phase == .connected && !$0.isClosing } }
@@ -128,7 +133,8 @@ final class NATSConnection: Sendable {
 
     /// Hands a message to the writer.
     ///
-    /// While the connection stands and the outbox is full, waits for space. Messages of one task leave in the order of its calls.
+    /// While the connection stands and the outbox is full, waits for space. Messages of one task leave in the
+    /// order of its calls.
     func send(_ message: NATSMessage) async throws {
         while try !sendIfSpace(message) { try await waitForSpace() }
     }
@@ -157,8 +163,8 @@ final class NATSConnection: Sendable {
         return true
     }
 
-    /// Hands a short message to the writer, over the limit where that is full: an acknowledgement, an answer. Where the connection was closed
-    /// it is lost, and whoever waits for it finds out by itself.
+    /// Hands a short message to the writer, over the limit where that is full: an acknowledgement, an answer.
+    /// Where the connection was closed it is lost, and whoever waits for it finds out by itself.
     ///
     /// - Returns: What is wrong with it, where it cannot be sent; that has been reported.
     @discardableResult
@@ -187,7 +193,9 @@ final class NATSConnection: Sendable {
             await withCheckedContinuation { continuation in
                 let isNeeded = state.withLock { state in
                     // Space may have come, or the task may have been cancelled, since.
-                    guard !Task.isCancelled, state.outbox.phase == .connected, !state.outbox.isIdle else { return false }
+                    guard !Task.isCancelled, state.outbox.phase == .connected, !state.outbox.isIdle else {
+                        return false
+                    }
                     state.spaceWaiters[id] = continuation
                     return true
                 }
@@ -228,12 +236,14 @@ final class NATSConnection: Sendable {
         }
     }
 
-    /// Where nothing waits: sees to it that what was handed over leaves, and gives those who post a moment before the writer ends.
+    /// Where nothing waits: sees to it that what was handed over leaves, and gives those who post a moment
+    /// before the writer ends.
     private func pause(after sinceFlush: inout Int) {
         let (isEmpty, library) = state.withLock { ($0.outbox.isEmpty, $0.library) }
         guard isEmpty, sinceFlush > 0 else { return }
-        // The C client collects for a millisecond before it writes, unless a ping makes it. After many messages its buffer has been written
-        // several times, and the rest may wait that long; one alone may not. The answer need not be waited for, but a wait of none is not to be had.
+        // The C client collects for a millisecond before it writes, unless a ping makes it. After many
+        // messages its buffer has been written several times, and the rest may wait that long; one alone may
+        // not. The answer need not be waited for, but a wait of none is not to be had.
         if sinceFlush <= Self.fewMessages, let library { _ = natsConnection_FlushTimeout(library.pointer, 1) }
         sinceFlush = 0
         // Beginning anew costs the waking of a thread.
@@ -302,10 +312,15 @@ extension NATSConnection.State {
         }
         let size = message.sizeForServer
         guard size > maxPayload else { return }
-        throw BridgeError(.payloadTooLarge, subject: message.subject, "the message has \(size) bytes, the server takes \(maxPayload)")
+        throw BridgeError(
+            .payloadTooLarge,
+            subject: message.subject,
+            "the message has \(size) bytes, the server takes \(maxPayload)"
+        )
     }
 
-    /// Everybody who waits for space, and those who wait until nothing is left to write, if nothing is or can be.
+    /// Everybody who waits for space, and those who wait until nothing is left to write, if nothing is or can
+    /// be.
     mutating func takeWaiters(evenIfBusy: Bool = false) -> [CheckedContinuation<Void, Never>] {
         if spaceWaiters.isEmpty && idleWaiters.isEmpty { return [] }
         var taken = Array(spaceWaiters.values)

@@ -40,7 +40,8 @@ struct NATSMessage: Hashable, Sendable {
 }
 
 extension NATSMessage {
-    /// Copies what the C client received; nil where it is no text: a subject or a header that is not UTF-8, or headers that cannot be read.
+    /// Copies what the C client received; nil where it is no text: a subject or a header that is not UTF-8,
+    /// or headers that cannot be read.
     init?(_ message: OpaquePointer) {
         guard let text = natsMsg_GetSubject(message), let subject = String(validatingCString: text) else { return nil }
         self.subject = subject
@@ -53,7 +54,8 @@ extension NATSMessage {
         payload = Self.payload(of: message)
     }
 
-    /// Where an answer to what the C client received is expected, also where its headers cannot be read; nil where it is no text.
+    /// Where an answer to what the C client received is expected, also where its headers cannot be read; nil
+    /// where it is no text.
     static func reply(of message: OpaquePointer) -> String? {
         natsMsg_GetReply(message).flatMap { String(validatingCString: $0) }
     }
@@ -82,7 +84,9 @@ extension NATSMessage {
             // The name belongs to the message, which lives until this callback returns.
             guard let name = names?[index], natsMsgHeader_Get(message, name, &value) == NATS_OK else { return nil }
             // A header without a value reads as null.
-            guard let name = String(validatingCString: name), let text = value.map({ String(validatingCString: $0) }) ?? "" else { return nil }
+            guard let name = String(validatingCString: name),
+                let text = value.map({ String(validatingCString: $0) }) ?? ""
+            else { return nil }
             headers.append(Header(name: name, value: text))
         }
         return headers

@@ -29,9 +29,11 @@ final class NATSSubscription: Sendable {
         }
     }
 
-    /// Subscribes, and returns when the server has heard of it: what is posted afterwards, by anybody, arrives.
+    /// Subscribes, and returns when the server has heard of it: what is posted afterwards, by anybody,
+    /// arrives.
     ///
-    /// - Parameter handler: Called on a thread of the C client; nil for a message that cannot be read. It must not wait.
+    /// - Parameter handler: Called on a thread of the C client; nil for a message that cannot be read. It
+    ///   must not wait.
     static func subscribe(
         to pattern: String,
         group: String? = nil,
@@ -41,7 +43,8 @@ final class NATSSubscription: Sendable {
         try await subscribe(to: pattern, group: group, on: connection, libraryHandler: { handler(NATSMessage($0)) })
     }
 
-    /// The same, for handlers that read what they need out of the C client's message themselves. It is freed when the handler has returned.
+    /// The same, for handlers that read what they need out of the C client's message themselves. It is freed
+    /// when the handler has returned.
     static func subscribe(
         to pattern: String,
         group: String? = nil,
@@ -64,13 +67,20 @@ final class NATSSubscription: Sendable {
         guard let library = connection.state.withLock({ $0.isClosing ? nil : $0.library }) else {
             throw BridgeError(.closed, subject: pattern, "the connection was closed")
         }
-        // Freed by `subscriptionCompleted`, when the thread of the subscription has run the handler for the last time. The connection is held
-        // so that it outlives every handler.
+        // Freed by `subscriptionCompleted`, when the thread of the subscription has run the handler for the
+        // last time. The connection is held so that it outlives every handler.
         let box = Unmanaged.passRetained(SubscriptionBox(handler, connection))
         var pointer: OpaquePointer?
         let status =
             if let group {
-                natsConnection_QueueSubscribe(&pointer, library.pointer, pattern, group, subscriptionReceived, box.toOpaque())
+                natsConnection_QueueSubscribe(
+                    &pointer,
+                    library.pointer,
+                    pattern,
+                    group,
+                    subscriptionReceived,
+                    box.toOpaque()
+                )
             } else {
                 natsConnection_Subscribe(&pointer, library.pointer, pattern, subscriptionReceived, box.toOpaque())
             }
@@ -79,9 +89,12 @@ final class NATSSubscription: Sendable {
             box.release()
             throw BridgeError(status, doing: "subscribing to \(pattern)", subject: pattern)
         }
-        // Refused only where the subscription has ended meanwhile, with its connection. Its thread may then still run: the box stays for ever.
+        // Refused only where the subscription has ended meanwhile, with its connection. Its thread may then
+        // still run: the box stays for ever.
         connection.subscriptionBegan()
-        if natsSubscription_SetOnCompleteCB(pointer, subscriptionCompleted, box.toOpaque()) != NATS_OK { connection.subscriptionEnded() }
+        if natsSubscription_SetOnCompleteCB(pointer, subscriptionCompleted, box.toOpaque()) != NATS_OK {
+            connection.subscriptionEnded()
+        }
         let limit = Int32(clamping: connection.configuration.incomingLimit)
         natsSubscription_SetPendingLimits(pointer, max(1, limit), .max)
         let subscription = NATSSubscription(pattern, connection, LibraryPointer(pointer))
@@ -90,7 +103,8 @@ final class NATSSubscription: Sendable {
         return subscription
     }
 
-    /// A server that refuses a subscription says so on its own time. It answers in order: when the answer to a ping is here, a refusal is, too.
+    /// A server that refuses a subscription says so on its own time. It answers in order: when the answer to
+    /// a ping is here, a refusal is, too.
     private static func confirm(_ pattern: String, _ library: OpaquePointer, _ connection: NATSConnection) throws {
         let status = natsConnection_FlushTimeout(library, connection.configuration.requestTimeout.milliseconds)
         // Without a connection now, the C client subscribes again as soon as there is one.
@@ -130,8 +144,8 @@ final class NATSSubscription: Sendable {
         if goesOn { watchDrops() }
     }
 
-    /// Ends the subscription; returns when the C client knows. The handler may still be running, and for what the client had received it may
-    /// be called once more.
+    /// Ends the subscription; returns when the C client knows. The handler may still be running, and for what
+    /// the client had received it may be called once more.
     func cancel() async {
         let isFirst = isCancelled.withLock { isCancelled in
             defer { isCancelled = true }

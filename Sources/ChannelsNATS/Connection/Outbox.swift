@@ -1,11 +1,13 @@
 #if NATS
-/// What waits to be sent, and the transitions of its writer. Each transition returns what the caller must do once the lock is released.
+/// What waits to be sent, and the transitions of its writer. Each transition returns what the caller must do
+/// once the lock is released.
 struct Outbox {
     enum Phase { case connected, disconnected, closed }
     enum Submission { case taken, takenAndStartWriter, waitForSpace, full, closed }
 
     private(set) var phase = Phase.connected
-    /// Grows with each reconnection. A writer that failed before the last one tries again instead of waiting for the next.
+    /// Grows with each reconnection. A writer that failed before the last one tries again instead of waiting
+    /// for the next.
     private(set) var epoch = 0
     private var waiting = PackedMessages()
     /// Of the batch that is being written: its bytes count until they are with the C client.
@@ -20,7 +22,8 @@ struct Outbox {
     var isEmpty: Bool { waiting.isEmpty }
     var isIdle: Bool { waiting.isEmpty && !isWriting }
 
-    /// A message larger than the limit is taken when nothing else waits: the limit must not keep it out for ever.
+    /// A message larger than the limit is taken when nothing else waits: the limit must not keep it out for
+    /// ever.
     mutating func submit(_ message: NATSMessage) -> Submission {
         if phase == .closed { return .closed }
         let size = PackedMessages.size(of: message)
@@ -48,7 +51,8 @@ struct Outbox {
 
     /// Takes back what could not be written, in front of what has come since.
     ///
-    /// - Returns: Whether the writer goes on at once; otherwise it has ended. And how many never leave, because the connection was closed.
+    /// - Returns: Whether the writer goes on at once; otherwise it has ended. And how many never leave,
+    ///   because the connection was closed.
     mutating func putBack(_ rest: inout PackedMessages, since epoch: Int) -> (goesOn: Bool, lost: Int) {
         guard phase != .closed else {
             defer { rest.removeAll() }

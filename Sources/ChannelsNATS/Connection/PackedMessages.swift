@@ -1,11 +1,12 @@
 #if NATS
 /// Messages one behind the other in one buffer, as the C client wants them.
 ///
-/// What waits to be sent is handed from the threads that publish to the one that writes. As bytes it needs no allocation for a message, and the
-/// two do not count references to the same subject and the same payload in turn, which costs more than to copy a few hundred bytes.
+/// What waits to be sent is handed from the threads that publish to the one that writes. As bytes it needs no
+/// allocation for a message, and the two do not count references to the same subject and the same payload in
+/// turn, which costs more than to copy a few hundred bytes.
 struct PackedMessages {
-    /// Stands before each message. Behind it follow the texts, each with a zero at its end: the subject, the reply if there is one, name and value
-    /// of each header; then the payload.
+    /// Stands before each message. Behind it follow the texts, each with a zero at its end: the subject, the
+    /// reply if there is one, name and value of each header; then the payload.
     fileprivate struct Head {
         var subject: Int
         /// -1 where there is none.
@@ -58,7 +59,8 @@ struct PackedMessages {
         count = 0
     }
 
-    /// Takes the messages out, the first first, up to the one for which the body returns false. That one and those behind it stay.
+    /// Takes the messages out, the first first, up to the one for which the body returns false. That one and
+    /// those behind it stay.
     ///
     /// - Returns: Whether all were taken out.
     mutating func takeOut(while isTaken: (View) -> Bool) -> Bool {

@@ -2,8 +2,8 @@
 import ChannelsBridge
 import Foundation
 
-/// What may be sent. The C client checks neither subjects nor headers: a line break in one ends the line of the protocol, and what follows
-/// is a command of its own.
+/// What may be sent. The C client checks neither subjects nor headers: a line break in one ends the line of
+/// the protocol, and what follows is a command of its own.
 enum WireRules {
     /// More than the 1,024 bytes of a channel name: inboxes and the subjects of JetStream add to it.
     static let longestSubject = 2_048
@@ -11,13 +11,21 @@ enum WireRules {
     /// Throws unless the text is a subject without wildcards.
     static func check(subject: String) throws(BridgeError) {
         guard let problem = problem(ofSubject: subject, isPattern: false) else { return }
-        throw BridgeError(.invalidName, subject: subject.singleLine, "'\(subject.singleLine)' is not a subject: \(problem)")
+        throw BridgeError(
+            .invalidName,
+            subject: subject.singleLine,
+            "'\(subject.singleLine)' is not a subject: \(problem)"
+        )
     }
 
     /// Throws unless the text is a subject in which `*` and `>` may be whole tokens.
     static func check(pattern: String) throws(BridgeError) {
         guard let problem = problem(ofSubject: pattern, isPattern: true) else { return }
-        throw BridgeError(.invalidName, subject: pattern.singleLine, "'\(pattern.singleLine)' is not a pattern: \(problem)")
+        throw BridgeError(
+            .invalidName,
+            subject: pattern.singleLine,
+            "'\(pattern.singleLine)' is not a pattern: \(problem)"
+        )
     }
 
     /// Throws unless both can stand in one line of headers.
@@ -25,15 +33,21 @@ enum WireRules {
         let isName = !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
         guard isName else { throw BridgeError(.invalidHeader, "'\(name.singleLine)' is not the name of a header") }
         // No space at the ends either: receivers take it off, and what is left may be nothing.
-        let isValue = value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } && value.utf8.first != 0x20 && value.utf8.last != 0x20
+        let isValue =
+            value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } && value.utf8.first != 0x20 && value.utf8.last != 0x20
         guard isValue else {
-            throw BridgeError(.invalidHeader, "the value of the header \(name) has a control character, or a space at an end: '\(value.singleLine)'")
+            throw BridgeError(
+                .invalidHeader,
+                "the value of the header \(name) has a control character, or a space at an end: '\(value.singleLine)'"
+            )
         }
     }
 
     private static func problem(ofSubject text: String, isPattern: Bool) -> String? {
         guard !text.isEmpty else { return "it is empty" }
-        guard text.utf8.count <= longestSubject else { return "it has \(text.utf8.count) bytes, more than \(longestSubject)" }
+        guard text.utf8.count <= longestSubject else {
+            return "it has \(text.utf8.count) bytes, more than \(longestSubject)"
+        }
         // The number of bytes of the token, and whether a wildcard is among them.
         var (length, hasWildcard, sawTail) = (0, false, false)
         for byte in text.utf8 {
@@ -57,11 +71,13 @@ enum WireRules {
 }
 
 extension String {
-    /// Whether both are known to be the same on the wire. Texts that are equal may differ there: `==` takes a letter followed by its accent for the
-    /// letter that has one.
+    /// Whether both are known to be the same on the wire. Texts that are equal may differ there: `==` takes a
+    /// letter followed by its accent for the letter that has one.
     func hasSameBytes(as other: String) -> Bool {
         utf8.withContiguousStorageIfAvailable { bytes in
-            other.utf8.withContiguousStorageIfAvailable { $0.count == bytes.count && memcmp($0.baseAddress!, bytes.baseAddress!, bytes.count) == 0 }
+            other.utf8.withContiguousStorageIfAvailable {
+                $0.count == bytes.count && memcmp($0.baseAddress!, bytes.baseAddress!, bytes.count) == 0
+            }
         } == .some(.some(true))
     }
 }

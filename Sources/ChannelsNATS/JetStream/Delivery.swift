@@ -1,7 +1,8 @@
 #if NATS
 /// What the subject for the acknowledgement says of a message that JetStream delivers:
-/// `$JS.ACK.<stream>.<consumer>.<deliveries>.<sequence in the stream>.<sequence of the consumer>.<time>.<pending>`, from some servers with the
-/// domain and a hash of the account before the stream.
+/// `$JS.ACK.<stream>.<consumer>.<deliveries>.<sequence in the stream>.<sequence of the
+/// consumer>.<time>.<pending>`, from some servers with the domain and a hash of the account before the
+/// stream.
 struct Delivery: Hashable, Sendable {
     var consumer: String
     var deliveryCount: Int
@@ -13,7 +14,9 @@ struct Delivery: Hashable, Sendable {
         guard reply.hasPrefix("$JS.ACK.") else { return nil }
         let tokens = reply.split(separator: ".", omittingEmptySubsequences: false)
         guard let first = tokens.count == 9 ? 3 : tokens.count >= 11 ? 5 : nil else { return nil }
-        guard let count = Int(tokens[first + 1]), let stream = UInt64(tokens[first + 2]), let sequence = UInt64(tokens[first + 3]) else { return nil }
+        guard let count = Int(tokens[first + 1]), let stream = UInt64(tokens[first + 2]),
+            let sequence = UInt64(tokens[first + 3])
+        else { return nil }
         consumer = String(tokens[first])
         deliveryCount = max(1, count)
         streamSequence = stream

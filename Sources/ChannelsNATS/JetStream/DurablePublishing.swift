@@ -9,8 +9,8 @@ extension JetStream {
         var error: Refusal?
     }
 
-    /// Publishes a message and waits until the stream has it; without an answer, sends it again under the same identifier, which the stream
-    /// recognises.
+    /// Publishes a message and waits until the stream has it; without an answer, sends it again under the
+    /// same identifier, which the stream recognises.
     ///
     /// - Parameter identifier: What `Nats-Msg-Id` is to be; one is made where there is none.
     /// - Returns: The sequence of the message in its stream.
@@ -35,10 +35,14 @@ extension JetStream {
                 }
                 try await wait(until: deadline, else: BridgeError(.notAcknowledged, subject: message.subject, reason))
             } catch let error as BridgeError where error.code == .timedOut {
-                // What was sent while there is no connection waits to be sent. Once more would only fill the buffer.
+                // What was sent while there is no connection waits to be sent. Once more would only fill the
+                // buffer.
                 while !inbox.isConnected {
                     reason = "there is no connection"
-                    try await wait(until: deadline, else: BridgeError(.notAcknowledged, subject: message.subject, reason))
+                    try await wait(
+                        until: deadline,
+                        else: BridgeError(.notAcknowledged, subject: message.subject, reason)
+                    )
                 }
             }
         }
@@ -46,16 +50,23 @@ extension JetStream {
 
     /// Nil where it is worth another try.
     private func sequence(in answer: NATSMessage, of message: NATSMessage, _ reason: inout String) throws -> UInt64? {
-        guard let acknowledgement = try? JetStream.decoder.decode(Acknowledgement.self, from: Data(answer.payload)) else {
+        guard let acknowledgement = try? JetStream.decoder.decode(Acknowledgement.self, from: Data(answer.payload))
+        else {
             throw BridgeError(.transportFailure, subject: message.subject, "the acknowledgement cannot be read")
         }
         if let refusal = acknowledgement.error {
             reason = refusal.description
-            guard refusal.reason == .notNow else { throw BridgeError(.transportFailure, subject: message.subject, refusal.description) }
+            guard refusal.reason == .notNow else {
+                throw BridgeError(.transportFailure, subject: message.subject, refusal.description)
+            }
             return nil
         }
         guard acknowledgement.stream != nil, let sequence = acknowledgement.seq else {
-            throw BridgeError(.transportFailure, subject: message.subject, "somebody else answered in place of a stream")
+            throw BridgeError(
+                .transportFailure,
+                subject: message.subject,
+                "somebody else answered in place of a stream"
+            )
         }
         return sequence
     }

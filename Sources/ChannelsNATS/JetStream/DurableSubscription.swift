@@ -3,10 +3,12 @@ import Channels
 import ChannelsBridge
 import Dispatch
 
-/// The place of a name at a stream: a durable consumer, which delivers to the processes that subscribe by that name.
+/// The place of a name at a stream: a durable consumer, which delivers to the processes that subscribe by
+/// that name.
 ///
-/// The consumer delivers to a subject with a group, so that each message goes to one process. The subscription to that subject is an ordinary
-/// one: a subscription made by the C client's own functions for JetStream would delete the consumer when it is unsubscribed.
+/// The consumer delivers to a subject with a group, so that each message goes to one process. The
+/// subscription to that subject is an ordinary one: a subscription made by the C client's own functions for
+/// JetStream would delete the consumer when it is unsubscribed.
 ///
 /// Guarded by `unsettled`: what was handed over and not settled.
 final class DurableSubscription: Sendable {
@@ -41,7 +43,10 @@ final class DurableSubscription: Sendable {
     ) async throws -> DurableSubscription {
         let stream = try await jetStream.stream(for: pattern)
         let request = ConsumerRequest(stream: stream, name: name, pattern: pattern, jetStream.configuration.deliveries)
-        let unsettled = UnsettledMessages(connection, saysSo: jetStream.configuration.deliveries.acknowledgementWait / 3)
+        let unsettled = UnsettledMessages(
+            connection,
+            saysSo: jetStream.configuration.deliveries.acknowledgementWait / 3
+        )
         let subscription = try await NATSSubscription.subscribe(
             to: request.config.deliverSubject,
             group: request.config.deliverGroup,
@@ -49,7 +54,9 @@ final class DurableSubscription: Sendable {
             libraryHandler: { received in
                 // Anything else on this subject is no delivery: somebody else published it.
                 let reply = NATSMessage.reply(of: received)
-                guard let reply, let delivery = Delivery(reply), delivery.consumer == request.config.durableName else { return }
+                guard let reply, let delivery = Delivery(reply), delivery.consumer == request.config.durableName else {
+                    return
+                }
                 let held = unsettled.hold(reply)
                 guard let message = NATSMessage(received) else {
                     // It will not be readable the next time.
@@ -69,10 +76,14 @@ final class DurableSubscription: Sendable {
         return durable
     }
 
-    /// Also after a reconnection: a server that has lost its storage has lost the consumer, and would deliver nothing, in silence.
+    /// Also after a reconnection: a server that has lost its storage has lost the consumer, and would deliver
+    /// nothing, in silence.
     func createConsumer() async throws {
         do {
-            let _: Created = try await jetStream.call("CONSUMER.DURABLE.CREATE.\(request.streamName).\(request.config.durableName)", request)
+            let _: Created = try await jetStream.call(
+                "CONSUMER.DURABLE.CREATE.\(request.streamName).\(request.config.durableName)",
+                request
+            )
         } catch let refusal as Refusal where refusal.reason == .nameTaken {
             // It exists and cannot be changed in this way, because others are using it.
         } catch let refusal as Refusal {
@@ -87,7 +98,8 @@ final class DurableSubscription: Sendable {
     }
 }
 
-/// What was handed over and is not settled; the server hears from time to time that somebody is at it. Guarded by `state`: all of it.
+/// What was handed over and is not settled; the server hears from time to time that somebody is at it.
+/// Guarded by `state`: all of it.
 private final class UnsettledMessages: Sendable {
     private struct State {
         var replies: Set<String> = []
@@ -125,7 +137,8 @@ private final class UnsettledMessages: Sendable {
         DispatchQueue.global().asyncAfter(deadline: .now() + interval) { [weak self] in self?.saySo() }
     }
 
-    /// Else the server would deliver to another process what waits here for its turn, and both would handle it.
+    /// Else the server would deliver to another process what waits here for its turn, and both would handle
+    /// it.
     private func saySo() {
         let replies = state.withLock { state in
             state.isScheduled = !state.held.isEmpty
@@ -204,7 +217,8 @@ private struct ConsumerRequest: Encodable {
         let consumer = Self.consumerName(name, pattern)
         config = Configuration(
             durableName: consumer,
-            // Below the prefix that users of a server with permissions are commonly allowed. The same in each process of the name.
+            // Below the prefix that users of a server with permissions are commonly allowed. The same in each
+            // process of the name.
             deliverSubject: "_INBOX.channels.\(stream).\(consumer)",
             deliverGroup: consumer,
             deliverPolicy: deliveries.includesStored ? "all" : "new",
@@ -215,11 +229,14 @@ private struct ConsumerRequest: Encodable {
         )
     }
 
-    /// A name of a consumer is one token of letters, digits, `-` and `_`; the hash keeps different names and patterns apart.
+    /// A name of a consumer is one token of letters, digits, `-` and `_`; the hash keeps different names and
+    /// patterns apart.
     private static func consumerName(_ name: String, _ pattern: String) -> String {
         let readable = name.utf8.prefix(40).map { byte -> Character in
             let scalar = Unicode.Scalar(byte)
-            let isPlain = ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || ("0"..."9").contains(scalar) || scalar == "-"
+            let isPlain =
+                ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || ("0"..."9").contains(scalar)
+                || scalar == "-"
             return isPlain ? Character(scalar) : "_"
         }
         // FNV-1a: the same in every process, unlike Hasher.

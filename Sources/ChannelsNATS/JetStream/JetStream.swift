@@ -2,7 +2,8 @@
 import ChannelsBridge
 import Foundation
 
-/// What is asked of JetStream, over requests as any other: the functions of the C client for it wait on the calling thread.
+/// What is asked of JetStream, over requests as any other: the functions of the C client for it wait on the
+/// calling thread.
 final class JetStream: Sendable {
     let inbox: ReplyInbox
     let configuration: NATSConfiguration
@@ -44,7 +45,8 @@ final class JetStream: Sendable {
         let found: StreamNames = try await call("STREAM.NAMES", ["subject": pattern])
         let names = found.streams ?? []
         if names.count == 1 { return names[0] }
-        let problem = names.isEmpty ? "no stream keeps it" : "several streams keep parts of it: \(names.joined(separator: ", "))"
+        let problem =
+            names.isEmpty ? "no stream keeps it" : "several streams keep parts of it: \(names.joined(separator: ", "))"
         throw BridgeError(.unsupported, subject: pattern, "\(problem.singleLine); see NATSConfiguration.streams")
     }
 
@@ -61,7 +63,8 @@ final class JetStream: Sendable {
             do {
                 answer = try await inbox.request(message, timeout: min(rest, configuration.retryInterval))
             } catch let error as BridgeError where error.code == .timedOut {
-                // A cluster without a leader does not answer at all. Whatever is asked here may be asked twice.
+                // A cluster without a leader does not answer at all. Whatever is asked here may be asked
+                // twice.
                 guard rest > configuration.retryInterval else { throw reason ?? error }
                 continue
             }
@@ -74,13 +77,21 @@ final class JetStream: Sendable {
             }
             if let refusal = try? JetStream.decoder.decode(Refusal.Envelope.self, from: Data(answer.payload)).error {
                 guard refusal.reason == .notNow else { throw refusal }
-                try await wait(until: deadline, else: BridgeError(.notConnected, subject: message.subject, refusal.description))
+                try await wait(
+                    until: deadline,
+                    else: BridgeError(.notConnected, subject: message.subject, refusal.description)
+                )
                 continue
             }
             do {
                 return try JetStream.decoder.decode(Answer.self, from: Data(answer.payload))
             } catch {
-                throw BridgeError(.transportFailure, subject: message.subject, detail: "the answer cannot be read", underlyingError: error)
+                throw BridgeError(
+                    .transportFailure,
+                    subject: message.subject,
+                    detail: "the answer cannot be read",
+                    underlyingError: error
+                )
             }
         }
     }
@@ -170,7 +181,9 @@ extension WireRules {
     /// Throws unless the text can be the name of a stream or consumer, which is one token of a subject.
     static func check(token: String) throws {
         try check(subject: token)
-        guard !token.utf8.contains(UInt8(ascii: ".")), !token.utf8.contains(UInt8(ascii: "/")), !token.utf8.contains(UInt8(ascii: "\\")) else {
+        guard !token.utf8.contains(UInt8(ascii: ".")), !token.utf8.contains(UInt8(ascii: "/")),
+            !token.utf8.contains(UInt8(ascii: "\\"))
+        else {
             throw BridgeError(.invalidName, subject: token.singleLine, "the name of a stream is a single token")
         }
     }

@@ -3,11 +3,12 @@ import Channels
 import ChannelsBridge
 import Dispatch
 
-/// Follows the last value of a subject, by a consumer that begins with it: whoever comes late gets the current value and then the changes, with
-/// no gap between.
+/// Follows the last value of a subject, by a consumer that begins with it: whoever comes late gets the
+/// current value and then the changes, with no gap between.
 ///
-/// The consumer is the server's to forget, with a restart or a change of leaders. A number that is missing, a heartbeat that stays out or a
-/// reconnection begin a new one, which begins with the last value again; what has been handed over is left out by its revision.
+/// The consumer is the server's to forget, with a restart or a change of leaders. A number that is missing, a
+/// heartbeat that stays out or a reconnection begin a new one, which begins with the last value again; what
+/// has been handed over is left out by its revision.
 ///
 /// Guarded by `state`: which consumer is followed, and how far.
 final class LastValueWatch: Sendable {
@@ -36,7 +37,8 @@ final class LastValueWatch: Sendable {
     private let stream: String
     private let jetStream: JetStream
     private let connection: NATSConnection
-    /// A subject of its own, and so a thread of its own: a server delivers only to a subject that somebody subscribes to in just that form.
+    /// A subject of its own, and so a thread of its own: a server delivers only to a subject that somebody
+    /// subscribes to in just that form.
     private let inbox = "_INBOX.\(randomToken())"
     private let onValue: @Sendable (NATSMessage, UInt64) -> Void
     private let onFailure: @Sendable (BridgeError) -> Void
@@ -61,7 +63,8 @@ final class LastValueWatch: Sendable {
 
     /// Returns when the value that is stored now, if there is one, was handed over.
     ///
-    /// - Throws: ``BridgeError/Code/timedOut`` where it does not come: whoever goes on without it would put an old one in its place.
+    /// - Throws: ``BridgeError/Code/timedOut`` where it does not come: whoever goes on without it would put
+    ///   an old one in its place.
     func open() async throws {
         let subscription = try await NATSSubscription.subscribe(
             to: inbox,
@@ -79,14 +82,17 @@ final class LastValueWatch: Sendable {
                 return state.firstValue == nil
             }
             if isHere { return continuation.resume() }
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(jetStream.configuration.requestTimeout.milliseconds))) {
+            DispatchQueue.global().asyncAfter(
+                deadline: .now() + .milliseconds(Int(jetStream.configuration.requestTimeout.milliseconds))
+            ) {
                 self.resumeFirst()
             }
         }
         let (isThere, isClosed) = state.withLock { ($0.hasHandedOver, $0.isClosed) }
         guard isThere else {
             throw isClosed
-                ? BridgeError(.closed, subject: subject) : BridgeError(.timedOut, subject: subject, "the value that is stored did not come")
+                ? BridgeError(.closed, subject: subject)
+                : BridgeError(.timedOut, subject: subject, "the value that is stored did not come")
         }
         listenForHeartbeats()
     }
@@ -106,7 +112,8 @@ final class LastValueWatch: Sendable {
                     state.withLock { $0.isStale = false }
                     _ = try await create()
                 } catch {
-                    // The connection has gone again, or the cluster has no leader: the next reconnection or missing heartbeat tries again.
+                    // The connection has gone again, or the cluster has no leader: the next reconnection or
+                    // missing heartbeat tries again.
                     onFailure(error as? BridgeError ?? BridgeError(.transportFailure, subject: subject, "\(error)"))
                 }
                 let isDone = state.withLock { state in
@@ -152,7 +159,10 @@ final class LastValueWatch: Sendable {
             return state.consumer
         }
         if let before { delete(before) }
-        let request = Request(streamName: stream, config: .init(name: name, deliverSubject: inbox, filterSubject: subject))
+        let request = Request(
+            streamName: stream,
+            config: .init(name: name, deliverSubject: inbox, filterSubject: subject)
+        )
         let made: Consumer = try await jetStream.call("CONSUMER.CREATE.\(stream).\(name).\(subject)", request)
         return (made.numPending ?? 0) + (made.delivered?.consumerSeq ?? 0) > 0
     }
@@ -172,7 +182,8 @@ final class LastValueWatch: Sendable {
         let step = state.withLock { state -> Step in
             guard !state.isClosed else { return .ignore }
             state.lastHeard = .now
-            // A heartbeat says how far the consumer has come. One of the consumer before begins anew once more than it must.
+            // A heartbeat says how far the consumer has come. One of the consumer before begins anew once
+            // more than it must.
             if delivery == nil, let lastDelivered { return lastDelivered >= state.nextSequence ? .restart : .ignore }
             // Something else, or a message of the consumer before.
             guard let delivery, delivery.consumer == state.consumer else { return .ignore }
@@ -206,7 +217,8 @@ final class LastValueWatch: Sendable {
     }
 
     private func listenForHeartbeats() {
-        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(Self.heartbeat.milliseconds))) { [weak self] in
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(Self.heartbeat.milliseconds))) {
+            [weak self] in
             guard let self else { return }
             let (isClosed, isSilent) = state.withLock { state in
                 (state.isClosed, state.lastHeard.duration(to: .now) > Self.heartbeat * 3)

@@ -65,7 +65,8 @@ final class ReplyInbox: Sendable {
 
     static func open(on connection: NATSConnection) async throws -> ReplyInbox {
         let inbox = ReplyInbox(connection)
-        let subscription = try await NATSSubscription.subscribe(to: inbox.prefix + "*", on: connection) { [weak inbox] message in
+        let subscription = try await NATSSubscription.subscribe(to: inbox.prefix + "*", on: connection) {
+            [weak inbox] message in
             if let message { inbox?.received(message) }
         }
         inbox.state.withLock { $0.subscription = subscription }
@@ -94,7 +95,12 @@ final class ReplyInbox: Sendable {
                 let early = state.withLock { state -> Result<NATSMessage, any Error>? in
                     switch state.routes[id] {
                     case .sending(let subject, let deadline, let accepts):
-                        state.routes[id] = .waiting(subject: subject, deadline: deadline, accepts: accepts, continuation)
+                        state.routes[id] = .waiting(
+                            subject: subject,
+                            deadline: deadline,
+                            accepts: accepts,
+                            continuation
+                        )
                         return nil
                     case .done(let result):
                         state.routes.removeValue(forKey: id)
@@ -167,7 +173,8 @@ final class ReplyInbox: Sendable {
     /// On the thread of the subscription.
     private func received(_ message: NATSMessage) {
         guard let id = UInt64(message.subject.dropFirst(prefix.utf8.count)) else { return }
-        // Not under the lock: `accepts` is not ours to know. Without a route it is the answer to a request that has ended.
+        // Not under the lock: `accepts` is not ours to know. Without a route it is the answer to a request
+        // that has ended.
         if let accepts = state.withLock({ $0.routes[id]?.accepts }), accepts(message) { end(id, .success(message)) }
     }
 
@@ -180,12 +187,16 @@ final class ReplyInbox: Sendable {
         let (overdue, goesOn) = state.withLock { state in
             var overdue: [(UInt64, String)] = []
             for (id, route) in state.routes {
-                if let deadline = route.deadline, let subject = route.subject, deadline <= now { overdue.append((id, subject)) }
+                if let deadline = route.deadline, let subject = route.subject, deadline <= now {
+                    overdue.append((id, subject))
+                }
             }
             state.isSweeping = state.requests > 0
             return (overdue, state.isSweeping)
         }
-        for (id, subject) in overdue { end(id, .failure(BridgeError(.timedOut, subject: subject, "no answer came in time"))) }
+        for (id, subject) in overdue {
+            end(id, .failure(BridgeError(.timedOut, subject: subject, "no answer came in time")))
+        }
         if goesOn { sweepLater() }
     }
 }

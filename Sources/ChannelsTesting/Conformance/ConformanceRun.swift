@@ -52,7 +52,9 @@ final class ConformanceRun: Sendable {
     /// Breaks the connection while a body runs.
     func interrupt(_ transport: any Transport, _ body: @escaping @Sendable () async throws -> Void) async throws {
         // Checks that interrupt are run only where there is a way.
-        guard let interrupt = suite.interrupt else { throw BridgeError(.unsupported, detail: "no way to break the connection") }
+        guard let interrupt = suite.interrupt else {
+            throw BridgeError(.unsupported, detail: "no way to break the connection")
+        }
         try await interrupt(transport, body)
     }
 
@@ -72,7 +74,9 @@ final class ConformanceRun: Sendable {
     }
 
     /// Publishes texts, one after the other.
-    func publish(_ texts: some Sequence<String>, to rest: String, durable: Bool = false, on transport: any Transport) async throws {
+    func publish(_ texts: some Sequence<String>, to rest: String, durable: Bool = false, on transport: any Transport)
+        async throws
+    {
         for text in texts { try await transport.publish(try message(rest, text), durable: durable) }
     }
 
@@ -82,7 +86,10 @@ final class ConformanceRun: Sendable {
             try await body()
             fail("\(what) did not throw")
         } catch let error as BridgeError {
-            expect(codes.contains(error.code), "\(what) threw \(error), not \(codes.map(\.description).sorted().joined(separator: " or "))")
+            expect(
+                codes.contains(error.code),
+                "\(what) threw \(error), not \(codes.map(\.description).sorted().joined(separator: " or "))"
+            )
         } catch {
             fail("\(what) threw \(error), which is no BridgeError")
         }

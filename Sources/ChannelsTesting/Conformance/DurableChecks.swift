@@ -15,7 +15,10 @@ extension TransportConformance {
             let messages = await heard.first(100)
             run.expect(messages.map(\.message.text) == numbered(100), "100 messages arrived in another order")
             run.expect(messages.allSatisfy { $0.settle != nil }, "a durable message has no way to settle it")
-            run.expect(messages.allSatisfy { $0.deliveryCount == 1 }, "a first delivery is counted as \(messages.map(\.deliveryCount).max() ?? 0)")
+            run.expect(
+                messages.allSatisfy { $0.deliveryCount == 1 },
+                "a first delivery is counted as \(messages.map(\.deliveryCount).max() ?? 0)"
+            )
         },
         check("whatIsPublishedWhileADurableNameIsAwayWaits", needs: .durable) { run in
             let sender = try await run.connected()
@@ -64,7 +67,10 @@ extension TransportConformance {
             run.expect(deliveries.map(\.0) == [1, 2, 3], "the deliveries are counted as \(deliveries.map(\.0))")
             for (earlier, later) in zip(deliveries, deliveries.dropFirst()) {
                 // Brokers measure in milliseconds.
-                run.expect(later.1 - earlier.1 >= .milliseconds(49), "it came again after \(later.1 - earlier.1), not 50 milliseconds")
+                run.expect(
+                    later.1 - earlier.1 >= .milliseconds(49),
+                    "it came again after \(later.1 - earlier.1), not 50 milliseconds"
+                )
             }
         },
         check("whatIsSettledForGoodDoesNotComeAgain", needs: .durable) { run in
@@ -77,7 +83,12 @@ extension TransportConformance {
                     message.settle?(message.message.text.hasPrefix("bad") ? .terminated : .acknowledged)
                     heard.record(message.message.text)
                 }
-                try await run.publish(["bad \(round)", "good \(round)", "end \(round)"], to: "a", durable: true, on: sender)
+                try await run.publish(
+                    ["bad \(round)", "good \(round)", "end \(round)"],
+                    to: "a",
+                    durable: true,
+                    on: sender
+                )
                 let texts = await heard.first(3)
                 run.expect(texts == ["bad \(round)", "good \(round)", "end \(round)"], "round \(round) got \(texts)")
                 try await receiver.close(within: .seconds(5))
@@ -87,20 +98,25 @@ extension TransportConformance {
             let sender = try await run.connected()
             let heard = Recorder<String>()
             for _ in 0..<2 {
-                try await run.connected().subscribe(to: try run.pattern("a"), durableName: run.durableName("shared")) { message in
+                try await run.connected().subscribe(to: try run.pattern("a"), durableName: run.durableName("shared")) {
+                    message in
                     message.settle?(.acknowledged)
                     heard.record(message.message.text)
                 }
             }
             try await run.publish(numbered(50) + ["end"], to: "a", durable: true, on: sender)
             let texts = await heard.wait { $0.count >= 51 && $0.contains("end") }
-            run.expect(texts.count == 51 && Set(texts) == Set(numbered(50) + ["end"]), "51 messages were delivered \(texts.count) times")
+            run.expect(
+                texts.count == 51 && Set(texts) == Set(numbered(50) + ["end"]),
+                "51 messages were delivered \(texts.count) times"
+            )
         },
         check("durableNamesAndPatternsAreApart", needs: .durable) { run in
             let transport = try await run.connected()
             let heard = Recorder<String>()
             for (name, pattern) in [("a", "x.*"), ("b", "x.*"), ("a", "x.>")] {
-                try await transport.subscribe(to: try run.pattern(pattern), durableName: run.durableName(name)) { message in
+                try await transport.subscribe(to: try run.pattern(pattern), durableName: run.durableName(name)) {
+                    message in
                     message.settle?(.acknowledged)
                     heard.record("\(name) \(pattern) \(message.message.text)")
                 }
@@ -117,7 +133,9 @@ extension TransportConformance {
                 run.expect(message.settle == nil, "a subscription without a durable name got a message to settle")
                 heard.record(message.message.text)
             }
-            try await transport.subscribe(to: try run.pattern("a"), durableName: run.durableName("also")) { $0.settle?(.acknowledged) }
+            try await transport.subscribe(to: try run.pattern("a"), durableName: run.durableName("also")) {
+                $0.settle?(.acknowledged)
+            }
             try await run.publish(numbered(3), to: "a", durable: true, on: transport)
             let texts = await heard.first(3)
             run.expect(texts == numbered(3), "it got \(texts)")

@@ -63,7 +63,10 @@ extension TransportConformance {
                 // Whether it waits for the connection or not, it ends.
                 do { _ = try await asker.request(try run.message("echo", "?"), timeout: .milliseconds(200)) } catch {
                     let codes: Set<BridgeError.Code> = [.notConnected, .timedOut, .bufferFull, .noResponder]
-                    run.expect((error as? BridgeError).map { codes.contains($0.code) } ?? false, "a request without a connection threw \(error)")
+                    run.expect(
+                        (error as? BridgeError).map { codes.contains($0.code) } ?? false,
+                        "a request without a connection threw \(error)"
+                    )
                 }
             }
         },

@@ -10,8 +10,14 @@ extension TransportConformance {
             let watcher = try await run.connected()
             let seen = Recorder<StoredValue>()
             try await watcher.watch(run.subject("a")) { seen.record($0) }
-            run.expect(seen.all.last?.message.text == "current", "when watch returned it had \(seen.all.map(\.message.text))")
-            run.expect(seen.all.last?.revision == revision, "the revision is \(seen.all.last?.revision ?? 0), store said \(revision)")
+            run.expect(
+                seen.all.last?.message.text == "current",
+                "when watch returned it had \(seen.all.map(\.message.text))"
+            )
+            run.expect(
+                seen.all.last?.revision == revision,
+                "the revision is \(seen.all.last?.revision ?? 0), store said \(revision)"
+            )
         },
         check("aWatcherOfNothingGetsNothingUntilSomethingIsStored", needs: .lastValues) { run in
             let transport = try await run.connected()
@@ -31,22 +37,35 @@ extension TransportConformance {
                 for (index, storer) in storers.enumerated() {
                     group.addTask {
                         var revisions: [UInt64] = []
-                        for text in numbered(50, from: index * 50) { revisions.append(try await storer.store(try run.message("a", text))) }
+                        for text in numbered(50, from: index * 50) {
+                            revisions.append(try await storer.store(try run.message("a", text)))
+                        }
                         return revisions
                     }
                 }
                 return try await group.reduce(into: [[UInt64]]()) { $0.append($1) }
             }
-            for own in revisions { run.expect(own == own.sorted() && Set(own).count == own.count, "the revisions of one storer are \(own)") }
+            for own in revisions {
+                run.expect(own == own.sorted() && Set(own).count == own.count, "the revisions of one storer are \(own)")
+            }
             let last = revisions.flatMap { $0 }.max() ?? 0
             run.expect(Set(revisions.flatMap { $0 }).count == 100, "two values have one revision")
             let values = await seen.wait { $0.last?.revision ?? 0 >= last }
-            run.expect(values.last?.revision == last, "the last revision seen is \(values.last?.revision ?? 0), stored was \(last)")
-            run.expect(zip(values, values.dropFirst()).allSatisfy { $0.revision < $1.revision }, "the watcher saw \(values.map(\.revision))")
+            run.expect(
+                values.last?.revision == last,
+                "the last revision seen is \(values.last?.revision ?? 0), stored was \(last)"
+            )
+            run.expect(
+                zip(values, values.dropFirst()).allSatisfy { $0.revision < $1.revision },
+                "the watcher saw \(values.map(\.revision))"
+            )
             let late = try await run.connected()
             let latest = Recorder<StoredValue>()
             try await late.watch(run.subject("a")) { latest.record($0) }
-            run.expect(latest.all.last?.revision == last, "a late watcher has revision \(latest.all.last?.revision ?? 0), stored was \(last)")
+            run.expect(
+                latest.all.last?.revision == last,
+                "a late watcher has revision \(latest.all.last?.revision ?? 0), stored was \(last)"
+            )
         },
         check("subjectsHaveTheirOwnLastValues", needs: .lastValues) { run in
             let transport = try await run.connected()
@@ -61,7 +80,10 @@ extension TransportConformance {
             _ = try await transport.store(try run.message("a", "x", headers: ["ce-source": "here"]))
             let seen = Recorder<TransportHeaders>()
             try await transport.watch(run.subject("a")) { seen.record($0.message.headers) }
-            run.expect(seen.all.last?["ce-source"] == "here", "the header arrived as \(seen.all.last?["ce-source"] ?? "nothing")")
+            run.expect(
+                seen.all.last?["ce-source"] == "here",
+                "the header arrived as \(seen.all.last?["ce-source"] ?? "nothing")"
+            )
         },
     ]
 }

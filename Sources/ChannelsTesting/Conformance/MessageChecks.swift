@@ -9,34 +9,56 @@ extension TransportConformance {
             let transport = try await run.connected()
             let heard = Recorder<TransportMessage>()
             try await transport.subscribe(to: try run.pattern(">"), durableName: nil) { heard.record($0.message) }
-            let bodies: [[UInt8]] = [[], Array(0...255), Array("\r\nPUB x 1\r\n".utf8), Array(repeating: 7, count: 100_000)]
+            let bodies: [[UInt8]] = [
+                [], Array(0...255), Array("\r\nPUB x 1\r\n".utf8), Array(repeating: 7, count: 100_000),
+            ]
             for (index, body) in bodies.enumerated() {
-                try await transport.publish(try TransportMessage(subject: run.subject("body.\(index)"), body: body), durable: false)
+                try await transport.publish(
+                    try TransportMessage(subject: run.subject("body.\(index)"), body: body),
+                    durable: false
+                )
             }
             for (index, message) in await heard.first(bodies.count).enumerated() {
-                run.expect(message.subject == run.subject("body.\(index)"), "message \(index) has the subject \(message.subject)")
-                run.expect(message.body == bodies[index], "body \(index) has \(message.body.count) bytes, \(bodies[index].count) were sent")
+                run.expect(
+                    message.subject == run.subject("body.\(index)"),
+                    "message \(index) has the subject \(message.subject)"
+                )
+                run.expect(
+                    message.body == bodies[index],
+                    "body \(index) has \(message.body.count) bytes, \(bodies[index].count) were sent"
+                )
             }
         },
         check("aSubjectBeyondASCIIArrivesUnchanged") { run in
             let transport = try await run.connected()
             let heard = Recorder<String>()
-            try await transport.subscribe(to: try run.pattern("*"), durableName: nil) { heard.record($0.message.subject) }
+            try await transport.subscribe(to: try run.pattern("*"), durableName: nil) {
+                heard.record($0.message.subject)
+            }
             try await run.publish([""], to: "Küche-厨房", on: transport)
             let subjects = await heard.first(1)
-            run.expect(subjects.map { Array($0.utf8) } == [Array(run.subject("Küche-厨房").utf8)], "it arrived as \(subjects)")
+            run.expect(
+                subjects.map { Array($0.utf8) } == [Array(run.subject("Küche-厨房").utf8)],
+                "it arrived as \(subjects)"
+            )
         },
         check("headersArriveAsTheyWereSet", needs: .headers) { run in
             let transport = try await run.connected()
             let heard = Recorder<TransportHeaders>()
-            try await transport.subscribe(to: try run.pattern("a"), durableName: nil) { heard.record($0.message.headers) }
+            try await transport.subscribe(to: try run.pattern("a"), durableName: nil) {
+                heard.record($0.message.headers)
+            }
             let sent: TransportHeaders = [
-                "ce-id": "1", "x-empty": "", "x-odd": "a: b, \"c\"; d=%20", "content-type": "application/json; charset=utf-8",
+                "ce-id": "1", "x-empty": "", "x-odd": "a: b, \"c\"; d=%20",
+                "content-type": "application/json; charset=utf-8",
             ]
             try await transport.publish(try run.message("a", "", headers: sent), durable: false)
             let received = await heard.first(1).first ?? [:]
             for (name, value) in sent {
-                run.expect(received[name] ?? "" == value, "\(name) arrived as \(received[name] ?? "nothing"), not \(value)")
+                run.expect(
+                    received[name] ?? "" == value,
+                    "\(name) arrived as \(received[name] ?? "nothing"), not \(value)"
+                )
             }
         },
         check("messagesOfOnePublisherArriveInOrder") { run in
@@ -53,10 +75,18 @@ extension TransportConformance {
             let one = Recorder<String>()
             let rest = Recorder<String>()
             let middle = Recorder<String>()
-            try await transport.subscribe(to: try run.pattern("shop.*"), durableName: nil) { one.record($0.message.text) }
-            try await transport.subscribe(to: try run.pattern("shop.>"), durableName: nil) { rest.record($0.message.text) }
-            try await transport.subscribe(to: try run.pattern("*.a.*"), durableName: nil) { middle.record($0.message.text) }
-            let subjects = ["shop", "shop.a", "shop.a.b", "shop.b.a", "shops.a", "other.a.b", "shop.a.b.c", "shop.end", "end.a.end"]
+            try await transport.subscribe(to: try run.pattern("shop.*"), durableName: nil) {
+                one.record($0.message.text)
+            }
+            try await transport.subscribe(to: try run.pattern("shop.>"), durableName: nil) {
+                rest.record($0.message.text)
+            }
+            try await transport.subscribe(to: try run.pattern("*.a.*"), durableName: nil) {
+                middle.record($0.message.text)
+            }
+            let subjects = [
+                "shop", "shop.a", "shop.a.b", "shop.b.a", "shops.a", "other.a.b", "shop.a.b.c", "shop.end", "end.a.end",
+            ]
             for subject in subjects { try await run.publish([subject], to: subject, on: transport) }
             let isLast: @Sendable ([String]) -> Bool = { $0.last?.hasSuffix("end") ?? false }
             let ones = await one.wait(until: isLast)
@@ -105,7 +135,9 @@ extension TransportConformance {
             }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for publisher in 0..<4 {
-                    group.addTask { try await run.publish(numbered(100, from: publisher * 100), to: "a.\(publisher)", on: sender) }
+                    group.addTask {
+                        try await run.publish(numbered(100, from: publisher * 100), to: "a.\(publisher)", on: sender)
+                    }
                 }
                 try await group.waitForAll()
             }

@@ -16,7 +16,11 @@ extension TransportConformance {
                 for number in 0..<50 {
                     group.addTask {
                         let headers: TransportHeaders = hasHeaders ? ["ce-id": "\(number)"] : [:]
-                        let message = try TransportMessage(subject: run.subject("echo"), headers: headers, body: [1, UInt8(number)])
+                        let message = try TransportMessage(
+                            subject: run.subject("echo"),
+                            headers: headers,
+                            body: [1, UInt8(number)]
+                        )
                         return (number, try await asker.request(message, timeout: .seconds(20)))
                     }
                 }
@@ -24,7 +28,10 @@ extension TransportConformance {
             }
             for (number, reply) in replies {
                 run.expect(reply.body == [UInt8(number), 1], "request \(number) got \(reply.body)")
-                run.expect(!hasHeaders || reply.headers["ce-id"] == "\(number)", "request \(number) got \(reply.headers["ce-id"] ?? "no header")")
+                run.expect(
+                    !hasHeaders || reply.headers["ce-id"] == "\(number)",
+                    "request \(number) got \(reply.headers["ce-id"] ?? "no header")"
+                )
             }
             run.expect(replies.count == 50, "\(replies.count) of 50 replies")
         },
@@ -77,7 +84,9 @@ extension TransportConformance {
             let task = Task { try await asker.request(try run.message("mute", "?"), timeout: .seconds(600)) }
             _ = await taken.first(1)
             try await asker.close(within: .seconds(5))
-            await run.expectError([.closed, .notConnected], "a request whose transport is closed") { _ = try await task.value }
+            await run.expectError([.closed, .notConnected], "a request whose transport is closed") {
+                _ = try await task.value
+            }
         },
         check("oneOfSeveralRespondersGetsEachRequest", needs: .requests) { run in
             let taken = Recorder<String>()
@@ -88,7 +97,9 @@ extension TransportConformance {
                 }
             }
             let asker = try await run.connected()
-            for text in numbered(30) { _ = try await asker.request(try run.message("shared", text), timeout: .seconds(20)) }
+            for text in numbered(30) {
+                _ = try await asker.request(try run.message("shared", text), timeout: .seconds(20))
+            }
             run.expect(taken.all == numbered(30), "30 requests were taken \(taken.count) times")
         },
     ]

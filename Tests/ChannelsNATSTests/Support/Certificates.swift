@@ -2,8 +2,8 @@
 import ChannelsNATS
 import Foundation
 
-/// Certificates made for one test, with openssl: an authority, certificates that it signed for a server at `localhost` and for a client, and
-/// another authority.
+/// Certificates made for one test, with openssl: an authority, certificates that it signed for a server at
+/// `localhost` and for a client, and another authority.
 final class Certificates: Sendable {
     let folder: URL
 
@@ -18,7 +18,11 @@ final class Certificates: Sendable {
         "tls { cert_file: \"\(folder.path)/server.pem\", key_file: \"\(folder.path)/server.key\", ca_file: \"\(authority)\", verify: true }"
     }
     var client: NATSConfiguration.TLS {
-        .init(trustedCertificates: authority, certificate: "\(folder.path)/client.pem", key: "\(folder.path)/client.key")
+        .init(
+            trustedCertificates: authority,
+            certificate: "\(folder.path)/client.pem",
+            key: "\(folder.path)/client.key"
+        )
     }
 
     init() throws {
@@ -30,10 +34,19 @@ final class Certificates: Sendable {
                 subject: subject
             )
         }
-        try "subjectAltName=DNS:localhost\n".write(to: folder.appending(path: "names"), atomically: true, encoding: .utf8)
+        try "subjectAltName=DNS:localhost\n".write(
+            to: folder.appending(path: "names"),
+            atomically: true,
+            encoding: .utf8
+        )
         for (name, subject) in [("server", "/CN=localhost"), ("client", "/CN=till")] {
-            try openssl("req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout \(name).key -out \(name).csr", subject: subject)
-            try openssl("x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out \(name).pem -extfile names")
+            try openssl(
+                "req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout \(name).key -out \(name).csr",
+                subject: subject
+            )
+            try openssl(
+                "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out \(name).pem -extfile names"
+            )
         }
     }
 

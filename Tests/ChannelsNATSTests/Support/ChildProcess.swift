@@ -16,13 +16,16 @@ final class ChildProcess: Sendable {
 
     /// Starts a program with what it prints going to a file.
     init(_ program: String, _ arguments: [String], output: String) throws {
-        // One at a time: between the making of a pipe and its `FD_CLOEXEC`, a child that is started elsewhere would inherit it.
+        // One at a time: between the making of a pipe and its `FD_CLOEXEC`, a child that is started elsewhere
+        // would inherit it.
         (shell, lifeline, pid) = try Self.starting.withLock { _ in try Self.start(program, arguments, output) }
     }
 
     private static let starting = Locked(())
 
-    private static func start(_ program: String, _ arguments: [String], _ output: String) throws -> (pid_t, Int32, pid_t) {
+    private static func start(_ program: String, _ arguments: [String], _ output: String) throws -> (
+        pid_t, Int32, pid_t
+    ) {
         let (lifelineRead, lifelineWrite) = try pipe()
         let (pidRead, pidWrite) = try pipe()
         defer { for descriptor in [lifelineRead, pidRead, pidWrite] { close(descriptor) } }
@@ -32,7 +35,12 @@ final class ChildProcess: Sendable {
         // One line, written at once.
         var line = [UInt8](repeating: 0, count: 32)
         let count = read(pidRead, &line, line.count)
-        let pid = pid_t(String(decoding: line.prefix(max(0, count)), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0
+        let pid =
+            pid_t(
+                String(decoding: line.prefix(max(0, count)), as: UTF8.self).trimmingCharacters(
+                    in: .whitespacesAndNewlines
+                )
+            ) ?? 0
         guard pid > 0 else {
             close(lifelineWrite)
             throw Failure(description: "\(program) was not started")
@@ -59,7 +67,8 @@ final class ChildProcess: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, input, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
-        // The sockets of the C client: as long as a child has them, too, the server does not see them closed. One that is not open is no error.
+        // The sockets of the C client: as long as a child has them, too, the server does not see them closed.
+        // One that is not open is no error.
         for descriptor in Int32(3)..<1_024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -73,7 +82,9 @@ final class ChildProcess: Sendable {
         defer { for word in words { free(word) } }
         var shell: pid_t = 0
         let status = posix_spawn(&shell, "/bin/sh", &actions, &attributes, &words, environ)
-        guard status == 0 else { throw Failure(description: "no process can be started: \(String(cString: strerror(status)))") }
+        guard status == 0 else {
+            throw Failure(description: "no process can be started: \(String(cString: strerror(status)))")
+        }
         return shell
     }
 
@@ -104,7 +115,9 @@ final class ChildProcess: Sendable {
     /// Both ends are not passed on to children: another one would keep the pipe open.
     private static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [0, 0]
-        guard Foundation.pipe(&ends) == 0 else { throw Failure(description: "no pipe: \(String(cString: strerror(errno)))") }
+        guard Foundation.pipe(&ends) == 0 else {
+            throw Failure(description: "no pipe: \(String(cString: strerror(errno)))")
+        }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return (ends[0], ends[1])
     }

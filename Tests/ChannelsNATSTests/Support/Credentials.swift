@@ -1,5 +1,6 @@
 #if NATS
-/// An operator of NATS, an account and a user of it, as `nsc` would make them, for these tests alone. They do not expire.
+/// An operator of NATS, an account and a user of it, as `nsc` would make them, for these tests alone. They do
+/// not expire.
 enum Credentials {
     static let operatorToken = """
         eyJ0eXAiOiJKV1QiLCJhbGciOiJlZDI1NTE5LW5rZXkifQ.eyJqdGkiOiJPSVNHQko1TERNUk5ST0lDNkJUMlBEVVFHRlVON04zVjJVVDU3NlQzNTRRR1ZRQ\

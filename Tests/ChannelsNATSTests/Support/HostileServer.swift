@@ -2,9 +2,11 @@
 import Channels
 import Foundation
 
-/// Accepts connections on a free port of 127.0.0.1, greets, answers every ping properly and then says something else.
+/// Accepts connections on a free port of 127.0.0.1, greets, answers every ping properly and then says
+/// something else.
 final class HostileServer: Sendable {
-    static let soundGreeting = "INFO {\"server_id\":\"x\",\"version\":\"2.9.10\",\"proto\":1,\"headers\":true,\"max_payload\":1048576}\r\n"
+    static let soundGreeting =
+        "INFO {\"server_id\":\"x\",\"version\":\"2.9.10\",\"proto\":1,\"headers\":true,\"max_payload\":1048576}\r\n"
 
     let url: String
     private let listener: Int32
@@ -18,7 +20,9 @@ final class HostileServer: Sendable {
         Thread.detachNewThread { [self] in
             while true {
                 let socket = accept(listener, nil, nil)
-                guard socket >= 0, sockets.withLock({ $0.isClosed ? false : $0.open.insert(socket).inserted }) else { return }
+                guard socket >= 0, sockets.withLock({ $0.isClosed ? false : $0.open.insert(socket).inserted }) else {
+                    return
+                }
                 Thread.detachNewThread { [self] in serve(socket, greeting, garbage) }
             }
         }

@@ -2,8 +2,8 @@
 import Channels
 import Foundation
 
-/// A real `nats-server` on a free port of 127.0.0.1, with a JetStream folder of its own. Stopped and removed with this object, and also when
-/// the process of the tests ends in any way.
+/// A real `nats-server` on a free port of 127.0.0.1, with a JetStream folder of its own. Stopped and removed
+/// with this object, and also when the process of the tests ends in any way.
 final class NATSServer: Sendable {
     struct Options: Sendable {
         /// Further lines of the configuration file.
@@ -40,18 +40,24 @@ final class NATSServer: Sendable {
     var port: Int { state.withLock { $0.port } }
     var url: String { "nats://127.0.0.1:\(port)" }
 
-    /// Starts the server, on the same port and with the same files as before if there was a before. Returns when it accepts connections.
+    /// Starts the server, on the same port and with the same files as before if there was a before. Returns
+    /// when it accepts connections.
     func start() async throws {
         let before = state.withLock { $0.port }
         let file = folder.appending(path: "server.conf")
-        try configurationFile(port: before > 0 ? before : options.port ?? -1).write(to: file, atomically: true, encoding: .utf8)
+        try configurationFile(port: before > 0 ? before : options.port ?? -1).write(
+            to: file,
+            atomically: true,
+            encoding: .utf8
+        )
 
         let path = folder.appending(path: "log").path
         let output = try ProcessOutput(path)
         let process = try ChildProcess("nats-server", ["-c", file.path], output: path)
         state.withLock { ($0.process, $0.output) = (process, output) }
         let listening = "Listening for client connections on 127.0.0.1:"
-        guard await output.contains("Server is ready"), let port = output.text.split(separator: listening).last?.prefix(while: \.isNumber),
+        guard await output.contains("Server is ready"),
+            let port = output.text.split(separator: listening).last?.prefix(while: \.isNumber),
             let port = Int(port)
         else {
             throw ChildProcess.Failure(description: "nats-server did not start: \(output.text.suffix(500))")
@@ -77,7 +83,9 @@ final class NATSServer: Sendable {
 
     private func configurationFile(port: Int) -> String {
         var lines = ["host: 127.0.0.1", "port: \(port)", "server_name: \(options.name)"]
-        if options.jetStream { lines.append("jetstream { store_dir: \"\(folder.path)/jetstream\", max_file: 256MB, max_mem: 64MB }") }
+        if options.jetStream {
+            lines.append("jetstream { store_dir: \"\(folder.path)/jetstream\", max_file: 256MB, max_mem: 64MB }")
+        }
         if let clusterPort = options.clusterPort {
             let routes = options.clusterPorts.map { "nats://127.0.0.1:\($0)" }.joined(separator: ", ")
             lines.append("cluster { name: shop, listen: \"127.0.0.1:\(clusterPort)\", routes: [\(routes)] }")
@@ -86,7 +94,8 @@ final class NATSServer: Sendable {
     }
 }
 
-/// Ports of 127.0.0.1 that are free now, and stay so: they are below those that the system gives to connections.
+/// Ports of 127.0.0.1 that are free now, and stay so: they are below those that the system gives to
+/// connections.
 func freePorts(_ count: Int) throws -> [Int] {
     var sockets: [Int32] = []
     defer { for socket in sockets { close(socket) } }

@@ -8,7 +8,9 @@ struct Peer: Sendable {
     let transport: NATSTransport
     let events: Record<TransportEvent>
 
-    static func connect(to server: NATSServer, _ change: (inout NATSConfiguration) -> Void = { _ in }) async throws -> Peer {
+    static func connect(to server: NATSServer, _ change: (inout NATSConfiguration) -> Void = { _ in }) async throws
+        -> Peer
+    {
         var configuration = NATSConfiguration(servers: [server.url])
         configuration.reconnectWait = .milliseconds(20)
         change(&configuration)

@@ -3,7 +3,8 @@ import Dispatch
 import Channels
 import Foundation
 
-/// What a process prints, read while it prints it: through a named pipe, to be given to the process as its file of output.
+/// What a process prints, read while it prints it: through a named pipe, to be given to the process as its
+/// file of output.
 ///
 /// Guarded by `state`.
 final class ProcessOutput: Sendable {
@@ -26,7 +27,9 @@ final class ProcessOutput: Sendable {
     init(_ path: String) throws {
         unlink(path)
         let descriptor = mkfifo(path, 0o600) == 0 ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1
-        guard descriptor >= 0 else { throw ChildProcess.Failure(description: "no pipe at \(path): \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else {
+            throw ChildProcess.Failure(description: "no pipe at \(path): \(String(cString: strerror(errno)))")
+        }
         let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
         source.setEventHandler { [self] in
             if !read(descriptor) { source.cancel() }

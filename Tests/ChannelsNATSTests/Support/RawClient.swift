@@ -11,11 +11,17 @@ func sendRaw(_ text: String, to server: NATSServer) throws {
     address.sin_addr.s_addr = inet_addr("127.0.0.1")
     let status = withUnsafePointer(to: &address) { pointer in
         // sockaddr_in is laid out as a sockaddr: that is how the call is made.
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
     }
-    guard status == 0 else { throw ChildProcess.Failure(description: "no connection: \(String(cString: strerror(errno)))") }
+    guard status == 0 else {
+        throw ChildProcess.Failure(description: "no connection: \(String(cString: strerror(errno)))")
+    }
     let bytes = Array("CONNECT {\"verbose\":false,\"headers\":true}\r\n\(text)PING\r\n".utf8)
-    guard write(descriptor, bytes, bytes.count) == bytes.count else { throw ChildProcess.Failure(description: "the server does not read") }
+    guard write(descriptor, bytes, bytes.count) == bytes.count else {
+        throw ChildProcess.Failure(description: "the server does not read")
+    }
     // The server answers in order: what was sent has been taken.
     var said = ""
     var buffer = [UInt8](repeating: 0, count: 4_096)
@@ -29,6 +35,9 @@ func sendRaw(_ text: String, to server: NATSServer) throws {
 /// Publishes a message with headers as they are given, each with its line end.
 func publishRaw(headers: String, _ payload: String, to subject: String, of server: NATSServer) throws {
     let head = "NATS/1.0\r\n\(headers)\r\n"
-    try sendRaw("HPUB \(subject) \(head.utf8.count) \(head.utf8.count + payload.utf8.count)\r\n\(head)\(payload)\r\n", to: server)
+    try sendRaw(
+        "HPUB \(subject) \(head.utf8.count) \(head.utf8.count + payload.utf8.count)\r\n\(head)\(payload)\r\n",
+        to: server
+    )
 }
 #endif

@@ -1,7 +1,8 @@
 #if NATS
 import Channels
 
-/// What was handed over, in order; whoever waits goes on as soon as there is what it waits for. Guarded by `state`: everything.
+/// What was handed over, in order; whoever waits goes on as soon as there is what it waits for. Guarded by
+/// `state`: everything.
 final class Record<Value: Sendable>: Sendable {
     private struct Waiter {
         let isEnough: @Sendable ([Value]) -> Bool

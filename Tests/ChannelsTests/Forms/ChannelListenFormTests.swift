@@ -74,7 +74,9 @@ struct ChannelListenFormTests {
         token = nil
         #expect(channel.post(2) == 0)
         #expect(owner.heard.all == ["1"])
-        let informed = channel.listen(priority: 3) { [owner] number, info in owner.hear("\(number) \(info.sender === owner)") }
+        let informed = channel.listen(priority: 3) { [owner] number, info in
+            owner.hear("\(number) \(info.sender === owner)")
+        }
         #expect(channel.post(3, from: owner) == 1)
         #expect(owner.heard.all == ["1", "3 true"])
         withExtendedLifetime(informed) {}
@@ -123,13 +125,21 @@ struct ChannelListenFormTests {
         let informed = channel.listen { [owner] number, _ in try await owner.hearLaterOrThrow("e\(number)") }
         let report = await channel.postAndWait(1)
         #expect(report.reached == 5)
-        #expect(report.failures.compactMap { ($0.error as? FormError)?.text }.sorted() == ["a1", "b1 local", "c1", "d1", "e1"])
+        #expect(
+            report.failures.compactMap { ($0.error as? FormError)?.text }.sorted() == [
+                "a1", "b1 local", "c1", "d1", "e1",
+            ]
+        )
         withExtendedLifetime((plain, informed)) {}
     }
 
     @Test func asyncListenersTakePriorityAndBuffering() async {
-        let token = channel.listen(owner, priority: .low, buffering: .newest(8)) { me, number in await me.hearLater("low \(number)") }
-        channel.listen(owner, context: 2, priority: .high, buffering: .oldest(8)) { me, number, two in await me.hearLater("\(number * two)") }
+        let token = channel.listen(owner, priority: .low, buffering: .newest(8)) { me, number in
+            await me.hearLater("low \(number)")
+        }
+        channel.listen(owner, context: 2, priority: .high, buffering: .oldest(8)) { me, number, two in
+            await me.hearLater("\(number * two)")
+        }
         let report = await channel.postAndWait(4)
         #expect(report.completed == 2)
         #expect(owner.heard.all.sorted() == ["8", "low 4"])
@@ -180,7 +190,9 @@ struct ChannelListenFormTests {
     @Test func argumentsComeInTheOrderOwnerContextPriorityOnBuffering() async {
         let queue = DispatchQueue(label: "forms")
         let global = DispatchQueue.global()
-        channel.listen(owner, context: 1, priority: .high, on: queue, buffering: .newest(64)) { me, number, row in me.hear("\(number + row)") }
+        channel.listen(owner, context: 1, priority: .high, on: queue, buffering: .newest(64)) { me, number, row in
+            me.hear("\(number + row)")
+        }
         channel.listen(owner, priority: -5, on: global, buffering: .oldest(64)) { me, number in me.hear("\(number)") }
         channel.listen(owner, priority: .low, on: .main, buffering: .unbounded) { me, number, info in
             dispatchPrecondition(condition: .onQueue(.main))
@@ -226,8 +238,12 @@ struct ChannelListenFormTests {
 
     @Test func closureKeptInAVariable() async {
         let plain: @Sendable (FormListener, Int) -> Void = { me, number in me.hear("plain \(number)") }
-        let throwing: @Sendable (FormListener, Int) throws -> Void = { me, number in try me.hearOrThrow("throwing \(number)") }
-        let suspending: @concurrent @Sendable (FormListener, Int) async -> Void = { me, number in await me.hearLater("async \(number)") }
+        let throwing: @Sendable (FormListener, Int) throws -> Void = { me, number in
+            try me.hearOrThrow("throwing \(number)")
+        }
+        let suspending: @concurrent @Sendable (FormListener, Int) async -> Void = { me, number in
+            await me.hearLater("async \(number)")
+        }
         channel.listen(owner, plain)
         channel.listen(owner, throwing)
         channel.listen(owner, suspending)

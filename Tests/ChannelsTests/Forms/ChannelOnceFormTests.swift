@@ -25,7 +25,9 @@ struct ChannelOnceFormTests {
     @Test func asynchronousForms() async {
         channel.once(owner) { me, number in await me.hearLater("a\(number)") }
         channel.once(owner) { me, number, info in await me.hearLater("b\(number) \(info.origin)") }
-        channel.once(owner, context: "c", buffering: .newest(1)) { me, number, text in try await me.hearLaterOrThrow("\(text)\(number)") }
+        channel.once(owner, context: "c", buffering: .newest(1)) { me, number, text in
+            try await me.hearLaterOrThrow("\(text)\(number)")
+        }
         let token = channel.once { [owner] number in await owner.hearLater("d\(number)") }
         let report = await channel.postAndWait(1)
         #expect(report.reached == 4)

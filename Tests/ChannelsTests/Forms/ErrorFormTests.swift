@@ -34,7 +34,10 @@ struct ErrorFormTests {
         for text in ["Int", "String"] { #expect(state.description.contains(text), "\(state)") }
     }
 
-    @Test(arguments: ["", ".", "a.", ".a", "a..b", "a b", "a\tb", "a\u{0}", "a.*", ">", "a*", "é\u{2003}", String(repeating: "x", count: 1_025)])
+    @Test(arguments: [
+        "", ".", "a.", ".a", "a..b", "a b", "a\tb", "a\u{0}", "a.*", ">", "a*", "é\u{2003}",
+        String(repeating: "x", count: 1_025),
+    ])
     func invalidNamesThrow(_ text: String) throws {
         for error in [
             errorOf { _ = try board.channel(text, of: Int.self) },
@@ -53,7 +56,9 @@ struct ErrorFormTests {
     }
 
     @Test func noResponderNamesTheChannel() async {
-        let error = await #expect(throws: ChannelError.self) { try await board.requests(RequestName<Int, String>("shop.price")).ask(1) }
+        let error = await #expect(throws: ChannelError.self) {
+            try await board.requests(RequestName<Int, String>("shop.price")).ask(1)
+        }
         #expect(error?.code == .noResponder)
         for text in ["shop.price", "Int", "String"] { #expect(error?.description.contains(text) == true) }
     }
@@ -113,11 +118,20 @@ struct ErrorFormTests {
 
     @Test func faultsCanBeMadeForTestsOfHandlers() {
         let site = RegistrationSite(fileID: "App/Till.swift", line: 7)
-        let fault = Fault(code: .listenerThrew, channelName: "shop.sold", registrationSite: site, count: 2, underlyingError: FormError(text: "no"))
+        let fault = Fault(
+            code: .listenerThrew,
+            channelName: "shop.sold",
+            registrationSite: site,
+            count: 2,
+            underlyingError: FormError(text: "no")
+        )
         #expect(fault.code == .listenerThrew)
         #expect("\(fault)".contains("listenerThrew on channel shop.sold, listener registered at App/Till.swift:7: "))
         #expect("\(fault)".hasSuffix("(2 times so far)"))
-        #expect("\(Fault(code: .recursionLimit, channelName: "a", detail: "limit 64"))" == "recursionLimit on channel a, limit 64")
+        #expect(
+            "\(Fault(code: .recursionLimit, channelName: "a", detail: "limit 64"))"
+                == "recursionLimit on channel a, limit 64"
+        )
     }
 
     @Test func errorsCanBeMadeForStandIns() {

@@ -14,8 +14,14 @@ struct EveryChannelParticipantFormTests {
         let name: ChannelName<[String: any Sendable]> = "forms.every"
         var tokens: [ListenerToken] = []
         tokens.append(owner.listen(on: name) { (_: FormParticipant, _: [String: any Sendable]) in heard.add(0) })
-        tokens.append(owner.listen(on: name) { (_: FormParticipant, _: [String: any Sendable], _: PostInfo) in heard.add(1) })
-        tokens.append(owner.listen(on: name, context: "row") { (_: FormParticipant, _: [String: any Sendable], _: String) in heard.add(2) })
+        tokens.append(
+            owner.listen(on: name) { (_: FormParticipant, _: [String: any Sendable], _: PostInfo) in heard.add(1) }
+        )
+        tokens.append(
+            owner.listen(on: name, context: "row") { (_: FormParticipant, _: [String: any Sendable], _: String) in
+                heard.add(2)
+            }
+        )
         tokens.append(
             owner.listen(on: name) { (_: FormParticipant, _: [String: any Sendable]) throws in
                 heard.add(3)
@@ -29,7 +35,8 @@ struct EveryChannelParticipantFormTests {
             }
         )
         tokens.append(
-            owner.listen(on: name, context: "row") { (_: FormParticipant, _: [String: any Sendable], _: String) throws in
+            owner.listen(on: name, context: "row") {
+                (_: FormParticipant, _: [String: any Sendable], _: String) throws in
                 heard.add(5)
                 throw FormError()
             }
@@ -47,7 +54,8 @@ struct EveryChannelParticipantFormTests {
             }
         )
         tokens.append(
-            owner.listen(on: name, context: "row") { (_: FormParticipant, _: [String: any Sendable], _: String) async throws in
+            owner.listen(on: name, context: "row") {
+                (_: FormParticipant, _: [String: any Sendable], _: String) async throws in
                 heard.add(8)
                 throw FormError()
             }
@@ -59,13 +67,15 @@ struct EveryChannelParticipantFormTests {
             }
         )
         tokens.append(
-            owner.listen(on: name, queue: .global()) { (_: FormParticipant, _: [String: any Sendable], _: PostInfo) throws in
+            owner.listen(on: name, queue: .global()) {
+                (_: FormParticipant, _: [String: any Sendable], _: PostInfo) throws in
                 heard.add(10)
                 throw FormError()
             }
         )
         tokens.append(
-            owner.listen(on: name, context: "row", queue: .global()) { (_: FormParticipant, _: [String: any Sendable], _: String) throws in
+            owner.listen(on: name, context: "row", queue: .global()) {
+                (_: FormParticipant, _: [String: any Sendable], _: String) throws in
                 heard.add(11)
                 throw FormError()
             }
@@ -90,13 +100,15 @@ struct EveryChannelParticipantFormTests {
             }
         )
         tokens.append(
-            owner.listen(on: name) { (_: isolated FormActorParticipant, _: [String: any Sendable], _: PostInfo) throws in
+            owner.listen(on: name) {
+                (_: isolated FormActorParticipant, _: [String: any Sendable], _: PostInfo) throws in
                 heard.add(1)
                 throw FormError()
             }
         )
         tokens.append(
-            owner.listen(on: name, context: "row") { (_: isolated FormActorParticipant, _: [String: any Sendable], _: String) throws in
+            owner.listen(on: name, context: "row") {
+                (_: isolated FormActorParticipant, _: [String: any Sendable], _: String) throws in
                 heard.add(2)
                 throw FormError()
             }
@@ -108,13 +120,15 @@ struct EveryChannelParticipantFormTests {
             }
         )
         tokens.append(
-            owner.listen(on: name) { (_: isolated FormActorParticipant, _: [String: any Sendable], _: PostInfo) async throws in
+            owner.listen(on: name) {
+                (_: isolated FormActorParticipant, _: [String: any Sendable], _: PostInfo) async throws in
                 heard.add(4)
                 throw FormError()
             }
         )
         tokens.append(
-            owner.listen(on: name, context: "row") { (_: isolated FormActorParticipant, _: [String: any Sendable], _: String) async throws in
+            owner.listen(on: name, context: "row") {
+                (_: isolated FormActorParticipant, _: [String: any Sendable], _: String) async throws in
                 heard.add(5)
                 throw FormError()
             }
@@ -133,8 +147,14 @@ struct EveryChannelParticipantFormTests {
         let name: ChannelName<[String: any Sendable]> = "forms.every"
         var tokens: [ListenerToken] = []
         tokens.append(owner.once(on: name) { (_: FormParticipant, _: [String: any Sendable]) in heard.add(0) })
-        tokens.append(owner.once(on: name) { (_: FormParticipant, _: [String: any Sendable], _: PostInfo) in heard.add(1) })
-        tokens.append(owner.once(on: name, context: "row") { (_: FormParticipant, _: [String: any Sendable], _: String) in heard.add(2) })
+        tokens.append(
+            owner.once(on: name) { (_: FormParticipant, _: [String: any Sendable], _: PostInfo) in heard.add(1) }
+        )
+        tokens.append(
+            owner.once(on: name, context: "row") { (_: FormParticipant, _: [String: any Sendable], _: String) in
+                heard.add(2)
+            }
+        )
         tokens.append(
             owner.once(on: name) { (_: FormParticipant, _: [String: any Sendable]) throws in
                 heard.add(3)
@@ -166,7 +186,8 @@ struct EveryChannelParticipantFormTests {
             }
         )
         tokens.append(
-            owner.once(on: name, context: "row") { (_: FormParticipant, _: [String: any Sendable], _: String) async throws in
+            owner.once(on: name, context: "row") {
+                (_: FormParticipant, _: [String: any Sendable], _: String) async throws in
                 heard.add(8)
                 throw FormError()
             }
@@ -178,13 +199,15 @@ struct EveryChannelParticipantFormTests {
             }
         )
         tokens.append(
-            owner.once(on: name, queue: .global()) { (_: FormParticipant, _: [String: any Sendable], _: PostInfo) throws in
+            owner.once(on: name, queue: .global()) {
+                (_: FormParticipant, _: [String: any Sendable], _: PostInfo) throws in
                 heard.add(10)
                 throw FormError()
             }
         )
         tokens.append(
-            owner.once(on: name, context: "row", queue: .global()) { (_: FormParticipant, _: [String: any Sendable], _: String) throws in
+            owner.once(on: name, context: "row", queue: .global()) {
+                (_: FormParticipant, _: [String: any Sendable], _: String) throws in
                 heard.add(11)
                 throw FormError()
             }
@@ -216,7 +239,8 @@ struct EveryChannelParticipantFormTests {
             }
         )
         tokens.append(
-            owner.once(on: name, context: "row") { (_: isolated FormActorParticipant, _: [String: any Sendable], _: String) throws in
+            owner.once(on: name, context: "row") {
+                (_: isolated FormActorParticipant, _: [String: any Sendable], _: String) throws in
                 heard.add(2)
                 throw FormError()
             }
@@ -228,13 +252,15 @@ struct EveryChannelParticipantFormTests {
             }
         )
         tokens.append(
-            owner.once(on: name) { (_: isolated FormActorParticipant, _: [String: any Sendable], _: PostInfo) async throws in
+            owner.once(on: name) {
+                (_: isolated FormActorParticipant, _: [String: any Sendable], _: PostInfo) async throws in
                 heard.add(4)
                 throw FormError()
             }
         )
         tokens.append(
-            owner.once(on: name, context: "row") { (_: isolated FormActorParticipant, _: [String: any Sendable], _: String) async throws in
+            owner.once(on: name, context: "row") {
+                (_: isolated FormActorParticipant, _: [String: any Sendable], _: String) async throws in
                 heard.add(5)
                 throw FormError()
             }

@@ -18,12 +18,24 @@ struct EveryPatternFormTests {
         let tokens = [
             board.listen(matching: "forms.*") { (name: String, _: any Sendable) throws in try hear(0, name) },
             board.listen(matching: "forms.*") { (name: String, _: any Sendable) async throws in try hear(1, name) },
-            board.listen(matching: "forms.*", on: .global()) { (name: String, _: any Sendable) throws in try hear(2, name) },
-            board.listen(owner, matching: "forms.*") { (_: FormListener, name: String, _: any Sendable) throws in try hear(3, name) },
-            board.listen(owner, matching: "forms.*") { (_: FormListener, name: String, _: any Sendable) async throws in try hear(4, name) },
-            board.listen(owner, matching: "forms.*", on: .global()) { (_: FormListener, name: String, _: any Sendable) throws in try hear(5, name) },
-            board.listen(actor, matching: "forms.*") { (_: isolated FormActor, name: String, _: any Sendable) throws in try hear(6, name) },
-            board.listen(actor, matching: "forms.*") { (_: isolated FormActor, name: String, _: any Sendable) async throws in try hear(7, name) },
+            board.listen(matching: "forms.*", on: .global()) { (name: String, _: any Sendable) throws in
+                try hear(2, name)
+            },
+            board.listen(owner, matching: "forms.*") { (_: FormListener, name: String, _: any Sendable) throws in
+                try hear(3, name)
+            },
+            board.listen(owner, matching: "forms.*") { (_: FormListener, name: String, _: any Sendable) async throws in
+                try hear(4, name)
+            },
+            board.listen(owner, matching: "forms.*", on: .global()) {
+                (_: FormListener, name: String, _: any Sendable) throws in try hear(5, name)
+            },
+            board.listen(actor, matching: "forms.*") { (_: isolated FormActor, name: String, _: any Sendable) throws in
+                try hear(6, name)
+            },
+            board.listen(actor, matching: "forms.*") {
+                (_: isolated FormActor, name: String, _: any Sendable) async throws in try hear(7, name)
+            },
         ]
         let report = await board.postAndWait(1, to: name)
         #expect(report.reached == 8)

@@ -16,7 +16,9 @@ struct EverySwitchboardFormTests {
         var tokens: [ListenerToken] = []
         tokens.append(board.listen(owner, to: name) { (_: FormListener, _: Int) in heard.add(0) })
         tokens.append(board.listen(owner, to: name) { (_: FormListener, _: Int, _: PostInfo) in heard.add(1) })
-        tokens.append(board.listen(owner, to: name, context: "row") { (_: FormListener, _: Int, _: String) in heard.add(2) })
+        tokens.append(
+            board.listen(owner, to: name, context: "row") { (_: FormListener, _: Int, _: String) in heard.add(2) }
+        )
         tokens.append(
             board.listen(owner, to: name) { (_: FormListener, _: Int) throws in
                 heard.add(3)
@@ -80,7 +82,8 @@ struct EverySwitchboardFormTests {
             }
         )
         tokens.append(
-            board.listen(owner, to: name, context: "row", on: .global()) { (_: FormListener, _: Int, _: String) throws in
+            board.listen(owner, to: name, context: "row", on: .global()) {
+                (_: FormListener, _: Int, _: String) throws in
                 heard.add(15)
                 throw FormError()
             }
@@ -161,7 +164,9 @@ struct EverySwitchboardFormTests {
         var tokens: [ListenerToken] = []
         tokens.append(board.once(owner, to: name) { (_: FormListener, _: Int) in heard.add(0) })
         tokens.append(board.once(owner, to: name) { (_: FormListener, _: Int, _: PostInfo) in heard.add(1) })
-        tokens.append(board.once(owner, to: name, context: "row") { (_: FormListener, _: Int, _: String) in heard.add(2) })
+        tokens.append(
+            board.once(owner, to: name, context: "row") { (_: FormListener, _: Int, _: String) in heard.add(2) }
+        )
         tokens.append(
             board.once(owner, to: name) { (_: FormListener, _: Int) throws in
                 heard.add(3)

@@ -181,7 +181,9 @@ struct ListenerIsolationFormTests {
         let actor = FormActor()
         channel.listen(actor) { (me: isolated FormActor, number) in me.hear("a\(number)") }
         channel.listen(actor) { (me: isolated FormActor, number, info) in me.hear("b\(number) \(info.origin)") }
-        channel.listen(actor, context: "c", priority: .low) { (me: isolated FormActor, number, text) in me.hear("\(text)\(number)") }
+        channel.listen(actor, context: "c", priority: .low) { (me: isolated FormActor, number, text) in
+            me.hear("\(text)\(number)")
+        }
         channel.listen(actor) { (me: isolated FormActor, number) in try me.hearOrThrow("d\(number)") }
         channel.listen(actor) { (me: isolated FormActor, number) in
             await Task.yield()

@@ -46,10 +46,15 @@ struct LocalChannelFormTests {
 
     @Test func synchronousForms() {
         clicks.listen(cell) { me, click in me.heard.append("a\(click.count)") }
-        clicks.listen(cell, priority: .high) { me, click, info in me.heard.append("b\(click.count) \(info.sender === me)") }
-        clicks.listen(cell, context: Cell(), priority: .low) { me, click, other in me.heard.append("c\(click.count) \(other.heard.count)") }
+        clicks.listen(cell, priority: .high) { me, click, info in
+            me.heard.append("b\(click.count) \(info.sender === me)")
+        }
+        clicks.listen(cell, context: Cell(), priority: .low) { me, click, other in
+            me.heard.append("c\(click.count) \(other.heard.count)")
+        }
         let token = clicks.listen { [cell] click in cell.heard.append("d\(click.count)") }
-        let informed = clicks.listen { [cell] click, info in cell.heard.append("e\(click.count) \(info.sender == nil)") }
+        let informed = clicks.listen { [cell] click, info in cell.heard.append("e\(click.count) \(info.sender == nil)")
+        }
         #expect(clicks.post(Click(count: 1, source: cell), from: cell) == 5)
         #expect(cell.heard == ["b1 true", "a1", "d1", "e1 false", "c1 0"])
         #expect(clicks.post(Click(count: 2), from: cell, echo: false) == 2)
@@ -88,7 +93,9 @@ struct LocalChannelFormTests {
     @Test func interceptForms() {
         clicks.listen(cell) { me, click in me.heard.append("\(click.count)") }
         clicks.intercept(cell, priority: .high) { _, click in click.count < 0 ? .stop : .continue }
-        clicks.intercept(cell) { me, click, info in info.sender === me ? .replace(Click(count: click.count * 2)) : .continue }
+        clicks.intercept(cell) { me, click, info in
+            info.sender === me ? .replace(Click(count: click.count * 2)) : .continue
+        }
         let token = clicks.intercept { click in .replace(Click(count: click.count + 1)) }
         #expect(clicks.post(Click(count: -1)) == 0)
         #expect(clicks.post(Click(count: 1)) == 1)
@@ -161,7 +168,8 @@ private actor ClickCounter {
     func listen() {
         clicks.listen(actor: self) { me, number in me.heard.append("a\(number)") }
         clicks.listen(actor: self) { me, number, info in me.heard.append("b\(number)\(info.sender == nil)") }
-        clicks.listen(actor: self, context: "c", priority: .low) { me, number, row in me.heard.append("\(row)\(number)") }
+        clicks.listen(actor: self, context: "c", priority: .low) { me, number, row in me.heard.append("\(row)\(number)")
+        }
         clicks.once(actor: self, priority: .high) { me, number in me.heard.append("once\(number)") }
         pings.listen(actor: self) { me in me.heard.append("ping") }
     }

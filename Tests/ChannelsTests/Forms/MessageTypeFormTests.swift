@@ -46,7 +46,8 @@ private struct Page: Equatable, Sendable {
     }
 }
 
-/// Messages of every shape arrive as they were posted: called directly, through a mailbox, and through a sequence.
+/// Messages of every shape arrive as they were posted: called directly, through a mailbox, and through a
+/// sequence.
 struct MessageTypeFormTests {
     @Test func voidMessages() async {
         let ping = Channel<Void>()
@@ -183,7 +184,9 @@ struct MessageTypeFormTests {
         let view = FormView()
         channel.listen(owner) { me, message in me.hear("direct \(isRight(message))") }
         channel.listen(owner) { me, message, _ in me.hear("info \(isRight(message))") }
-        channel.listen(owner, context: message) { me, message, other in me.hear("context \(isRight(message) && isRight(other))") }
+        channel.listen(owner, context: message) { me, message, other in
+            me.hear("context \(isRight(message) && isRight(other))")
+        }
         channel.listen(owner) { me, message in await me.hearLater("async \(isRight(message))") }
         channel.listen(owner, on: .global()) { me, message in me.hear("queue \(isRight(message))") }
         channel.listen(view) { @MainActor me, message in me.hear("main \(isRight(message))") }

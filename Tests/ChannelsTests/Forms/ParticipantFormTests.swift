@@ -12,7 +12,8 @@ private final class Basket: ChannelParticipant, Sendable {
 
     func enter() {
         listen(on: "basket.changed") { me, message in me.heard.add("\(message["total"] as? Int ?? 0)") }
-        listen(on: "basket.changed", priority: .high) { me, message, info in me.heard.add("info \(info.sender === me)") }
+        listen(on: "basket.changed", priority: .high) { me, message, info in me.heard.add("info \(info.sender === me)")
+        }
     }
 }
 
@@ -125,7 +126,9 @@ struct ParticipantFormTests {
     @Test func participantListensOnce() {
         let basket = Basket(board)
         basket.once(on: "basket.changed") { me, message in me.heard.add("once") }
-        basket.once(on: "basket.changed", priority: .high) { me, message, info in me.heard.add("once \(info.sender === me)") }
+        basket.once(on: "basket.changed", priority: .high) { me, message, info in
+            me.heard.add("once \(info.sender === me)")
+        }
         #expect(basket.post(["total": 1], to: "basket.changed") == 2)
         #expect(basket.post(["total": 1], to: "basket.changed") == 0)
         #expect(basket.heard.all == ["once true", "once"])
@@ -146,7 +149,9 @@ struct ParticipantFormTests {
     @Test func listenerOfAnActorParticipantRunsOnTheActor() async {
         let warehouse = Warehouse(board)
         await warehouse.enterOnItself()
-        warehouse.listen(on: "basket.changed") { (me: isolated Warehouse, _: [String: any Sendable]) in me.heard.append(4) }
+        warehouse.listen(on: "basket.changed") { (me: isolated Warehouse, _: [String: any Sendable]) in
+            me.heard.append(4)
+        }
         #expect(await warehouse.postAndWait([:], to: "basket.changed").completed == 4)
         #expect(await warehouse.heard.sorted() == [1, 2, 3, 4])
         warehouse.leave("basket.changed")

@@ -15,7 +15,9 @@ struct PatternFormTests {
     @Test func ownerlessForms() {
         let log = FormLog<String>()
         let one = board.listen(matching: "shop.*") { name, message in log.add("one \(name) \(message)") }
-        let rest = board.listen(matching: "shop.>", priority: .high) { name, message in log.add("rest \(name) \(message)") }
+        let rest = board.listen(matching: "shop.>", priority: .high) { name, message in
+            log.add("rest \(name) \(message)")
+        }
         #expect(board.post(1, to: "shop.a") == 2)
         #expect(board.post("text", to: "shop.a.b") == 1)
         #expect(board.post(2, to: "shop") == 0)
@@ -64,8 +66,10 @@ struct PatternFormTests {
         let cases: [(String, String, Bool)] = [
             ("shop.*", "shop.a", true), ("shop.*", "shop", false), ("shop.*", "shop.a.b", false),
             ("shop.>", "shop.a.b", true), ("shop.>", "shop", false), (">", "a", true), (">", "a.b.c", true),
-            ("*", "a", true), ("*", "a.b", false), ("*.b", "a.b", true), ("a.*.c", "a.b.c", true), ("a.*.c", "a.b.d", false),
-            ("a.b", "a.b", true), ("a.b", "a.b.c", false), ("a.b.c", "a.b", false), ("a.*.>", "a.b", false), ("a.*.>", "a.b.c.d", true),
+            ("*", "a", true), ("*", "a.b", false), ("*.b", "a.b", true), ("a.*.c", "a.b.c", true),
+            ("a.*.c", "a.b.d", false),
+            ("a.b", "a.b", true), ("a.b", "a.b.c", false), ("a.b.c", "a.b", false), ("a.*.>", "a.b", false),
+            ("a.*.>", "a.b.c.d", true),
         ]
         for (pattern, name, matches) in cases {
             #expect(try ChannelPattern(validating: pattern).matches(name) == matches, "\(pattern) \(name)")

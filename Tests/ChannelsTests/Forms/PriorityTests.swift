@@ -22,7 +22,9 @@ struct PriorityTests {
         let channel = Channel<Void>()
         let owner = FormListener()
         let rank = 7
-        let priorities: [Priority] = [.low, .normal, .high, 50, -200, .init(rank), Priority(.max), Priority(.min), .high, .normal]
+        let priorities: [Priority] = [
+            .low, .normal, .high, 50, -200, .init(rank), Priority(.max), Priority(.min), .high, .normal,
+        ]
         for (index, priority) in priorities.enumerated() {
             channel.listen(owner, priority: priority) { me in me.hear("\(index)") }
         }

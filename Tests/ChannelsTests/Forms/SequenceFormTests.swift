@@ -96,7 +96,9 @@ struct SequenceFormTests {
     // MARK: next
 
     /// Posts until the reader, whose registration nothing else reveals, has what it waits for.
-    private func post(_ numbers: [Int], whileReading read: @escaping @Sendable (Channel<Int>) async -> Int?) async -> Int? {
+    private func post(_ numbers: [Int], whileReading read: @escaping @Sendable (Channel<Int>) async -> Int?) async
+        -> Int?
+    {
         let task = Task { [channel] in await read(channel) }
         while channel.isEmpty { await Task.yield() }
         for number in numbers { channel.post(number) }

@@ -46,7 +46,9 @@ struct SnapshotFormTests {
     @Test func dumpIsReadable() {
         let token = fill()
         let dump = "\(board)"
-        for text in ["shop.checkout", "Int", "FormListener", "priority high", "SnapshotFormTests.swift:", "shop.sales", "shop.*"] {
+        for text in [
+            "shop.checkout", "Int", "FormListener", "priority high", "SnapshotFormTests.swift:", "shop.sales", "shop.*",
+        ] {
             #expect(dump.contains(text), "\(dump)")
         }
         withExtendedLifetime((token, owner)) {}

@@ -86,7 +86,9 @@ struct StateChannelFormTests {
             if heard.count == 6 { break }
         }
         #expect(heard.sorted() == ["actor 1", "actor 2", "async 1", "async 2", "queue 1", "queue 2"])
-        for kind in ["actor", "async", "queue"] { #expect(heard.filter { $0.hasPrefix(kind) } == ["\(kind) 1", "\(kind) 2"]) }
+        for kind in ["actor", "async", "queue"] {
+            #expect(heard.filter { $0.hasPrefix(kind) } == ["\(kind) 1", "\(kind) 2"])
+        }
         withExtendedLifetime((owner, actor)) {}
     }
 

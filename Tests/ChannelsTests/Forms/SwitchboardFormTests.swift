@@ -32,7 +32,9 @@ struct SwitchboardFormTests {
         board.listen(owner, to: .checkout, context: 2) { me, checkout, two in me.hear("c\(checkout.total * two)") }
         board.listen(owner, to: .checkout) { me, checkout in try me.hearOrThrow("d\(checkout.total)") }
         let plain = board.listen(to: .checkout) { [owner] (checkout: Checkout) in owner.hear("e\(checkout.total)") }
-        let informed = board.listen(to: ChannelName<Checkout>.checkout) { [owner] checkout, info in owner.hear("f\(checkout.total) \(info.origin)") }
+        let informed = board.listen(to: ChannelName<Checkout>.checkout) { [owner] checkout, info in
+            owner.hear("f\(checkout.total) \(info.origin)")
+        }
         board.once(owner, to: .checkout) { me, checkout in me.hear("g\(checkout.total)") }
         #expect(board.post(Checkout(total: 1), to: .checkout, from: owner) == 7)
         #expect(owner.heard.all == ["b1 shop.checkout true", "a1", "c2", "d1", "e1", "f1 local", "g1"])
@@ -46,11 +48,15 @@ struct SwitchboardFormTests {
         board.listen(owner, to: .checkout, context: "b", priority: .low, buffering: .newest(4)) { me, checkout, text in
             try await me.hearLaterOrThrow("\(text)\(checkout.total)")
         }
-        board.listen(owner, to: .checkout, context: "c", priority: .low, on: queue, buffering: .oldest(4)) { me, checkout, text in
+        board.listen(owner, to: .checkout, context: "c", priority: .low, on: queue, buffering: .oldest(4)) {
+            me,
+            checkout,
+            text in
             dispatchPrecondition(condition: .onQueue(queue))
             me.hear("\(text)\(checkout.total)")
         }
-        board.once(owner, to: .checkout, on: queue) { me, checkout, info in me.hear("d\(checkout.total) \(info.origin)") }
+        board.once(owner, to: .checkout, on: queue) { me, checkout, info in me.hear("d\(checkout.total) \(info.origin)")
+        }
         let report = await board.postAndWait(Checkout(total: 1), to: .checkout)
         #expect(report.reached == 4)
         #expect(report.failures.count == 1)
@@ -62,7 +68,9 @@ struct SwitchboardFormTests {
         let view = FormView()
         let actor = FormActor()
         await view.wire(board)
-        board.listen(actor, to: .checkout) { (me: isolated FormActor, checkout: Checkout) in me.hear("\(checkout.total)") }
+        board.listen(actor, to: .checkout) { (me: isolated FormActor, checkout: Checkout) in
+            me.hear("\(checkout.total)")
+        }
         board.once(view, to: .checkout) { @MainActor me, checkout in me.hear("once \(checkout.total)") }
         #expect(await board.postAndWait(Checkout(total: 3), to: .checkout).completed == 3)
         #expect(await view.heard == ["view 3", "once 3"])
@@ -109,7 +117,9 @@ struct SwitchboardFormTests {
     }
 
     @Test func dictionaryLiterals() {
-        board.listen(owner, to: "x") { (me, message: [String: any Sendable]) in me.hear("\(message["total"] as? Int ?? -1) \(message.count)") }
+        board.listen(owner, to: "x") { (me, message: [String: any Sendable]) in
+            me.hear("\(message["total"] as? Int ?? -1) \(message.count)")
+        }
         #expect(board.post(["total": 3], to: "x") == 1)
         #expect(board.post(["total": 3, "of": "text"], to: "x") == 1)
         #expect(board.post([:], to: "x") == 1)

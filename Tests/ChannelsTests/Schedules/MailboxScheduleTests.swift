@@ -31,7 +31,8 @@ struct MailboxScheduleTests {
         }
     }
 
-    /// By turns on the actor, where the listener is called directly, and elsewhere, where it is called by its mailbox.
+    /// By turns on the actor, where the listener is called directly, and elsewhere, where it is called by its
+    /// mailbox.
     @Test func aDirectCallNeverOvertakesWhatWaitsInTheMailbox() async {
         await onSchedules { schedule in
             let channel = Channel<Note>()

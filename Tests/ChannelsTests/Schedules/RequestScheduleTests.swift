@@ -60,7 +60,8 @@ struct RequestScheduleTests {
                 switch answer {
                 case .success(let number): schedule.check(number == 10 + index, "answer \(index) was \(number)")
                 case .failure(let error):
-                    let isExpected = (index == 2 && error is Trouble) || (asking.isCancelled && error is CancellationError)
+                    let isExpected =
+                        (index == 2 && error is Trouble) || (asking.isCancelled && error is CancellationError)
                     schedule.check(isExpected, "answer \(index): \(error)")
                 }
             }

@@ -65,7 +65,8 @@ final class Schedule: @unchecked Sendable {
 
 /// Runs a scenario with many seeds and records the first that fails, with the command that repeats it.
 ///
-/// `CHANNELS_SEEDS` says how many (2,000 where it is not set), `CHANNELS_SEED` that it is to be this one only.
+/// `CHANNELS_SEEDS` says how many (2,000 where it is not set), `CHANNELS_SEED` that it is to be this one
+/// only.
 func onSchedules(
     _ test: String = #function,
     sourceLocation: SourceLocation = #_sourceLocation,
@@ -105,6 +106,8 @@ func problem(of scenario: @escaping @Sendable (Schedule) async -> Void, seed: In
         hasEnded.add()
     }
     if hasEnded.value == 0 { return "nothing is left to run, but the scenario has not ended: a wake-up was lost" }
-    if schedule.living.value != 0 { return "\(schedule.living.value) objects leaked\(schedule.problem.map { "; \($0)" } ?? "")" }
+    if schedule.living.value != 0 {
+        return "\(schedule.living.value) objects leaked\(schedule.problem.map { "; \($0)" } ?? "")"
+    }
     return schedule.problem
 }

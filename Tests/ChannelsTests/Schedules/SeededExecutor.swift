@@ -1,13 +1,16 @@
 import Foundation
 import Testing
 
-/// Runs every job of a scenario on one thread, one at a time, and picks the next by lot: a seed is an order in which tasks take turns.
+/// Runs every job of a scenario on one thread, one at a time, and picks the next by lot: a seed is an order
+/// in which tasks take turns.
 ///
-/// It is the executor of tasks that prefer it, and, through the hook that the runtime has for this, of everything that is handed to
-/// the global executor by the thread that runs the scenario: detached tasks, as the library's mailboxes start them, and default actors. Tests
-/// that run elsewhere at the same time are not touched. It covers tasks, not threads: between two suspension points nothing else runs.
+/// It is the executor of tasks that prefer it, and, through the hook that the runtime has for this, of
+/// everything that is handed to the global executor by the thread that runs the scenario: detached tasks, as
+/// the library's mailboxes start them, and default actors. Tests that run elsewhere at the same time are not
+/// touched. It covers tasks, not threads: between two suspension points nothing else runs.
 ///
-/// A scenario gives way with ``turn()``: `Task.yield()` on an actor goes past the hook, to the thread pool (Swift 6.3).
+/// A scenario gives way with ``turn()``: `Task.yield()` on an actor goes past the hook, to the thread pool
+/// (Swift 6.3).
 ///
 /// Unchecked: used by the one thread that runs the scenario.
 final class SeededExecutor: TaskExecutor, @unchecked Sendable {
@@ -79,7 +82,8 @@ extension SeededExecutor {
             guard let executor = SeededExecutor.current else { return original(job) }
             executor.steps.append(.job(job))
         }
-        // The runtime declares it as a pointer to a function of this type, which it calls where it is not null.
+        // The runtime declares it as a pointer to a function of this type, which it calls where it is not
+        // null.
         symbol.assumingMemoryBound(to: Hook?.self).pointee = hook
         return true
     }()

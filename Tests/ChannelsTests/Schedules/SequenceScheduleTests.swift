@@ -39,7 +39,10 @@ struct SequenceScheduleTests {
             await reader.value
             schedule.check(isInOrder(heard.all), "the reader heard \(heard.all)")
             let read = heard.count
-            schedule.check(read + messages.droppedCount == 8, "read \(read) + dropped \(messages.droppedCount) is not 8")
+            schedule.check(
+                read + messages.droppedCount == 8,
+                "read \(read) + dropped \(messages.droppedCount) is not 8"
+            )
         }
     }
 

@@ -35,7 +35,10 @@ struct StateScheduleTests {
             let all = heard.all
             schedule.check(all.last == 6, "the last of \(all) is not the value stored")
             schedule.check(zip(all, all.dropFirst()).allSatisfy(<), "heard \(all)")
-            schedule.check(all.count + values.droppedCount == 7, "read \(all.count) + dropped \(values.droppedCount) is not 7")
+            schedule.check(
+                all.count + values.droppedCount == 7,
+                "read \(all.count) + dropped \(values.droppedCount) is not 7"
+            )
         }
     }
 

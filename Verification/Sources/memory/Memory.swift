@@ -3,8 +3,8 @@ import Channels
 import Dispatch
 import Foundation
 
-/// How much memory stays in use after much has come and gone: `memory [--plant]`. At most a megabyte for each case; with `--plant` each
-/// keeps sixteen bytes of every round, which must be noticed.
+/// How much memory stays in use after much has come and gone: `memory [--plant]`. At most a megabyte for each
+/// case; with `--plant` each keeps sixteen bytes of every round, which must be noticed.
 @main
 struct Memory {
     private static let limit = 1 << 20
@@ -29,7 +29,9 @@ struct Memory {
             )
         }
         guard tooMuch.isEmpty else {
-            FileHandle.standardError.write(Data("error: more than \(limit / 1024) KB stayed in use: \(tooMuch.joined(separator: "; "))\n".utf8))
+            FileHandle.standardError.write(
+                Data("error: more than \(limit / 1024) KB stayed in use: \(tooMuch.joined(separator: "; "))\n".utf8)
+            )
             exit(1)
         }
     }
@@ -62,7 +64,11 @@ struct Memory {
                 "posts through 2 mailboxes", 1_000_000,
                 { [mailboxTokens] number in
                     // Waits now and then: what waits in a mailbox is memory in use, and no growth.
-                    if number % 100 == 99 { await mailboxes.postAndWait(Text(number)) } else { mailboxes.post(Text(number)) }
+                    if number % 100 == 99 {
+                        await mailboxes.postAndWait(Text(number))
+                    } else {
+                        mailboxes.post(Text(number))
+                    }
                     withExtendedLifetime(mailboxTokens) {}
                 }
             ),
@@ -73,7 +79,10 @@ struct Memory {
             ("listeners to a state, whose owner goes", 1_000_000, { _ in state.listen(Owner()) { _, _ in } }),
             ("names posted to once", 1_000_000, { number in board.post(number, to: name(number)) }),
             ("names listened to once", 1_000_000, { number in board.listen(Owner(), to: name(number)) { _, _ in } }),
-            ("names whose channel was held once", 1_000_000, { number in _ = board.channel(name(number)).listenerCount }),
+            (
+                "names whose channel was held once", 1_000_000,
+                { number in _ = board.channel(name(number)).listenerCount }
+            ),
         ]
     }
 

@@ -1,8 +1,8 @@
 import Channels
 import Foundation
 
-/// Does what a sanitizer must report, inside a listener, so that the report has to come through the library: `planted race`, `leak` or
-/// `use-after-free`; and, with `nothing`, the same without the fault.
+/// Does what a sanitizer must report, inside a listener, so that the report has to come through the library:
+/// `planted race`, `leak` or `use-after-free`; and, with `nothing`, the same without the fault.
 @main
 struct Planted {
     static func main() {

@@ -1,6 +1,7 @@
 import Channels
 
-/// Posters on many names of one switchboard, listeners on the names and on patterns, and observers of a protocol.
+/// Posters on many names of one switchboard, listeners on the names and on patterns, and observers of a
+/// protocol.
 struct Boards {
     let messagesEach: Int
     private static let posters = 2
@@ -15,7 +16,9 @@ struct Boards {
         let plain = Checker("pattern listener", isSerial: false, posters: Self.posters)
         let byName = names.map { Checker("listener on \($0)", isSerial: true, posters: Self.posters) }
         var tokens = [
-            board.listen(matching: "soak.*") { _, message in if let message = message as? Message { plain.note(message) } }
+            board.listen(matching: "soak.*") { _, message in
+                if let message = message as? Message { plain.note(message) }
+            }
         ]
         for (name, checker) in zip(names, byName) {
             tokens.append(board.listen(desk, to: name) { (_: isolated Desk, message) in checker.note(message) })
@@ -44,7 +47,11 @@ struct Boards {
         for checker in byName { try checker.checkOrder(mayMiss: true) }
         let calls = byName.reduce(0) { $0 + $1.calls }
         try plain.require(Self.posters * messagesEach, calls, "calls of the listeners on all names together")
-        try plain.require(reached.value, calls + plain.calls + observer.checker.calls, "calls in all, of those that posts reached")
+        try plain.require(
+            reached.value,
+            calls + plain.calls + observer.checker.calls,
+            "calls in all, of those that posts reached"
+        )
         figures.add("switchboard, names", calls: calls)
         figures.add("switchboard, pattern", calls: plain.calls)
         figures.add("switchboard, protocol", calls: observer.checker.calls)

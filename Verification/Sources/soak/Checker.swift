@@ -10,8 +10,9 @@ struct Message: Sendable {
 
 /// Watches one listener: every message of a poster once, in order.
 ///
-/// Unchecked: a slot is written by one thread at a time, without a lock of its own, because a listener called directly is called by the
-/// poster and every other one call at a time. Where the library breaks this, the thread sanitizer sees it.
+/// Unchecked: a slot is written by one thread at a time, without a lock of its own, because a listener called
+/// directly is called by the poster and every other one call at a time. Where the library breaks this, the
+/// thread sanitizer sees it.
 final class Checker: @unchecked Sendable {
     /// What is known of one poster's messages, on cache lines of its own.
     private struct Slot {
@@ -35,7 +36,8 @@ final class Checker: @unchecked Sendable {
     private let overlaps = Atomic<Int>(0)
     private let sabotage = Sabotage.next()
     private let lingers = Atomic<Bool>(false)
-    /// Something to do inside the call with a certain message of the first poster. Set before anything is posted.
+    /// Something to do inside the call with a certain message of the first poster. Set before anything is
+    /// posted.
     private var hook: (number: Int, action: @Sendable () -> Void)?
 
     init(_ name: String, isSerial: Bool, posters: Int) {
@@ -87,7 +89,8 @@ final class Checker: @unchecked Sendable {
         hook = (number, action)
     }
 
-    /// From now on calls last some time before they count, so that whoever does not wait for one that runs sees too few.
+    /// From now on calls last some time before they count, so that whoever does not wait for one that runs
+    /// sees too few.
     func linger() {
         lingers.store(true, ordering: .relaxed)
     }
@@ -139,7 +142,8 @@ final class Checker: @unchecked Sendable {
         }
     }
 
-    /// Waits until nothing waits for the listener. Fails where nothing has become less for a long time: then nobody delivers it.
+    /// Waits until nothing waits for the listener. Fails where nothing has become less for a long time: then
+    /// nobody delivers it.
     func wait(for token: ListenerToken) async throws(Failure) {
         var before = token.waitingCount
         var since = ContinuousClock.now

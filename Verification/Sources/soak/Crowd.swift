@@ -1,7 +1,8 @@
 import Channels
 import Foundation
 
-/// Many posters and listeners of every kind on one channel, while others come, pause, are cancelled and lose their owners.
+/// Many posters and listeners of every kind on one channel, while others come, pause, are cancelled and lose
+/// their owners.
 ///
 /// Those that stay must get every message; all together must account for what the posts said they reached.
 struct Crowd {
@@ -25,14 +26,18 @@ struct Crowd {
         for index in 0..<listeners {
             // Half are called directly, because those are the ones that posts are dearest to.
             let kind =
-                index % 2 == 0 ? [.plain, .owned, .informed, .throwing].randomElement(using: &random)! : Kind.allCases.randomElement(using: &random)!
+                index % 2 == 0
+                ? [.plain, .owned, .informed, .throwing].randomElement(using: &random)!
+                : Kind.allCases.randomElement(using: &random)!
             stable.append(Listener(kind, on: channel!, posters: posters, named: "stays", desk: desk, &random))
         }
         let sequences = [
             Reader(channel!.messages(), "sequence, unbounded", posters),
             Reader(channel!.messages(buffering: .newest(64)), "sequence, newest(64)", posters),
         ]
-        let reading = Task { await withTaskGroup { group in for reader in sequences { group.addTask { await reader.readAll() } } } }
+        let reading = Task {
+            await withTaskGroup { group in for reader in sequences { group.addTask { await reader.readAll() } } }
+        }
         let (reached, passing) = await postAndChurn(channel!, desk, random.next())
 
         for listener in stable + passing { try await listener.settle() }
@@ -49,14 +54,19 @@ struct Crowd {
         // Those that came late or were paused: what was accepted is known of all together.
         for listener in passing { try listener.check(posted: listener.total, mayMiss: true) }
         let accounted = (stable + passing).reduce(0) { $0 + $1.total } + sequences.count * total
-        try stable[0].checker.require(reached, accounted, "messages accounted for by all listeners together, of those that posts reached")
+        try stable[0].checker.require(
+            reached,
+            accounted,
+            "messages accounted for by all listeners together, of those that posts reached"
+        )
         for listener in stable + passing { figures.add(listener) }
         for reader in sequences { figures.add(reader) }
         figures.posts.add(total)
         withExtendedLifetime((desk, stable, passing)) {}
     }
 
-    /// Posts from every poster, one of them on the desk's isolation, while another thread churns. Returns what posts reached and who passed by.
+    /// Posts from every poster, one of them on the desk's isolation, while another thread churns. Returns
+    /// what posts reached and who passed by.
     private func postAndChurn(_ channel: Channel<Message>, _ desk: Desk, _ seed: UInt64) async -> (Int, [Listener]) {
         let reached = Tally()
         let ended = Tally()
@@ -76,14 +86,23 @@ struct Crowd {
         return (reached.value, passing.all)
     }
 
-    private func churn(_ channel: Channel<Message>, _ desk: Desk, _ seed: UInt64, until isOver: () -> Bool, _ passing: Collected<Listener>) {
+    private func churn(
+        _ channel: Channel<Message>,
+        _ desk: Desk,
+        _ seed: UInt64,
+        until isOver: () -> Bool,
+        _ passing: Collected<Listener>
+    ) {
         var random = SeededGenerator(seed: Int(truncatingIfNeeded: seed))
         var present: [Listener] = []
         while !isOver() {
-            // Each is kept to the end, for the sum. When there are many, those that are present go on being paused.
+            // Each is kept to the end, for the sum. When there are many, those that are present go on being
+            // paused.
             if passing.count >= Self.mostPassing {
                 sched_yield()
-                for listener in present { if random.isOne(in: 2) { listener.token.pause() } else { listener.token.resume() } }
+                for listener in present {
+                    if random.isOne(in: 2) { listener.token.pause() } else { listener.token.resume() }
+                }
                 continue
             }
             if present.count < 8 {

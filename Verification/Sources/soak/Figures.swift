@@ -29,12 +29,19 @@ final class Figures: Sendable {
     }
 
     func add(_ listener: Listener) {
-        add(listener.kind.rawValue, calls: listener.checker.calls, dropped: listener.token.droppedCount, discarded: listener.token.discardedCount)
+        add(
+            listener.kind.rawValue,
+            calls: listener.checker.calls,
+            dropped: listener.token.droppedCount,
+            discarded: listener.token.discardedCount
+        )
     }
 
     func add(_ reader: Reader) {
         // The bounds of sequences are drawn by lot: one line for all of them.
-        let name = reader.checker.name.hasPrefix("state") ? reader.checker.name : reader.isBounded ? "sequence, bounded" : "sequence, unbounded"
+        let name =
+            reader.checker.name.hasPrefix("state")
+            ? reader.checker.name : reader.isBounded ? "sequence, bounded" : "sequence, unbounded"
         add(name, calls: reader.checker.calls, dropped: reader.messages.droppedCount)
     }
 
@@ -57,7 +64,9 @@ final class Figures: Sendable {
         }
         let header =
             "listener".padding(toLength: 34, withPad: " ", startingAt: 0)
-            + ["registered", "delivered", "dropped", "discarded"].map { String(repeating: " ", count: 15 - $0.count) + $0 }.joined()
+            + ["registered", "delivered", "dropped", "discarded"].map {
+                String(repeating: " ", count: 15 - $0.count) + $0
+            }.joined()
         return
             ([header]
             + (lines.map { ($0.key, $0.value) } + [("all", sum)]).map { name, line in

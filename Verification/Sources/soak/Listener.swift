@@ -36,8 +36,9 @@ final class Owner: Sendable {}
 
 /// An actor that owns listeners, and that posts on its own isolation.
 actor Desk {
-    /// Posts a poster's messages, by turns with this actor's isolation, so that its listeners are called directly, and without, so that they are
-    /// called by their mailboxes. Returns how many listeners were reached in all.
+    /// Posts a poster's messages, by turns with this actor's isolation, so that its listeners are called
+    /// directly, and without, so that they are called by their mailboxes. Returns how many listeners were
+    /// reached in all.
     func post(as poster: Int, _ count: Int, on channel: Channel<Message>) async -> Int {
         var reached = 0
         for number in 0..<count {
@@ -66,7 +67,14 @@ struct Listener: Sendable {
     /// Registers one.
     ///
     /// - Parameter desk: The owner of those on an actor; one of its own where there is none.
-    init(_ kind: Kind, on channel: Channel<Message>, posters: Int, named place: String, desk: Desk?, _ random: inout SeededGenerator) {
+    init(
+        _ kind: Kind,
+        on channel: Channel<Message>,
+        posters: Int,
+        named place: String,
+        desk: Desk?,
+        _ random: inout SeededGenerator
+    ) {
         self.kind = kind
         let checker = Checker("\(kind.rawValue) listener, \(place)", isSerial: !kind.isDirect, posters: posters)
         self.checker = checker
@@ -80,22 +88,39 @@ struct Listener: Sendable {
             switch kind {
             case .plain: channel.listen(priority: priority) { checker.note($0) }
             case .owned: channel.listen(object, priority: priority) { _, message in checker.note(message) }
-            case .throwing: channel.listen(priority: priority) { (message: Message) throws in try checker.noteAndNeverThrow(message) }
-            case .informed: channel.listen(priority: priority) { (message: Message, _: PostInfo) in checker.note(message) }
-            case .onActor: channel.listen(desk, priority: priority) { (_: isolated Desk, message) in checker.note(message) }
+            case .throwing:
+                channel.listen(priority: priority) { (message: Message) throws in try checker.noteAndNeverThrow(message)
+                }
+            case .informed:
+                channel.listen(priority: priority) { (message: Message, _: PostInfo) in checker.note(message) }
+            case .onActor:
+                channel.listen(desk, priority: priority) { (_: isolated Desk, message) in checker.note(message) }
             case .onMainActor: channel.listen(priority: priority) { @MainActor message in checker.note(message) }
             case .onQueue: channel.listen(priority: priority, on: queue) { checker.note($0) }
-            case .ownedOnQueue: channel.listen(object, priority: priority, on: queue) { _, message in checker.note(message) }
-            case .async: channel.listen(priority: priority) { (message: Message) async in await checker.noteAndSuspend(message) }
-            case .ownedAsync: channel.listen(object, priority: priority) { (_, message: Message) async in await checker.noteAndSuspend(message) }
+            case .ownedOnQueue:
+                channel.listen(object, priority: priority, on: queue) { _, message in checker.note(message) }
+            case .async:
+                channel.listen(priority: priority) { (message: Message) async in await checker.noteAndSuspend(message) }
+            case .ownedAsync:
+                channel.listen(object, priority: priority) { (_, message: Message) async in
+                    await checker.noteAndSuspend(message)
+                }
             case .asyncOnActor:
-                channel.listen(desk, priority: priority) { (_: isolated Desk, message: Message) async in await checker.noteAndSuspend(message) }
-            case .oldestOnQueue: channel.listen(priority: priority, on: queue, buffering: .oldest(limit)) { checker.note($0) }
-            case .newestOnQueue: channel.listen(priority: priority, on: queue, buffering: .newest(limit)) { checker.note($0) }
+                channel.listen(desk, priority: priority) { (_: isolated Desk, message: Message) async in
+                    await checker.noteAndSuspend(message)
+                }
+            case .oldestOnQueue:
+                channel.listen(priority: priority, on: queue, buffering: .oldest(limit)) { checker.note($0) }
+            case .newestOnQueue:
+                channel.listen(priority: priority, on: queue, buffering: .newest(limit)) { checker.note($0) }
             case .newestAsync:
-                channel.listen(priority: priority, buffering: .newest(limit)) { (message: Message) async in await checker.noteAndSuspend(message) }
+                channel.listen(priority: priority, buffering: .newest(limit)) { (message: Message) async in
+                    await checker.noteAndSuspend(message)
+                }
             case .newestOnActor:
-                channel.listen(desk, priority: priority, buffering: .newest(limit)) { (_: isolated Desk, message) in checker.note(message) }
+                channel.listen(desk, priority: priority, buffering: .newest(limit)) { (_: isolated Desk, message) in
+                    checker.note(message)
+                }
             }
     }
 
@@ -110,7 +135,9 @@ struct Listener: Sendable {
         try checker.checkOrder(mayMiss: mayMiss || kind.isBounded)
         try checker.require(0, token.waitingCount, "messages that still wait")
         if !kind.isDirect { try checker.require(checker.calls, token.deliveredCount, "messages counted as delivered") }
-        if kind.isDirect || !kind.isBounded { try checker.require(0, token.droppedCount, "messages dropped without a bound") }
+        if kind.isDirect || !kind.isBounded {
+            try checker.require(0, token.droppedCount, "messages dropped without a bound")
+        }
         try checker.require(posted, total, "delivered + dropped + discarded, of messages accepted")
     }
 

@@ -1,6 +1,7 @@
 import Channels
 
-/// One sequence alone on a channel: read by two tasks at once, and by tasks that are cancelled one after the other. Nothing is lost between them.
+/// One sequence alone on a channel: read by two tasks at once, and by tasks that are cancelled one after the
+/// other. Nothing is lost between them.
 struct Sequences {
     let messagesEach: Int
     private static let posters = 2
@@ -16,15 +17,23 @@ struct Sequences {
     private func readByTwo(_ figures: Figures, _ buffering: BufferingPolicy) async throws {
         var channel: Channel<Message>? = Channel(onFault: { _ in figures.faults.add() })
         let messages = channel!.messages(buffering: buffering)
-        let readers = (0..<2).map { Reader(messages, "sequence \(buffering), one of two readers \($0)", Self.posters, isBounded: true) }
-        let reading = Task { await withTaskGroup { group in for reader in readers { group.addTask { await reader.readAll() } } } }
+        let readers = (0..<2).map {
+            Reader(messages, "sequence \(buffering), one of two readers \($0)", Self.posters, isBounded: true)
+        }
+        let reading = Task {
+            await withTaskGroup { group in for reader in readers { group.addTask { await reader.readAll() } } }
+        }
         let reached = await post(channel!)
         channel = nil
         await reading.value
         for reader in readers { try reader.checker.checkOrder(mayMiss: true) }
         try readers[0].checker.require(reached, Self.posters * messagesEach, "messages posted, of those accepted")
         let calls = readers.reduce(0) { $0 + $1.checker.calls }
-        try readers[0].checker.require(reached, calls + messages.droppedCount, "read by both + dropped, of messages accepted")
+        try readers[0].checker.require(
+            reached,
+            calls + messages.droppedCount,
+            "read by both + dropped, of messages accepted"
+        )
         figures.add("sequence, two readers", calls: calls, dropped: messages.droppedCount)
         figures.posts.add(Self.posters * messagesEach)
     }

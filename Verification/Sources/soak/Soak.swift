@@ -33,7 +33,9 @@ struct Plan: Sendable {
                 exit(0)
             case "--verbose": isVerbose = true
             case "--plant":
-                guard let plant = rest.popFirst().flatMap(Plant.init) else { throw Misuse("--plant is one of \(Plant.allCases.map(\.rawValue))") }
+                guard let plant = rest.popFirst().flatMap(Plant.init) else {
+                    throw Misuse("--plant is one of \(Plant.allCases.map(\.rawValue))")
+                }
                 Sabotage.plant = plant
             default:
                 if argument.hasSuffix("s"), let time = Double(argument.dropLast()), time > 0 {
@@ -50,7 +52,9 @@ struct Plan: Sendable {
     }
 
     private static func number(after option: String, _ rest: inout ArraySlice<String>) throws(Misuse) -> Int {
-        guard let number = rest.popFirst().flatMap({ Int($0) }), number >= 0 else { throw Misuse("\(option) needs a number") }
+        guard let number = rest.popFirst().flatMap({ Int($0) }), number >= 0 else {
+            throw Misuse("\(option) needs a number")
+        }
         return number
     }
 }
@@ -81,7 +85,9 @@ struct Soak {
             } while !isEnough(plan, figures, ContinuousClock.now - started)
             report(plan, figures, rounds: round, ContinuousClock.now - started)
         } catch {
-            standardError("FAILED: \(error)\nin round \(round), after \(figures.deliveries) deliveries, with seed \(plan.seed)")
+            standardError(
+                "FAILED: \(error)\nin round \(round), after \(figures.deliveries) deliveries, with seed \(plan.seed)"
+            )
             exit(1)
         }
     }
@@ -98,8 +104,13 @@ struct Soak {
         try await Crowd(plan, &random).run(figures, &random)
         for kind in Kind.allCases {
             for disturbance in Solo.Disturbance.allCases where disturbance != .ownerGoes || kind.isOwned {
-                watchdog.begins("\(kind.rawValue) listener, \(disturbance.rawValue), round \(round) (seed \(plan.seed))")
-                try await Solo(kind: kind, disturbance: disturbance, messagesEach: plan.messagesEach / 100).run(figures, &random)
+                watchdog.begins(
+                    "\(kind.rawValue) listener, \(disturbance.rawValue), round \(round) (seed \(plan.seed))"
+                )
+                try await Solo(kind: kind, disturbance: disturbance, messagesEach: plan.messagesEach / 100).run(
+                    figures,
+                    &random
+                )
             }
         }
         watchdog.begins("the sequences of round \(round) (seed \(plan.seed))")

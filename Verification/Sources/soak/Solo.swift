@@ -1,7 +1,7 @@
 import Channels
 
-/// One listener alone on a channel, so that what posts return is what was accepted for it: the equation holds exactly, whatever
-/// is done to it meanwhile.
+/// One listener alone on a channel, so that what posts return is what was accepted for it: the equation holds
+/// exactly, whatever is done to it meanwhile.
 struct Solo {
     enum Disturbance: String, CaseIterable, Sendable {
         case nothing = "undisturbed"
@@ -19,17 +19,33 @@ struct Solo {
     private static let posters = 2
 
     func run(_ figures: Figures, _ random: inout SeededGenerator) async throws {
-        var channel: Channel<Message>? = Channel(onFault: { _ in figures.faults.add() }, diagnostics: random.isOne(in: 2) ? .counts : .off)
-        var listener = Listener(kind, on: channel!, posters: Self.posters, named: disturbance.rawValue, desk: nil, &random)
+        var channel: Channel<Message>? = Channel(
+            onFault: { _ in figures.faults.add() },
+            diagnostics: random.isOne(in: 2) ? .counts : .off
+        )
+        var listener = Listener(
+            kind,
+            on: channel!,
+            posters: Self.posters,
+            named: disturbance.rawValue,
+            desk: nil,
+            &random
+        )
         let ending = Ending(listener)
         listener.owner = nil
         // In the middle of what the first poster posts.
         let moment = Int.random(in: 0..<messagesEach, using: &random)
-        if disturbance == .cancelFromInside { listener.checker.whenCalled(moment) { [token = listener.token] in token.cancel() } }
+        if disturbance == .cancelFromInside {
+            listener.checker.whenCalled(moment) { [token = listener.token] in token.cancel() }
+        }
         let reached = await post(channel!, ending, at: moment)
         if disturbance == .channelGoes { channel = nil }
         if let calls = await ending.callsWhenDrained() {
-            try listener.checker.require(calls, listener.checker.calls, "calls in all, of those begun when cancelAndDrain returned")
+            try listener.checker.require(
+                calls,
+                listener.checker.calls,
+                "calls in all, of those begun when cancelAndDrain returned"
+            )
         }
         try await listener.settle()
         try listener.check(posted: reached, mayMiss: disturbance == .pauses)

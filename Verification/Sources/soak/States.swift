@@ -2,21 +2,27 @@ import Channels
 import Dispatch
 import Foundation
 
-/// Listeners and sequences of one state, which several threads change: every version once, in order, the last one the one stored.
+/// Listeners and sequences of one state, which several threads change: every version once, in order, the last
+/// one the one stored.
 struct States {
     let messagesEach: Int
     private static let posters = 2
 
     func run(_ figures: Figures, _ random: inout SeededGenerator) async throws {
         // The state is the message that says the how manieth change it is; all are of one "poster".
-        var state: StateChannel<Message>? = StateChannel(Message(poster: 0, number: 0), onFault: { _ in figures.faults.add() })
+        var state: StateChannel<Message>? = StateChannel(
+            Message(poster: 0, number: 0),
+            onFault: { _ in figures.faults.add() }
+        )
         let desk = Desk()
         let stable = listeners(state!, desk)
         let readers = [
             Reader(state!.values(buffering: .unbounded), "state, sequence, unbounded", 1),
             Reader(state!.values(), "state, sequence, newest(1)", 1),
         ]
-        let reading = Task { await withTaskGroup { group in for reader in readers { group.addTask { await reader.readAll() } } } }
+        let reading = Task {
+            await withTaskGroup { group in for reader in readers { group.addTask { await reader.readAll() } } }
+        }
         let passing = await changeAndChurn(state!, desk, random.next())
         for (checker, token, _) in stable + passing { try await checker.wait(for: token) }
         let last = state!.value.number
@@ -50,13 +56,26 @@ struct States {
 
     private func listeners(_ state: StateChannel<Message>, _ desk: Desk) -> [Listening] {
         func checker(_ name: String) -> Checker { Checker("state, \(name)", isSerial: true, posters: 1) }
-        let checkers = [checker("plain"), checker("onActor"), checker("async"), checker("onQueue"), checker("newest(8) on a queue")]
+        let checkers = [
+            checker("plain"), checker("onActor"), checker("async"), checker("onQueue"), checker("newest(8) on a queue"),
+        ]
         return [
             (checkers[0], state.listen { [checker = checkers[0]] in checker.note($0) }, false),
-            (checkers[1], state.listen(desk) { [checker = checkers[1]] (_: isolated Desk, message) in checker.note(message) }, false),
-            (checkers[2], state.listen { [checker = checkers[2]] (message: Message) async in await checker.noteAndSuspend(message) }, false),
+            (
+                checkers[1],
+                state.listen(desk) { [checker = checkers[1]] (_: isolated Desk, message) in checker.note(message) },
+                false
+            ),
+            (
+                checkers[2],
+                state.listen { [checker = checkers[2]] (message: Message) async in await checker.noteAndSuspend(message)
+                }, false
+            ),
             (checkers[3], state.listen(on: .global()) { [checker = checkers[3]] in checker.note($0) }, false),
-            (checkers[4], state.listen(on: .global(), buffering: .newest(8)) { [checker = checkers[4]] in checker.note($0) }, true),
+            (
+                checkers[4],
+                state.listen(on: .global(), buffering: .newest(8)) { [checker = checkers[4]] in checker.note($0) }, true
+            ),
         ]
     }
 

@@ -28,7 +28,8 @@ final class Tally: Sendable {
     func add(_ amount: Int = 1) -> Int { storage.add(amount, ordering: .sequentiallyConsistent).newValue }
 }
 
-/// A value behind a lock. `NSLock` rather than `Mutex`: the thread sanitizer reports races inside a contended `Mutex` that are none.
+/// A value behind a lock. `NSLock` rather than `Mutex`: the thread sanitizer reports races inside a contended
+/// `Mutex` that are none.
 ///
 /// Unchecked because the compiler does not see that `value` is used under `lock` only.
 final class Locked<Value>: @unchecked Sendable {
@@ -88,7 +89,9 @@ final class Watchdog: Sendable {
                 Thread.sleep(forTimeInterval: 1)
                 let (name, started) = phase.withLock { $0 }
                 guard ContinuousClock.now - started > .seconds(seconds) else { continue }
-                standardError("FAILED: \(name) has not ended after \(seconds) s: something waits for what does not come")
+                standardError(
+                    "FAILED: \(name) has not ended after \(seconds) s: something waits for what does not come"
+                )
                 exit(1)
             }
         }

@@ -19,7 +19,9 @@ final class Arrivals: Sendable {
     func wait() async {
         await withCheckedContinuation { continuation in
             waiter.withLock { $0 = continuation }
-            if count.load(ordering: .sequentiallyConsistent) >= target.load(ordering: .sequentiallyConsistent) { take()?.resume() }
+            if count.load(ordering: .sequentiallyConsistent) >= target.load(ordering: .sequentiallyConsistent) {
+                take()?.resume()
+            }
         }
     }
 

@@ -68,7 +68,15 @@ struct ClientCase: Case {
         }
         var message: OpaquePointer?
         try body.withUnsafeBytes {
-            try Self.check(natsMsg_Create(&message, subject, nil, $0.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(body.count)))
+            try Self.check(
+                natsMsg_Create(
+                    &message,
+                    subject,
+                    nil,
+                    $0.baseAddress?.assumingMemoryBound(to: CChar.self),
+                    Int32(body.count)
+                )
+            )
         }
         defer { natsMsg_Destroy(message) }
         for (name, value) in headers { try Self.check(natsMsgHeader_Set(message, name, value)) }
@@ -94,7 +102,9 @@ struct ClientCase: Case {
     }
 }
 
-private func connected(_ url: String, _ change: (inout NATSConfiguration) -> Void = { _ in }) async throws -> NATSTransport {
+private func connected(_ url: String, _ change: (inout NATSConfiguration) -> Void = { _ in }) async throws
+    -> NATSTransport
+{
     var configuration = NATSConfiguration(servers: [url])
     configuration.incomingLimit = Int(Int32.max)
     change(&configuration)

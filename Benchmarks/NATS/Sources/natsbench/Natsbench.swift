@@ -1,6 +1,7 @@
 import Foundation
 
-/// Measures the C client, the transport and a bridge in turn, so that what disturbs the machine disturbs all alike, and prints Markdown.
+/// Measures the C client, the transport and a bridge in turn, so that what disturbs the machine disturbs all
+/// alike, and prints Markdown.
 ///
 /// Usage: natsbench URL [MESSAGES] [ROUNDS] [CASES, by number: 0,1]
 @main
@@ -24,7 +25,8 @@ enum Natsbench {
             try await DurableCase(url, concurrency: 1),
             try await DurableCase(url, concurrency: 64),
         ]
-        let chosen = arguments.count > 4 ? arguments[4].split(separator: ",").compactMap { Int($0) } : Array(all.indices)
+        let chosen =
+            arguments.count > 4 ? arguments[4].split(separator: ",").compactMap { Int($0) } : Array(all.indices)
         let cases = chosen.map { (index: $0, case: all[$0]) }
         var throughput = [[Double]](repeating: [], count: all.count)
         var processor = throughput
@@ -45,7 +47,9 @@ enum Natsbench {
                 latencies[index] += times
             }
         }
-        print("| 100 bytes, one to one | messages a second | of the C client | processor time of a message, both ends | p50 of one alone | p99 |")
+        print(
+            "| 100 bytes, one to one | messages a second | of the C client | processor time of a message, both ends | p50 of one alone | p99 |"
+        )
         print("|---|---|---|---|---|---|")
         for (index, one) in cases {
             let perSecond = throughput[index].median
@@ -55,7 +59,9 @@ enum Natsbench {
             let p50 = sorted[sorted.count / 2] * 1e6
             let p99 = sorted[sorted.count * 99 / 100] * 1e6
             let share = index == one.baseline ? "1" : ratio.isNaN ? "" : String(format: "%.2f", ratio)
-            print("| \(one.name) | \(grouped(perSecond)) | \(share) | \(grouped(processor[index].median)) ns | \(Int(p50)) µs | \(Int(p99)) µs |")
+            print(
+                "| \(one.name) | \(grouped(perSecond)) | \(share) | \(grouped(processor[index].median)) ns | \(Int(p50)) µs | \(Int(p99)) µs |"
+            )
         }
         exit(0)
     }

@@ -1,7 +1,8 @@
 import CCounting
 import Synchronization
 
-/// The hand-written loops that nothing with the same contract can be far below, and what people write by hand.
+/// The hand-written loops that nothing with the same contract can be far below, and what people write by
+/// hand.
 enum Floors {
     static let listeners = [0, 1, 4, 16, 32, 64, 1_024]
 

@@ -18,7 +18,9 @@ enum Growth {
                     let held = Threads.channel(1)
                     return .timed { operations in
                         let channel = held.channel
-                        return [Team.run(count) { _ in Threads.post(channel, operations / count) }.time / Double(operations)]
+                        return [
+                            Team.run(count) { _ in Threads.post(channel, operations / count) }.time / Double(operations)
+                        ]
                     }
                 }
             }

@@ -1,7 +1,8 @@
 import Channels
 import Dispatch
 
-/// Messages to listeners on an actor, on a queue and in a sequence, in order, which is checked. Every operation is one message to each.
+/// Messages to listeners on an actor, on a queue and in a sequence, in order, which is checked. Every
+/// operation is one message to each.
 enum Mailboxes {
     static let listeners = [1, 4, 16]
 

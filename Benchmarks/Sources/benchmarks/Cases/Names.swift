@@ -70,7 +70,9 @@ enum Names {
     private static func otherPatterns(_ count: Int) -> (Int) -> Void {
         let board = Switchboard()
         let name: ChannelName<Int> = "shop.checkout"
-        let patterns = (0..<1_000).map { board.listen(matching: ChannelPattern(stringLiteral: "other\($0).*")) { _, _ in } }
+        let patterns = (0..<1_000).map {
+            board.listen(matching: ChannelPattern(stringLiteral: "other\($0).*")) { _, _ in }
+        }
         let channel = board.channel(name)
         let tokens = counters(count).map { counter in channel.listen { counter.add($0) } }
         return { operations in

@@ -38,7 +38,9 @@ enum Registering {
         let priorities: [Priority] = [.low, -50, .normal, 50, .high]
         let tokens = (0..<count).map { number in channel.listen(priority: priorities[number % 5]) { counter.add($0) } }
         return { operations in
-            for number in 0..<operations { channel.listen(priority: priorities[number % 5]) { counter.add($0) }.cancel() }
+            for number in 0..<operations {
+                channel.listen(priority: priorities[number % 5]) { counter.add($0) }.cancel()
+            }
             withExtendedLifetime(tokens) {}
         }
     }

@@ -1,7 +1,8 @@
 import AsyncAlgorithms
 import Dispatch
 
-/// Libraries that carry messages to other tasks or queues. Every operation is one message to each of the listeners.
+/// Libraries that carry messages to other tasks or queues. Every operation is one message to each of the
+/// listeners.
 enum Streams {
     static let listeners = [1, 4, 16]
     /// The messages of a round, to all listeners together.

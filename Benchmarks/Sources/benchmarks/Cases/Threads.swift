@@ -2,25 +2,36 @@ import CCounting
 import Channels
 import Dispatch
 
-/// Several threads at once. Their listeners share nothing, so that only the channel's own words are contended.
+/// Several threads at once. Their listeners share nothing, so that only the channel's own words are
+/// contended.
 enum Threads {
     static var cases: [Case] {
         [
             Case(name: "threads/scaling", metrics: scalingMetrics, operations: 50_000) { scaling() },
             Case(name: "threads/sixteen", metrics: latencyMetrics, operations: 32_000) { sixteenPosting() },
-            Case(name: "threads/sixteen-on-mailbox", metrics: latencyMetrics, operations: 16_000) { sixteenOnMailbox() },
-            Case(name: "threads/churn", metrics: ["post-alone", "post-with-churn", "registration-beside"], operations: 100_000) { churn() },
+            Case(name: "threads/sixteen-on-mailbox", metrics: latencyMetrics, operations: 16_000) {
+                sixteenOnMailbox()
+            },
+            Case(
+                name: "threads/churn",
+                metrics: ["post-alone", "post-with-churn", "registration-beside"],
+                operations: 100_000
+            ) { churn() },
         ]
     }
 
-    private static let scalingMetrics = ["one", "two-on-one-channel", "two-on-two-channels", "x-one-channel", "x-two-channels"]
+    private static let scalingMetrics = [
+        "one", "two-on-one-channel", "two-on-two-channels", "x-one-channel", "x-two-channels",
+    ]
     private static let latencyMetrics = ["p50", "p99.9", "max"]
 
-    /// What two threads get done in the time one needs for its part, on one channel and on two, with four listeners.
+    /// What two threads get done in the time one needs for its part, on one channel and on two, with four
+    /// listeners.
     private static func scaling() -> Body {
         let channels = [channel(4), channel(4)]
         return .timed { operations in
-            // Where something else had one of the cores, the threads were not compared with each other: made again, and given up at last.
+            // Where something else had one of the cores, the threads were not compared with each other: made
+            // again, and given up at last.
             for _ in 0..<50 {
                 let runs = [
                     Team.run(1) { _ in post(channels[0].channel, operations) },
@@ -35,7 +46,8 @@ enum Threads {
         }
     }
 
-    /// How long each post took of sixteen threads on one channel with sixteen listeners. The two readings of the clock are in it.
+    /// How long each post took of sixteen threads on one channel with sixteen listeners. The two readings of
+    /// the clock are in it.
     private static func sixteenPosting() -> Body {
         let held = channel(16)
         return .timed { operations in

@@ -26,12 +26,15 @@ struct Case {
 
 extension Case {
     /// A case for each number of listeners, from a function that builds the loop.
-    static func plain(_ name: String, _ listeners: [Int], _ make: @escaping @Sendable (Int) -> (Int) -> Void) -> [Case] {
+    static func plain(_ name: String, _ listeners: [Int], _ make: @escaping @Sendable (Int) -> (Int) -> Void) -> [Case]
+    {
         listeners.map { count in Case(name: "\(name)/\(count)") { .plain(make(count)) } }
     }
 
     /// The same for loops on the main actor.
-    static func main(_ name: String, _ listeners: [Int], _ make: @escaping @MainActor (Int) -> @MainActor (Int) -> Void) -> [Case] {
+    static func main(_ name: String, _ listeners: [Int], _ make: @escaping @MainActor (Int) -> @MainActor (Int) -> Void)
+        -> [Case]
+    {
         listeners.map { count in Case(name: "\(name)/\(count)") { .main(make(count)) } }
     }
 

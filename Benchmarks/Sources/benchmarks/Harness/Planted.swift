@@ -1,7 +1,8 @@
 import CCounting
 
 extension Case {
-    /// The case with an allocation and some work added to every operation, so that the thresholds can be seen to fail.
+    /// The case with an allocation and some work added to every operation, so that the thresholds can be seen
+    /// to fail.
     var planted: Case {
         guard metrics == [""] else { return self }
         return Case(name: name, operations: operations) {

@@ -36,7 +36,9 @@ enum Runner {
             let body = await one.prepare()
             var operations = one.operations ?? 1
             if one.operations == nil {
-                while operations < 1 << 20, await body.measure(operations)[0] * Double(operations) < 300_000 { operations *= 2 }
+                while operations < 1 << 20, await body.measure(operations)[0] * Double(operations) < 300_000 {
+                    operations *= 2
+                }
             }
             prepared.append((one, body, operations, one.metrics.map { _ in [] }))
         }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Threads that begin together.
 enum Team {
-    /// Runs a body on a number of threads at once and returns the nanoseconds from the first beginning to the last end, and whether every
-    /// thread had a core for itself all the while.
+    /// Runs a body on a number of threads at once and returns the nanoseconds from the first beginning to the
+    /// last end, and whether every thread had a core for itself all the while.
     static func run(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> (time: Double, isUndisturbed: Bool) {
         let ready = Shared(0)
         let times = Shared((first: UInt64.max, last: UInt64.min, share: 1.0))
@@ -18,7 +18,9 @@ enum Team {
                 body(number)
                 let busy = nanoseconds(CLOCK_THREAD_CPUTIME_ID) - busyStart
                 let end = nanoseconds()
-                times.withLock { $0 = (min($0.first, start), max($0.last, end), min($0.share, Double(busy) / Double(end - start))) }
+                times.withLock {
+                    $0 = (min($0.first, start), max($0.last, end), min($0.share, Double(busy) / Double(end - start)))
+                }
                 done.signal()
             }
         }

@@ -14,7 +14,9 @@ struct Medium: Sendable {
     static let all = [channel, queuedChannel, localChannel, notificationCenter, passthroughSubject]
 
     /// The subject of the suite; the others are there to compare.
-    static let channel = Medium(name: "Channel", isThreadSafe: true, endsWithToken: true) { Instance(Channel<Int> { _ in }) }
+    static let channel = Medium(name: "Channel", isThreadSafe: true, endsWithToken: true) {
+        Instance(Channel<Int> { _ in })
+    }
 
     private static let queuedChannel = Medium(name: "Channel, queued", isThreadSafe: true, endsWithToken: true) {
         Instance(Channel<Int>(reentrancy: .queued) { _ in })
@@ -31,7 +33,8 @@ struct Medium: Sendable {
         )
     }
 
-    private static let notificationCenter = Medium(name: "NotificationCenter", isThreadSafe: true, endsWithToken: false) {
+    private static let notificationCenter = Medium(name: "NotificationCenter", isThreadSafe: true, endsWithToken: false)
+    {
         let center = NotificationCenter()
         let name = Notification.Name("conformance")
         return Instance(
@@ -45,7 +48,8 @@ struct Medium: Sendable {
         )
     }
 
-    private static let passthroughSubject = Medium(name: "PassthroughSubject", isThreadSafe: true, endsWithToken: true) {
+    private static let passthroughSubject = Medium(name: "PassthroughSubject", isThreadSafe: true, endsWithToken: true)
+    {
         let subject = PassthroughSubject<Int, Never>()
         return Instance(
             post: { subject.send($0) },

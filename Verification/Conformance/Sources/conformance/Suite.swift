@@ -1,6 +1,7 @@
 import Foundation
 
-/// Runs every case with every medium, each in a process of its own, because some crash or hang, and prints the outcomes side by side.
+/// Runs every case with every medium, each in a process of its own, because some crash or hang, and prints
+/// the outcomes side by side.
 @main
 struct Suite {
     /// The medium of this process.
@@ -9,9 +10,10 @@ struct Suite {
     /// Another object of the same kind.
     static func another() -> Instance { medium.make() }
 
-    /// What `Channel` does not do by default, and its documentation says so: more than 64 posts of one channel nested on a thread are refused,
-    /// nested posts run at once, and a call that had passed its check when `cancel` was called on another thread may still run. A
-    /// failure of any other case ends the suite with status 1.
+    /// What `Channel` does not do by default, and its documentation says so: more than 64 posts of one
+    /// channel nested on a thread are refused, nested posts run at once, and a call that had passed its check
+    /// when `cancel` was called on another thread may still run. A failure of any other case ends the suite
+    /// with status 1.
     private static let documented: Set<String> = [
         "posts nested 1,000 deep all arrive",
         "listeners hear nested posts in one order",
@@ -40,11 +42,17 @@ struct Suite {
                 cells.append(outcome.cell)
                 if outcome.isAsked { scores[number].asked += 1 }
                 if outcome.isPassed { scores[number].passed += 1 }
-                if number == 0, outcome.isAsked, !outcome.isPassed, !documented.contains(test.name) { unexpected.append(test.name) }
+                if number == 0, outcome.isAsked, !outcome.isPassed, !documented.contains(test.name) {
+                    unexpected.append(test.name)
+                }
             }
             say("| \(test.name) |", cells.joined(separator: " | "), "|")
         }
-        say("| passed, of those that apply |", scores.map { "\($0.passed) of \($0.asked)" }.joined(separator: " | "), "|")
+        say(
+            "| passed, of those that apply |",
+            scores.map { "\($0.passed) of \($0.asked)" }.joined(separator: " | "),
+            "|"
+        )
         guard unexpected.isEmpty else {
             FileHandle.standardError.write(Data("error: Channel failed: \(unexpected.joined(separator: "; "))\n".utf8))
             exit(1)
@@ -73,8 +81,11 @@ struct Suite {
         var isPassed = false
     }
 
-    /// Some outcomes depend on chance, such as the order of a hash table: what passed once may not have the next time.
-    private static func outcomeOfSeveralRuns(_ test: Case, _ index: Int, _ medium: Medium, _ number: Int) throws -> Outcome {
+    /// Some outcomes depend on chance, such as the order of a hash table: what passed once may not have the
+    /// next time.
+    private static func outcomeOfSeveralRuns(_ test: Case, _ index: Int, _ medium: Medium, _ number: Int) throws
+        -> Outcome
+    {
         var outcome = try outcome(test, index, medium, number)
         for _ in 1..<runs where outcome.isPassed { outcome = try self.outcome(test, index, medium, number) }
         return outcome
@@ -92,7 +103,9 @@ struct Suite {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(separator: "\n").first ?? ""
+        let text =
+            String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(separator: "\n")
+            .first ?? ""
         process.waitUntilExit()
         switch (process.terminationReason, process.terminationStatus) {
         case (.exit, 0): return Outcome(cell: "yes", isPassed: true)

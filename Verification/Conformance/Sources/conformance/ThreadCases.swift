@@ -42,7 +42,8 @@ extension Case {
             try require(count.value == 20_000, "\(count.value) of 20000 calls")
             withExtendedLifetime(stays) {}
         },
-        Case(name: "no call begins after cancel has returned on another thread (2,000 tries)", needsThreads: true) { medium in
+        Case(name: "no call begins after cancel has returned on another thread (2,000 tries)", needsThreads: true) {
+            medium in
             let late = Counter()
             let isOver = Counter()
             onThreads(2) { index in
@@ -65,14 +66,16 @@ extension Case {
             }
             try require(late.value == 0, "\(late.value) late calls")
         },
-        Case(name: "cancelling while another thread is inside the listener does not hang", needsThreads: true) { medium in
+        Case(name: "cancelling while another thread is inside the listener does not hang", needsThreads: true) {
+            medium in
             let entered = Counter()
             let cancelled = Counter()
             let slot = Slot()
             slot.set(
                 medium.listen { _ in
                     entered.add()
-                    // Ends only when the other thread has cancelled, which may not wait for this call, which waits for it.
+                    // Ends only when the other thread has cancelled, which may not wait for this call, which
+                    // waits for it.
                     while cancelled.value == 0 { sched_yield() }
                 }
             )
@@ -98,7 +101,8 @@ extension Case {
             try require(living.value == 0, "it lives on while its token is held")
             withExtendedLifetime(registration) {}
         },
-        Case(name: "letting go of 10,000 tokens ends their listeners and frees them", needsEndingWithToken: true) { medium in
+        Case(name: "letting go of 10,000 tokens ends their listeners and frees them", needsEndingWithToken: true) {
+            medium in
             let living = Counter()
             let calls = Counter()
             for _ in 0..<10_000 {

@@ -1,0 +1,32 @@
+/// The kinds of channel that faults and snapshots tell apart.
+public enum ChannelKind: String, Codable, Hashable, Sendable {
+    /// A ``Channel``.
+    case messages
+    /// A ``LocalChannel``.
+    case local
+    /// A ``StateChannel``.
+    case state
+    /// A ``RequestChannel``.
+    case requests
+    /// A ``ProtocolChannel``.
+    case `protocol`
+    /// A listener to the channels that match a pattern.
+    case pattern
+    /// A bridge to other processes; its faults name a subject, or the bridge itself.
+    case bridge
+}
+
+extension ChannelKind {
+    /// How a line of text names a channel of the kind: `state shop.sales`.
+    var noun: String {
+        switch self {
+        case .messages: "channel"
+        case .local: "local channel"
+        case .state: "state"
+        case .requests: "request channel"
+        case .protocol: "protocol"
+        case .pattern: "pattern"
+        case .bridge: "bridge"
+        }
+    }
+}

@@ -1,0 +1,49 @@
+/// What became of a message posted with ``Channel/postAndWait(_:from:echo:isolation:)``.
+///
+/// `reached` = `completed` + `failures` + `dropped` + `discarded`, unless the waiting task was cancelled:
+/// then the report says what had finished by then.
+public struct DeliveryReport: Sendable {
+    /// How many listeners the message was handed to.
+    public internal(set) var reached = 0
+    /// How many of them finished. A sequence has finished once the message is in its buffer.
+    public internal(set) var completed = 0
+    /// Those that threw.
+    public internal(set) var failures: [DeliveryFailure] = []
+    /// How many did not get it because their buffer was full.
+    public internal(set) var dropped = 0
+    /// How many did not get it because they were cancelled, or their owner went, while it waited.
+    public internal(set) var discarded = 0
+
+    /// Creates a report, for tests of what reads it.
+    public init(
+        reached: Int = 0,
+        completed: Int = 0,
+        failures: [DeliveryFailure] = [],
+        dropped: Int = 0,
+        discarded: Int = 0
+    ) {
+        self.reached = reached
+        self.completed = completed
+        self.failures = failures
+        self.dropped = dropped
+        self.discarded = discarded
+    }
+
+    /// Whether every listener reached finished without an error: false where one failed, missed the message,
+    /// or had not finished when the waiting task was cancelled.
+    public var isComplete: Bool { completed == reached }
+}
+
+extension DeliveryReport: CustomStringConvertible {
+    /// One line: `3 reached: 1 completed, 1 failed, 1 dropped`.
+    public var description: String {
+        var parts = ["\(completed) completed"]
+        for (count, what) in [(failures.count, "failed"), (dropped, "dropped"), (discarded, "discarded")]
+        where count > 0 {
+            parts.append("\(count) \(what)")
+        }
+        let unfinished = reached - completed - failures.count - dropped - discarded
+        if unfinished > 0 { parts.append("\(unfinished) unfinished") }
+        return "\(reached) reached: \(parts.joined(separator: ", "))"
+    }
+}

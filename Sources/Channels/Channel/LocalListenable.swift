@@ -1,0 +1,115 @@
+/// What can be listened to inside one isolation domain: a ``LocalChannel`` and its posts.
+public protocol LocalListenable<Message> {
+    /// What listeners hear.
+    associatedtype Message
+
+    /// Registers a listener that a form of `listen` has built.
+    func register(_ listener: consuming Listener<Message>) -> LocalListenerToken
+}
+
+/// The synchronous forms of listening. All listeners are called on the poster's thread, before `post`
+/// returns.
+extension LocalListenable {
+    /// Registers a listener that belongs to an object.
+    ///
+    /// - Parameters:
+    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - priority: Listeners of a higher priority are called first; those of one priority in the order of
+    ///     registration.
+    ///   - once: Whether the listener ends with the first message. It ends before it is called.
+    ///   - body: Takes the owner and the message.
+    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    @discardableResult
+    @inlinable
+    public func listen<Owner: AnyObject>(
+        _ owner: Owner,
+        priority: Priority = .normal,
+        once: Bool = false,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping (Owner, Message) -> Void
+    ) -> LocalListenerToken {
+        let options = ListenerOptions(priority, once: once, fileID, line)
+        return register(Listener(owner, .isolated(nil), options, isBare: true, BareCall(LocalBody2(body))))
+    }
+
+    /// Registers a listener that belongs to an object and may throw, which raises
+    /// ``Fault/Code/listenerThrew``.
+    @discardableResult
+    @inlinable
+    public func listen<Owner: AnyObject>(
+        _ owner: Owner,
+        priority: Priority = .normal,
+        once: Bool = false,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping (Owner, Message) throws -> Void
+    ) -> LocalListenerToken {
+        let options = ListenerOptions(priority, once: once, fileID, line)
+        let body = Unchecked(body)
+        let listener = Listener<Message>(owner, .isolated(nil), options) { message, owner, frame in
+            owner?.lend(as: Owner.self) { owner in
+                message.lend(as: Message.self) { message in
+                    do { try body.value(owner, message) } catch { frame.listenerThrew(error) }
+                }
+            }
+        }
+        return register(listener)
+    }
+
+    /// Registers a listener that belongs to the actor in which the channel is kept, and may throw.
+    @discardableResult
+    @inlinable
+    public func listen<Owner: Actor>(
+        actor owner: isolated Owner,
+        priority: Priority = .normal,
+        once: Bool = false,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping (isolated Owner, Message) throws -> Void
+    ) -> LocalListenerToken {
+        let options = ListenerOptions(priority, once: once, fileID, line)
+        let body = Unchecked(ThrowingActorBody2(unisolated: ThrowingLocalActorBody2(body)).call)
+        let listener = Listener<Message>(owner, .isolated(nil), options) { message, owner, frame in
+            owner?.lend(as: Owner.self) { owner in
+                message.lend(as: Message.self) { message in
+                    do { try body.value(owner, message) } catch { frame.listenerThrew(error) }
+                }
+            }
+        }
+        return register(listener)
+    }
+
+    /// Registers a listener that lives as long as the token returned.
+    @inlinable
+    public func listen(
+        priority: Priority = .normal,
+        once: Bool = false,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping (Message) -> Void
+    ) -> LocalListenerToken {
+        let options = ListenerOptions(priority, once: once, fileID, line)
+        return register(Listener(nil, .isolated(nil), options, isBare: true, BareCall(LocalBody1(body))))
+    }
+
+    /// Registers a listener that lives as long as the token returned and may throw, which raises
+    /// ``Fault/Code/listenerThrew``.
+    @inlinable
+    public func listen(
+        priority: Priority = .normal,
+        once: Bool = false,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: @escaping (Message) throws -> Void
+    ) -> LocalListenerToken {
+        let options = ListenerOptions(priority, once: once, fileID, line)
+        let body = Unchecked(body)
+        let listener = Listener<Message>(nil, .isolated(nil), options) { message, _, frame in
+            message.lend(as: Message.self) { message in
+                do { try body.value(message) } catch { frame.listenerThrew(error) }
+            }
+        }
+        return register(listener)
+    }
+}

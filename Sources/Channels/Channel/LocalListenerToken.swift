@@ -1,0 +1,45 @@
+/// The handle of one listener of a ``LocalChannel``; not Sendable. See ``ListenerToken``.
+public final class LocalListenerToken {
+    private let entry: ListenerEntry
+
+    init(_ entry: ListenerEntry) {
+        self.entry = entry
+    }
+
+    deinit {
+        if !entry.hasOwner { entry.cancel() }
+    }
+
+    /// Whether messages still reach the listener.
+    public var isActive: Bool { entry.isActive && !entry.isOrphan }
+
+    /// Ends the listener: no call begins after this returns.
+    public func cancel() { entry.cancel() }
+
+    /// Keeps messages from the listener until ``resume()``. It keeps its place.
+    public func pause() { entry.pause() }
+
+    /// Lets messages through again.
+    public func resume() { entry.resume() }
+
+    /// Whether the listener is paused.
+    public var isPaused: Bool { entry.isPaused }
+
+    /// Keeps the token in a set, as a property that ends its listeners together.
+    public func store(in tokens: inout Set<LocalListenerToken>) {
+        tokens.insert(self)
+    }
+
+    /// Keeps the token in an array or another collection, as a property that ends its listeners together.
+    public func store(in tokens: inout some RangeReplaceableCollection<LocalListenerToken>) {
+        tokens.append(self)
+    }
+}
+
+extension LocalListenerToken: Hashable {
+    /// Whether both are the same object.
+    public static func == (left: LocalListenerToken, right: LocalListenerToken) -> Bool { left === right }
+
+    /// Hashes the identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

@@ -1,0 +1,38 @@
+/// The messages of a ``LocalChannel``, each with who posted it.
+public struct LocalPosts<Content>: LocalListenable {
+    /// A message of the channel, and who posted it.
+    public typealias Message = LocalPosted<Content>
+
+    private let channel: LocalChannel<Content>
+
+    init(_ channel: LocalChannel<Content>) {
+        self.channel = channel
+    }
+
+    /// Registers a listener with the channel.
+    public func register(_ listener: consuming Listener<Message>) -> LocalListenerToken {
+        channel.register(listener.adapted { message, context in LocalPosted(message: message, sender: context.sender) })
+    }
+}
+
+@available(*, unavailable)
+extension LocalPosts: Sendable {}
+
+/// A message of a ``LocalChannel``, and who posted it.
+public struct LocalPosted<Message> {
+    /// The message.
+    public let message: Message
+    /// The object that the poster gave as `from:`.
+    public let sender: AnyObject?
+
+    /// Creates a post, for tests of what is handed one.
+    public init(message: Message, sender: AnyObject? = nil) {
+        self.message = message
+        self.sender = sender
+    }
+}
+
+extension LocalChannel {
+    /// The messages with who posted them.
+    public var posts: LocalPosts<Message> { LocalPosts(self) }
+}

@@ -1,0 +1,157 @@
+internal import Synchronization
+
+/// One registration in a list: what is called, for whom, and where it stands.
+///
+/// `word`, `next` and `mailboxAddress` are atomic. `level`, `previous` and the links are guarded by the
+/// list's lock; `previous` links retired entries once the entry is out of the chain. `body` is replaced once,
+/// after the last post that could read it has ended (`ListenerList+Reclaim`). The rest is constant. 88 bytes:
+/// what a listener costs is a promise, see `Decisions/ListenerList.md`.
+@usableFromInline
+final class ListenerEntry: @unchecked Sendable {  // guards: see above
+    // Bits of `word` above the registration number. A post compares the word with the number at which it
+    // began: one comparison says that a listener is old enough and that nothing special is the matter with
+    // it.
+    static let cancelled: UInt64 = 1 << 63
+    /// No message reaches it any more, but what waits in its mailbox is delivered: the channel has gone, or
+    /// it was `once`.
+    static let closed: UInt64 = 1 << 62
+    static let paused: UInt64 = 1 << 61
+    /// Has a mailbox, or its calls are counted.
+    static let special: UInt64 = 1 << 60
+    /// Has an owner, held weakly.
+    static let owned: UInt64 = 1 << 59
+    static let once: UInt64 = 1 << 58
+    /// The body is a `ListenerCall`; without this bit, a bare `Body1` or, with an owner, `Body2`.
+    static let general: UInt64 = 1 << 57
+    /// Hands messages on to the listener of a pattern.
+    static let forwards: UInt64 = 1 << 56
+    static let ended = cancelled | closed
+    static let number: UInt64 = (1 << 56) - 1
+
+    /// The registration number and the bits above.
+    let word: Atomic<UInt64>
+    /// The next listener in the order of delivery, or 0. Written under the list's lock.
+    let next = Atomic<UInt>(0)
+    /// The address of the listener before it, or 0.
+    @safe @exclusivity(unchecked) var previous: UInt = 0
+    @safe @exclusivity(unchecked) var body: ListenerBody
+    @safe @exclusivity(unchecked) weak var owner: AnyObject?
+    /// Counted, and given back in `deinit`; set once, at the latest when the listener is first paused.
+    private let mailboxAddress: Atomic<UInt>
+    let site: PackedSite
+    /// Set once, when the entry is put in; nil if it never was. Counted, and given back in `deinit`: keeps
+    /// the list for the token.
+    @safe @exclusivity(unchecked) var level: Unretained<PriorityLevel>?
+
+    init(bits: UInt64, owner: AnyObject?, mailbox: Mailbox?, site: PackedSite, call: BareCall) {
+        word = Atomic(bits)
+        body = ListenerBody(call)
+        self.owner = owner
+        mailboxAddress = Atomic(mailbox.map { Unretained.retaining($0).address } ?? 0)
+        self.site = site
+    }
+
+    deinit {
+        level?.release()
+        mailboxReference?.release()
+    }
+}
+
+extension ListenerEntry {
+    /// Kept by the entry until its `deinit`.
+    @inline(__always)
+    var mailboxReference: Unretained<Mailbox>? { Unretained(address: mailboxAddress.load(ordering: .acquiring)) }
+
+    var mailbox: Mailbox? { mailboxReference?.object }
+
+    /// The list it was put into; nil if it never was.
+    var list: ListenerList? { level?.object.list }
+
+    /// An entry's address, as the links have it.
+    var address: UInt { Unretained(self).address }
+
+    /// Whether messages still reach it.
+    var isActive: Bool { word.load(ordering: .acquiring) & Self.ended == 0 }
+
+    /// Whether what waits for it is to be discarded.
+    var isCancelled: Bool { word.load(ordering: .acquiring) & Self.cancelled != 0 }
+
+    /// Whether it belongs to an object, rather than to its token.
+    var hasOwner: Bool { word.load(ordering: .relaxed) & Self.owned != 0 }
+
+    /// Whether the owner has gone.
+    var isOrphan: Bool { hasOwner && owner == nil }
+
+    var isOnce: Bool { word.load(ordering: .relaxed) & Self.once != 0 }
+
+    var isForwarder: Bool { word.load(ordering: .relaxed) & Self.forwards != 0 }
+
+    var isGeneral: Bool { word.load(ordering: .relaxed) & Self.general != 0 }
+
+    /// Calls the listener. The owner, where it has one, is held by the caller.
+    @inline(__always)
+    func run(_ message: MessageAddress, _ owner: OwnerReference?, _ frame: FrameReference) {
+        if isGeneral {
+            body.callGeneral(message, owner, frame)
+        } else if let owner {
+            body.callBare(message, owner: owner)
+        } else {
+            body.callBare(message)
+        }
+    }
+
+    /// Ends the listener; what waits in its mailbox is discarded.
+    func cancel() {
+        // The entry keeps the level, and that the list.
+        level?.borrow { level in
+            if !level.list.remove(self), word.load(ordering: .relaxed) & Self.cancelled == 0 {
+                word.bitwiseOr(Self.cancelled, ordering: .sequentiallyConsistent)
+            }
+            if let mailbox { mailbox.discardWaiting(of: self) }
+        }
+    }
+
+    /// Called once no post can see the entry any more.
+    func hasLeft() {
+        if let mailbox { mailbox.listenerHasLeft(self) } else { freeBody() }
+    }
+
+    /// Frees what the closure holds. No post and no mailbox uses it any more.
+    func freeBody() {
+        body = ListenerBody(.nothing)
+        mailbox?.freeAsyncCall()
+    }
+}
+
+// MARK: - Pausing
+
+extension ListenerEntry {
+    var isPaused: Bool { word.load(ordering: .acquiring) & Self.paused != 0 }
+
+    func pause() {
+        if mailboxReference == nil, let list { countMissed(in: list) }
+        word.bitwiseOr(Self.paused, ordering: .sequentiallyConsistent)
+    }
+
+    func resume() {
+        guard isPaused, list?.delegate?.resume(self) != true else { return }
+        word.bitwiseAnd(~Self.paused, ordering: .sequentiallyConsistent)
+    }
+
+    /// Gives a listener that is simply called a place where the messages it misses are counted.
+    private func countMissed(in list: ListenerList) {
+        let counts = Unretained.retaining(Mailbox(.direct, list.layout, .unbounded))
+        let (exchanged, _) = mailboxAddress.compareExchange(
+            expected: 0,
+            desired: counts.address,
+            ordering: .acquiringAndReleasing
+        )
+        // Another thread has paused it, too.
+        if !exchanged { counts.release() }
+    }
+
+    /// What has become of its messages, where they are counted.
+    var accounts: Mailbox.Accounts? {
+        word.load(ordering: .relaxed) & Self.special == 0 ? nil : mailbox?.accounts
+    }
+}

@@ -1,0 +1,111 @@
+internal import Synchronization
+
+// Coming: the one place where an entry is made, and how it gets into its chain.
+extension ListenerList {
+    /// Makes an entry of a listener.
+    ///
+    /// - Parameter isSerial: Whether one message after the other is delivered, whichever threads post.
+    func makeEntry<Message>(_ listener: borrowing Listener<Message>, isSerial: Bool = false) -> ListenerEntry {
+        var bits = listener.owner == nil ? 0 : ListenerEntry.owned
+        if listener.isOnce { bits |= ListenerEntry.once }
+        if !listener.isBare { bits |= ListenerEntry.general }
+        if case .forwarder = listener.delivery { bits |= ListenerEntry.forwards }
+        let mailbox = makeMailbox(listener, isSerial: isSerial)
+        if mailbox != nil { bits |= ListenerEntry.special }
+        return ListenerEntry(
+            bits: bits,
+            owner: listener.owner,
+            mailbox: mailbox,
+            site: listener.site,
+            call: listener.call
+        )
+    }
+
+    @inline(__always)
+    private func makeMailbox<Message>(_ listener: borrowing Listener<Message>, isSerial: Bool) -> Mailbox? {
+        if case .isolated(nil) = listener.delivery, counter == nil, !isSerial { return nil }
+        return makeMailboxInFull(listener, isSerial: isSerial)
+    }
+
+    @inline(never)
+    private func makeMailboxInFull<Message>(_ listener: borrowing Listener<Message>, isSerial: Bool) -> Mailbox? {
+        let counted: Mailbox.Target? = counter == nil ? nil : .direct
+        var asyncCall: AsyncListenerCall?
+        let target: Mailbox.Target?
+        switch listener.delivery {
+        case .isolated(nil): target = isSerial ? .inline : counted
+        case .isolated(let actor?): target = .actor(actor)
+        case .owner: target = .owner
+        case .queue(let queue): target = .queue(queue)
+        case .async(let call, let isolation):
+            target = .async(isolation)
+            asyncCall = call
+        case .sequence(let readers): target = .consumer(readers)
+        case .responder(let calls): target = .responder(calls)
+        case .interceptor: target = counted
+        case .forwarder: target = nil
+        }
+        let buffering = listener.buffering ?? .unbounded
+        return target.map { Mailbox($0, layout, buffering, awaiting: asyncCall) }
+    }
+
+    /// Makes an entry of a listener and puts it in.
+    func add<Message>(_ listener: borrowing Listener<Message>) -> ListenerEntry {
+        let entry = makeEntry(listener)
+        add(entry, priority: listener.priority.rawValue, asInterceptor: listener.isInterceptor)
+        return entry
+    }
+
+    /// Puts an entry in, behind those of its priority. Afterwards posts reach it.
+    ///
+    /// A weak reference to an object that is being deinitialised is nil from the start: such an owner's entry
+    /// is an orphan as any other.
+    ///
+    /// - Complexity: O(1) for the priorities in use, O(log *p*) to start a new one of *p*.
+    private func add(_ entry: ListenerEntry, priority: Int, asInterceptor: Bool) {
+        let outcome = insert(entry, priority: priority, asInterceptor: asInterceptor)
+        if outcome.sweeps { sweepSome() }
+        didUnlock()
+        if let delegate { delegate.listeningChanged(in: self) }
+    }
+
+    /// The same without what may run user code: the caller, who holds a lock of its own, looks after `sweeps`
+    /// later and then calls ``didUnlock()``.
+    ///
+    /// - Returns: `isIn` is false where the channel has gone: the entry is then inactive.
+    func insert(
+        _ entry: ListenerEntry,
+        priority: Int,
+        asInterceptor: Bool = false
+    ) -> (isIn: Bool, sweeps: Bool) {
+        let isOwned = entry.hasOwner
+        let outcome = withBareLock { () -> (Bool, Bool) in
+            guard !isClosed else { return (false, false) }
+            link(entry, into: level(of: priority, forInterceptors: asInterceptor))
+            if isOwned { ownedCount += 1 }
+            if entry.isForwarder { forwarderCount += 1 }
+            return (true, changeCallsForSweep())
+        }
+        if !outcome.0 { entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent) }
+        return outcome
+    }
+
+    /// Gives an entry a new number, as if it had just been registered, in its old place. The caller calls
+    /// ``didUnlock()`` when it holds no lock of its own any more.
+    func renumber(_ entry: ListenerEntry, clearing bits: UInt64) {
+        withBareLock {
+            let number = nextNumber.load(ordering: .relaxed)
+            var word = entry.word.load(ordering: .relaxed)
+            while true {
+                let (exchanged, original) = entry.word.compareExchange(
+                    expected: word,
+                    desired: word & ~(ListenerEntry.number | bits) | number,
+                    ordering: .sequentiallyConsistent
+                )
+                if exchanged { break }
+                word = original
+            }
+            nextNumber.store(number + 1, ordering: .releasing)
+        }
+    }
+}

@@ -1,0 +1,220 @@
+internal import CChannels
+internal import Synchronization
+
+/// Entries that have been taken out and may still be in the hands of posts.
+///
+/// Two generations: `current` waits for the posts in `underWay`, which were under way when it began to wait;
+/// `incoming` was retired since and begins to wait when `current` is free. Later posts are not waited for, so
+/// endless posting cannot keep an entry alive.
+struct RetiredEntries {
+    /// Entries linked through `previous`, each holding the reference the list had on it.
+    struct Chain {
+        /// The address of the first, or 0.
+        var first: UInt = 0
+
+        var isEmpty: Bool { first == 0 }
+
+        /// Adds an entry, with the list's reference.
+        mutating func add(_ entry: ListenerEntry) {
+            entry.previous = first
+            first = entry.address
+        }
+
+        mutating func append(_ other: Chain) {
+            var address = other.first
+            while let entry = Unretained<ListenerEntry>(address: address) {
+                entry.borrow {
+                    address = $0.previous
+                    add($0)
+                }
+            }
+        }
+
+        /// Frees the closures and gives back the references. Runs user code: the deinit of what the closures
+        /// held.
+        consuming func free() {
+            var address = first
+            while let entry = Unretained<ListenerEntry>(address: address) {
+                entry.borrow {
+                    address = $0.previous
+                    $0.previous = 0
+                    $0.hasLeft()
+                }
+                // Balances the retain in `link`.
+                entry.release()
+            }
+        }
+    }
+
+    var current = Chain()
+    var incoming = Chain()
+    var underWay: [PostUnderWay] = []
+    /// Who waits for the posts under way to end, and for which.
+    var waiters: [(posts: [PostUnderWay], continuation: CheckedContinuation<Void, Never>)] = []
+
+    /// Whether every thread is known to see that there is something here; see `barrierThenCollect`.
+    var isAnnounced = false
+    /// How often in a row posts have looked since, and nothing was there.
+    var idleCollections = 0
+    /// An announcement costs microseconds, looking in vain some ten nanoseconds: where listeners come and go
+    /// beside a poster, it is not taken back at once.
+    static let mostIdleCollections = 64
+
+    var isEmpty: Bool { current.isEmpty && incoming.isEmpty && waiters.isEmpty }
+}
+
+extension ListenerList {
+    /// Takes over the list's reference on an entry just unlinked. Under the lock.
+    ///
+    /// - Parameter freed: Receives what no post can see: the caller frees it without the lock.
+    /// - Returns: Whether the caller must then call ``barrierThenCollect()``.
+    func retire(_ entry: ListenerEntry, freed: inout RetiredEntries.Chain) -> Bool {
+        if isLocal {
+            if localPosts == 0 { freed.add(entry) } else { retired.current.add(entry) }
+            hasRetired.store(!retired.isEmpty, ordering: .relaxed)
+            return false
+        }
+        guard retired.current.isEmpty else {
+            retired.incoming.add(entry)
+            return false
+        }
+        guard PostUnderWay.hasPosts(on: self) else {
+            freed.add(entry)
+            return false
+        }
+        return retire(entry, waitingFor: PostUnderWay.posts(on: self), freed: &freed)
+    }
+
+    @inline(never)
+    private func retire(_ entry: ListenerEntry, waitingFor posts: [PostUnderWay], freed: inout RetiredEntries.Chain)
+        -> Bool
+    {
+        guard !posts.isEmpty else {
+            freed.add(entry)
+            return false
+        }
+        retired.current.add(entry)
+        retired.underWay = posts
+        return announceRetired(to: posts)
+    }
+
+    /// Has posts look for retired entries when they end. Under the lock.
+    ///
+    /// - Returns: Whether one on another thread may just have ended without looking.
+    func announceRetired(to posts: [PostUnderWay]) -> Bool {
+        if !hasRetired.load(ordering: .relaxed) { hasRetired.store(true, ordering: .sequentiallyConsistent) }
+        guard !retired.isAnnounced, posts.contains(where: { !$0.isOnCallingThread }) else { return false }
+        retired.isAnnounced = true
+        return true
+    }
+
+    /// Makes sure that no post ends unnoticed.
+    ///
+    /// A post clears its slot and then reads `hasRetired`, without a barrier between the two, so a post on
+    /// another thread may read the old value while its slot still looks taken. After a barrier on every
+    /// thread either its slot is seen to be clear, here, or it reads the new value and collects.
+    @inline(never)
+    func barrierThenCollect() {
+        // False only where every post ends with a barrier of its own (`ThreadRecord.endsWithBarrier`).
+        _ = channels_barrier_on_all_threads()
+        collect(waitsForLock: true)
+        collectIfAsked()
+    }
+
+    /// Frees what the post that has just ended was the last to see.
+    @inline(never)
+    func collectAfterPost() {
+        if isLocal {
+            guard localPosts == 0 else { return }
+            let freed = retired.current
+            retired.current = RetiredEntries.Chain()
+            hasRetired.store(false, ordering: .relaxed)
+            freed.free()
+            return
+        }
+        mustCollect.store(true, ordering: .sequentiallyConsistent)
+        collectIfAsked()
+    }
+
+    /// Collects on behalf of posts that ended while this thread held the lock: a post never waits for it.
+    ///
+    /// The post sets `mustCollect` and then tries the lock; the holder gives the lock up and then exchanges
+    /// `mustCollect`. Both are sequentially consistent, so one of the two sees the other.
+    @inline(never)
+    func collectIfAsked() {
+        while mustCollect.exchange(false, ordering: .sequentiallyConsistent) {
+            guard collect(waitsForLock: false) else {
+                mustCollect.store(true, ordering: .sequentiallyConsistent)
+                // The holder may have given the lock up between the two lines above without seeing the flag.
+                guard collect(waitsForLock: false) else { return }
+                continue
+            }
+        }
+    }
+
+    /// Frees every generation whose posts have ended, and resumes those who wait for them.
+    ///
+    /// - Returns: Whether the lock was available.
+    @discardableResult
+    private func collect(waitsForLock: Bool) -> Bool {
+        var freed = RetiredEntries.Chain()
+        var resumed: [CheckedContinuation<Void, Never>] = []
+        var needsBarrier = false
+        let body = { [self] in
+            let address = address
+            while !retired.current.isEmpty, retired.underWay.allSatisfy({ $0.hasEnded(on: address) }) {
+                freed.append(retired.current)
+                retired.current = retired.incoming
+                retired.incoming = RetiredEntries.Chain()
+                retired.underWay = retired.current.isEmpty ? [] : PostUnderWay.posts(on: self)
+                if !retired.underWay.isEmpty { needsBarrier = announceRetired(to: retired.underWay) || needsBarrier }
+            }
+            if !retired.waiters.isEmpty {
+                retired.waiters.removeAll { waiter in
+                    guard waiter.posts.allSatisfy({ $0.hasEnded(on: address) }) else { return false }
+                    resumed.append(waiter.continuation)
+                    return true
+                }
+            }
+            retired.idleCollections = retired.isEmpty && freed.isEmpty ? retired.idleCollections + 1 : 0
+            guard retired.isEmpty else { return }
+            if !retired.isAnnounced || retired.idleCollections > RetiredEntries.mostIdleCollections {
+                hasRetired.store(false, ordering: .sequentiallyConsistent)
+                retired.isAnnounced = false
+            }
+        }
+        if waitsForLock {
+            lock.withLock(body)
+        } else if !lock.withLockIfAvailable(body) {
+            return false
+        }
+        freed.free()
+        for continuation in resumed { continuation.resume() }
+        if needsBarrier { barrierThenCollect() }
+        return true
+    }
+
+    /// Suspends until every post of this list that is under way on another thread has ended.
+    ///
+    /// Posts under way on the calling thread are not waited for: they cannot end while it waits for them to.
+    func waitForPosts() async {
+        guard !isLocal else { return }
+        await withCheckedContinuation { continuation in
+            let posts = PostUnderWay.posts(on: self).filter { !$0.isOnCallingThread }
+            guard !posts.isEmpty else {
+                continuation.resume()
+                return
+            }
+            let needsBarrier = lock.withLock {
+                retired.waiters.append((posts, continuation))
+                return announceRetired(to: posts)
+            }
+            if needsBarrier {
+                barrierThenCollect()
+            } else {
+                collect(waitsForLock: true)
+                collectIfAsked()
+            }
+        }
+    }
+}

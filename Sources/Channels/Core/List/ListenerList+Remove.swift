@@ -1,0 +1,100 @@
+internal import Synchronization
+
+// Going: how an entry is taken out, and who else asks about all of them.
+extension ListenerList {
+    /// Cancels an entry and takes it out. Any thread, any number of times.
+    ///
+    /// - Returns: Whether this call was the one that ended it.
+    @discardableResult
+    func remove(_ entry: ListenerEntry, as reason: UInt64 = ListenerEntry.cancelled, inSweep: Bool = false) -> Bool {
+        // Whoever sets the first of the two bits owns the entry's removal, so it is taken out, and freed,
+        // once.
+        let (before, _) = entry.word.bitwiseOr(reason, ordering: .sequentiallyConsistent)
+        guard before & ListenerEntry.ended == 0 else { return false }
+        takeOut(entry, wasOwned: before & ListenerEntry.owned != 0, inSweep: inSweep)
+        return true
+    }
+
+    private func takeOut(_ entry: ListenerEntry, wasOwned: Bool, inSweep: Bool) {
+        var freed = RetiredEntries.Chain()
+        let (needsBarrier, sweeps) = withLock { () -> (Bool, Bool) in
+            unlink(entry)
+            if wasOwned { ownedCount -= 1 }
+            if entry.isForwarder { forwarderCount -= 1 }
+            // What a sweep takes out is no change that calls for another: sweeps would nest.
+            return (retire(entry, freed: &freed), !inSweep && changeCallsForSweep())
+        }
+        freed.free()
+        if needsBarrier { barrierThenCollect() }
+        if sweeps { sweepSome() }
+        if let delegate { delegate.listeningChanged(in: self) }
+    }
+
+    /// Ends every listener: the channel has gone. What waits in mailboxes is still delivered.
+    func close() {
+        var freed = RetiredEntries.Chain()
+        var closing: [ListenerEntry] = []
+        let needsBarrier = withLock {
+            isClosed = true
+            var needsBarrier = false
+            for chain in [head.load(ordering: .relaxed), interceptorHead.load(ordering: .relaxed)] {
+                var address = chain
+                while let entry = Unretained<ListenerEntry>(address: address)?.object {
+                    address = entry.next.load(ordering: .relaxed)
+                    let (before, _) = entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent)
+                    // One that is ended already is being taken out by whoever ended it.
+                    guard before & ListenerEntry.ended == 0 else { continue }
+                    closing.append(entry)
+                    unlink(entry)
+                    needsBarrier = retire(entry, freed: &freed) || needsBarrier
+                }
+            }
+            // PriorityLevels hold the list.
+            recentLevel = nil
+            levels.removeEmpty()
+            interceptorLevels.removeEmpty()
+            emptyLevelCount = 0
+            return needsBarrier
+        }
+        for entry in closing { entry.mailbox?.channelHasGone() }
+        freed.free()
+        if needsBarrier { barrierThenCollect() }
+        delegate?.listHasClosed(self)
+    }
+
+    /// Ends every listener and interceptor of an owner.
+    ///
+    /// - Complexity: O(*n*) in the number of listeners.
+    func removeListeners(of owner: AnyObject) {
+        forEachEntry { entry in
+            if entry.owner === owner { entry.cancel() }
+        }
+    }
+
+    /// How many listeners there are whose owner lives.
+    var activeListenerCount: Int {
+        if withLock({ ownedCount > 0 }) {
+            forEachEntry { entry in
+                if entry.isOrphan { remove(entry) }
+            }
+        }
+        return listenerCount.load(ordering: .acquiring)
+    }
+
+    /// Visits every listener and interceptor, without the lock. The body may do what a listener may do.
+    func forEachEntry(includingInterceptors: Bool = true, _ body: (ListenerEntry) -> Void) {
+        let thread = ThreadReference.current
+        precondition(thread.pointee.depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
+        enter(thread)
+        defer { leave(thread) }
+        var chains = [head.load(ordering: .sequentiallyConsistent)]
+        if includingInterceptors { chains.append(interceptorHead.load(ordering: .sequentiallyConsistent)) }
+        for chain in chains {
+            var address = chain
+            while let entry = Unretained<ListenerEntry>(address: address)?.object {
+                body(entry)
+                address = entry.next.load(ordering: .sequentiallyConsistent)
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/// The levels of a chain from the highest priority to the lowest, in short runs, so that a level is found in
+/// O(log *n*) and put in or taken out in about constant time however many priorities there are.
+struct PriorityIndex {
+    /// No run is empty. Within and across runs the priorities fall.
+    private var runs: [[PriorityLevel]] = []
+    private static let longestRun = 64
+
+    /// Where the first level stands whose priority is at most the given one.
+    private func position(of priority: Int) -> (run: Int, offset: Int) {
+        var low = 0
+        var high = runs.count
+        while low < high {
+            let middle = (low + high) / 2
+            if runs[middle][runs[middle].count - 1].priority > priority { low = middle + 1 } else { high = middle }
+        }
+        guard low < runs.count else { return (low, 0) }
+        let run = low
+        low = 0
+        high = runs[run].count
+        while low < high {
+            let middle = (low + high) / 2
+            if runs[run][middle].priority > priority { low = middle + 1 } else { high = middle }
+        }
+        return (run, low)
+    }
+
+    /// The level of a priority.
+    func level(of priority: Int) -> PriorityLevel? {
+        let (run, offset) = position(of: priority)
+        guard run < runs.count, runs[run][offset].priority == priority else { return nil }
+        return runs[run][offset]
+    }
+
+    /// The level of the next higher priority.
+    func level(above priority: Int) -> PriorityLevel? {
+        let (run, offset) = position(of: priority)
+        if offset > 0 { return runs[run][offset - 1] }
+        return run > 0 ? runs[run - 1].last : nil
+    }
+
+    /// Puts a level in. There must be none of its priority.
+    mutating func insert(_ level: PriorityLevel) {
+        var (run, offset) = position(of: level.priority)
+        if run == runs.count {
+            guard run > 0 else {
+                runs.append([level])
+                return
+            }
+            run -= 1
+            offset = runs[run].count
+        }
+        runs[run].insert(level, at: offset)
+        if runs[run].count > Self.longestRun {
+            let upper = Array(runs[run][(Self.longestRun / 2)...])
+            runs[run].removeSubrange((Self.longestRun / 2)...)
+            runs.insert(upper, at: run + 1)
+        }
+    }
+
+    /// Takes a level out, if it is in.
+    mutating func remove(_ level: PriorityLevel) {
+        let (run, offset) = position(of: level.priority)
+        guard run < runs.count, runs[run][offset] === level else { return }
+        if runs[run].count == 1 {
+            runs.remove(at: run)
+        } else {
+            runs[run].remove(at: offset)
+        }
+    }
+
+    /// Takes out every level in which nobody is.
+    mutating func removeEmpty() {
+        for run in runs.indices.reversed() {
+            for level in runs[run] where level.tail == 0 { level.isIndexed = false }
+            runs[run].removeAll { !$0.isIndexed }
+            if runs[run].isEmpty { runs.remove(at: run) }
+        }
+    }
+}

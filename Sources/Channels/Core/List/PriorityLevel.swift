@@ -1,0 +1,18 @@
+/// The listeners of one priority in one chain, and where the last of them stands.
+///
+/// Guarded by the lock of the list it belongs to, but for the constants.
+final class PriorityLevel: @unchecked Sendable {  // guards: see above
+    let priority: Int
+    let list: ListenerList
+    let isForInterceptors: Bool
+    /// The address of the last listener of this level, or 0. The list keeps it.
+    @safe @exclusivity(unchecked) var tail: UInt = 0
+    /// Whether it is in its index.
+    @safe @exclusivity(unchecked) var isIndexed = false
+
+    init(priority: Int, list: ListenerList, isForInterceptors: Bool) {
+        self.priority = priority
+        self.list = list
+        self.isForInterceptors = isForInterceptors
+    }
+}

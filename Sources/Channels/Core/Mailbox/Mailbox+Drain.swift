@@ -1,0 +1,293 @@
+internal import CChannels
+internal import Dispatch
+internal import Synchronization
+
+/// The drain: one job that delivers what waits, on the listener's own isolation.
+extension Mailbox {
+    /// Messages delivered while the owner is held once.
+    private static let longestRun = 64
+    /// Runs after which a drain lets others on its actor or queue have a turn.
+    private static let runsBeforeYield = 16
+    /// How often an emptied mailbox is looked at before the drain takes what has come, or ends if nothing
+    /// has.
+    private static let looks = 2
+    /// About a microsecond: less than a new job costs.
+    private static let spinsBetweenLooks = 48
+    /// What is worth taking before the last look. One swap for many messages: posters and the drain seldom
+    /// meet at the lock.
+    private static let gathered = 32
+
+    /// Starts the one drain job. The caller has set `phase` to scheduled.
+    func schedule(_ listener: ListenerEntry) {
+        switch target {
+        case .direct, .responder, .consumer: break
+        case .inline: drainInline(listener)
+        case .queue(let queue):
+            queue.async { if self.drain(listener) { self.schedule(listener) } }
+        case .actor(let actor):
+            if actor === MainActor.shared {
+                Task.detached { @MainActor in if self.drain(listener) { self.schedule(listener) } }
+            } else {
+                Task.detached { await self.drain(listener, on: actor) }
+            }
+        case .owner:
+            Task.detached {
+                // Held for one run at a time: messages that wait do not keep their owner alive.
+                repeat {
+                    guard let owner = listener.owner as? any Actor else { return self.goIdle(listener, isDead: true) }
+                    guard await self.drain(listener, for: owner) else { return }
+                } while true
+            }
+        case .async(let isolation):
+            Task.detached { await self.drainAwaiting(listener, on: isolation) }
+        }
+    }
+
+    /// Delivers on the calling thread. The caller has the listener's isolation, or it has none, and `phase`
+    /// is scheduled.
+    func drainInline(_ listener: ListenerEntry) {
+        while drain(listener) {}
+    }
+
+    private func drain(_ listener: ListenerEntry, on actor: isolated any Actor) async {
+        while drain(listener) { await Task.yield() }
+    }
+
+    /// The same, once. Ending and beginning anew lets others on the actor have a turn.
+    private func drain(_ listener: ListenerEntry, for owner: isolated any Actor) -> Bool {
+        drain(listener, runs: 1)
+    }
+
+    /// Delivers until nothing waits. True, with `phase` scheduled, where others should have a turn first.
+    func drain(_ listener: ListenerEntry, runs: Int = runsBeforeYield) -> Bool {
+        let isMine = lock.withLock {
+            guard phase == .scheduled else { return false }
+            phase = .draining
+            hasTaken = false
+            return true
+        }
+        guard isMine else { return false }
+        for _ in 0..<runs where !deliverRun(listener) { return false }
+        lock.withLock { phase = .scheduled }
+        return true
+    }
+
+    /// Delivers up to 64 messages. False, with `phase` idle, where there are no more.
+    private func deliverRun(_ listener: ListenerEntry) -> Bool {
+        let owner = listener.owner
+        guard owner != nil || !listener.hasOwner, let list = listener.list else {
+            goIdle(listener, isDead: true)
+            return false
+        }
+        var frame = PostFrame(list: list)
+        let hasMore = frame.lend { frame in
+            policy.kind == .unbounded ? deliverBatches(listener, owner, frame) : deliverOneByOne(listener, owner, frame)
+        }
+        frame.end()
+        withExtendedLifetime(owner) {}
+        return hasMore
+    }
+
+    /// Takes everything that waits at once: for buffers without a bound, from which nothing is dropped.
+    private func deliverBatches(_ listener: ListenerEntry, _ owner: AnyObject?, _ frame: FrameReference) -> Bool {
+        // `deliverRun` holds it.
+        let reference = owner.map { OwnerReference($0) }
+        frame.pointee.begins(listener)
+        for _ in 0..<Self.longestRun {
+            if batch.isEmpty, !refill(listener) { return false }
+            guard !listener.isCancelled else {
+                batch.discardAll()
+                goIdle(listener, isDead: true)
+                return false
+            }
+            let (message, envelope) = batch.peek()
+            delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+            if let envelope {
+                // The slot keeps it until `removeFirst`.
+                call(listener, message, reference, frame, envelope.object)
+            } else {
+                listener.run(message, reference, frame)
+            }
+            batch.removeFirst()
+        }
+        return true
+    }
+
+    /// Takes one message at a time: what waits stays where a full buffer can drop it.
+    private func deliverOneByOne(_ listener: ListenerEntry, _ owner: AnyObject?, _ frame: FrameReference) -> Bool {
+        // `deliverRun` holds it.
+        let reference = owner.map { OwnerReference($0) }
+        return layout.withTemporary { message in
+            for _ in 0..<Self.longestRun {
+                var envelope: Envelope?
+                guard take(into: message, &envelope, listener) else { return false }
+                delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+                call(listener, message, reference, frame, envelope)
+                layout.destroy(message)
+            }
+            return true
+        }
+    }
+
+    private func call(
+        _ listener: ListenerEntry,
+        _ message: MessageAddress,
+        _ owner: OwnerReference?,
+        _ frame: FrameReference,
+        _ envelope: Envelope?
+    ) {
+        frame.pointee.begins(listener)
+        frame.pointee.thrown = nil
+        frame.pointee.envelope = envelope
+        listener.run(message, owner, frame)
+        envelope?.tracker?.finish(frame.pointee.outcome(for: listener))
+        frame.pointee.envelope = nil
+    }
+
+    /// Awaits the closure for one message after the other.
+    private func drainAwaiting(_ listener: ListenerEntry, on isolation: AsyncIsolation) async {
+        lock.withLock { phase = .draining }
+        // One turn after the other uses the memory.
+        let place = layout.allocate()
+        defer { place.deallocate() }
+        while true {
+            switch isolation {
+            case .closure(let actor):
+                guard await deliverNext(listener, place, on: actor) else { return }
+            case .owner:
+                guard let owner = listener.owner as? any Actor else { return goIdle(listener, isDead: true) }
+                guard await deliverNext(listener, place, on: owner) else { return }
+            }
+        }
+    }
+
+    /// Takes a message and awaits the closure for it. Both in one turn on the closure's isolation, so that a
+    /// `cancel` there comes either before the message is taken or after the call has begun. False, with
+    /// `phase` idle, where there are no more.
+    private func deliverNext(
+        _ listener: ListenerEntry,
+        _ message: MessageAddress,
+        on isolation: isolated (any Actor)?
+    ) async -> Bool {
+        var envelope: Envelope?
+        guard take(into: message, &envelope, listener) else { return false }
+        let owner = listener.owner
+        guard owner != nil || !listener.hasOwner else {
+            layout.destroy(message)
+            envelope?.tracker?.finish(.discarded)
+            goIdle(listener, isDead: true)
+            return false
+        }
+        delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+        // A task made by the closure inherits the chain, also beyond the call, hence one for each.
+        let chain = ListenerChain(listener, upstream: envelope?.tracker?.chain ?? [])
+        let outcome = await ListenerChain.$current.withValue(chain) {
+            await self.outcome(message, owner, envelope, listener)
+        }
+        chain.callHasEnded()
+        layout.destroy(message)
+        envelope?.tracker?.finish(outcome)
+        return true
+    }
+
+    private func outcome(
+        _ message: MessageAddress,
+        _ owner: AnyObject?,
+        _ envelope: Envelope?,
+        _ listener: ListenerEntry
+    ) async -> PostTracker.Outcome {
+        // Loaded for the call only, so that it is freed, at the latest, when those who wait for the drain are
+        // told.
+        guard let list = listener.list, let asyncCall else { return .discarded }
+        do {
+            try await asyncCall(message, owner, PostContext(envelope, list))
+            return .completed
+        } catch {
+            list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
+            return .failed(DeliveryFailure(error, listener, owner))
+        }
+    }
+
+    // MARK: Taking, or going idle
+
+    /// Waits a moment for messages, so that many can be taken at once.
+    func gather() {
+        // Looked at seldom: each look takes the counter's cache line away from the posters.
+        for _ in 0..<Self.looks {
+            for _ in 0..<Self.spinsBetweenLooks { channels_spin_hint() }
+            if posted.load(ordering: .relaxed) &- delivered.load(ordering: .relaxed) >= Self.gathered { return }
+        }
+    }
+
+    /// Swaps in what has come since. False, with `phase` idle, where nothing has.
+    private func refill(_ listener: ListenerEntry) -> Bool {
+        // What a job was started for is not kept waiting; what follows may be many.
+        if hasTaken { gather() }
+        hasTaken = true
+        var leaving = Leaving()
+        let hasMore = lock.withLock {
+            guard !incoming.isEmpty else {
+                becomeIdle(&leaving)
+                return false
+            }
+            swap(&incoming, &batch)
+            return true
+        }
+        leaving.leave(listener)
+        return hasMore
+    }
+
+    /// Moves the first message out. False, with `phase` idle, where there is none.
+    private func take(into message: MessageAddress, _ envelope: inout Envelope?, _ listener: ListenerEntry) -> Bool {
+        var leaving = Leaving()
+        let hasMore = lock.withLock {
+            guard !incoming.isEmpty else {
+                becomeIdle(&leaving)
+                return false
+            }
+            envelope = incoming.moveFirst(to: message)
+            return true
+        }
+        leaving.leave(listener)
+        return hasMore
+    }
+
+    /// Ends the drain and discards what waits, if the listener is dead.
+    private func goIdle(_ listener: ListenerEntry, isDead: Bool) {
+        // The drain's own, left where the owner went between two runs.
+        if isDead { batch.discardAll() }
+        var leaving = Leaving()
+        var discarded: MessageQueue?
+        lock.withLock {
+            if isDead {
+                self.isDead.store(true, ordering: .sequentiallyConsistent)
+                discarded = incoming.takeAll()
+            }
+            becomeIdle(&leaving)
+        }
+        discarded?.discardAll()
+        leaving.leave(listener)
+        if listener.isActive { listener.list?.remove(listener) }
+    }
+
+    /// What is left to do, without the lock, by a drain that has ended.
+    private struct Leaving {
+        var waiters: [CheckedContinuation<Void, Never>] = []
+        var freesBody = false
+
+        func leave(_ listener: ListenerEntry) {
+            if freesBody { listener.freeBody() }
+            for waiter in waiters { waiter.resume() }
+        }
+    }
+
+    /// Under the lock.
+    private func becomeIdle(_ leaving: inout Leaving) {
+        phase = .idle
+        incoming.giveBack()
+        batch.giveBack()
+        isBusy.store(false, ordering: .releasing)
+        swap(&leaving.waiters, &waiters)
+        leaving.freesBody = hasLeft
+    }
+}

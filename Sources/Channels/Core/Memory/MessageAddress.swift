@@ -1,0 +1,128 @@
+/// The address of a message whose type the reader knows.
+///
+/// The core is not generic. A channel hands its list the address of a message of its own type, and the
+/// closures made where the type was known read it as that type. Nothing else ever stands at the address: that
+/// is what makes this type `@safe`, together with the lender, who keeps the memory in place while the address
+/// is used.
+@safe
+@usableFromInline
+struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it says who may use it
+    @usableFromInline let raw: UnsafeMutableRawPointer
+
+    @inlinable
+    @inline(__always)
+    init(_ raw: UnsafeMutableRawPointer) {
+        unsafe self.raw = raw
+    }
+
+    /// Lends the address of a value, which is only read.
+    @inlinable
+    @inline(__always)
+    static func lending<Message, Result>(
+        _ message: borrowing Message,
+        _ body: (MessageAddress) -> Result
+    ) -> Result {
+        unsafe withUnsafePointer(to: message) {
+            // Only read: interceptors and mailboxes work on copies.
+            unsafe body(MessageAddress(UnsafeMutableRawPointer(mutating: $0)))
+        }
+    }
+
+    /// Lends the address of a variable, which may be written.
+    @inlinable
+    @inline(__always)
+    static func lending<Value, Result>(mutable value: inout Value, _ body: (MessageAddress) -> Result) -> Result {
+        unsafe withUnsafeMutablePointer(to: &value) { unsafe body(MessageAddress(UnsafeMutableRawPointer($0))) }
+    }
+
+    /// Lends memory for one value, which the body initialises where it returns true. Returns that value.
+    @inlinable
+    @inline(__always)
+    static func receiving<Value>(as type: Value.Type, _ body: (MessageAddress) -> Bool) -> Value? {
+        unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { place in
+            // The allocation has one element, which the body initialises where it returns true.
+            unsafe body(MessageAddress(UnsafeMutableRawPointer(place.baseAddress.unsafelyUnwrapped)))
+                ? place.moveElement(from: 0) : nil
+        }
+    }
+
+    /// Lends memory for one value, which the body initialises. Returns that value.
+    @inlinable
+    @inline(__always)
+    static func filling<Value>(as type: Value.Type, _ body: (MessageAddress) -> Void) -> Value {
+        unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { place in
+            // The allocation has one element, which the body initialises.
+            unsafe body(MessageAddress(UnsafeMutableRawPointer(place.baseAddress.unsafelyUnwrapped)))
+            return unsafe place.moveElement(from: 0)
+        }
+    }
+
+    /// The message, copied.
+    @inlinable
+    @inline(__always)
+    func load<Message>(as type: Message.Type) -> Message {
+        unsafe raw.assumingMemoryBound(to: Message.self).pointee
+    }
+
+    /// Lends the message in place, neither copied nor retained.
+    @inlinable
+    @inline(__always)
+    func lend<Message>(as type: Message.Type, _ body: (borrowing Message) -> Void) {
+        unsafe borrowing(raw.assumingMemoryBound(to: Message.self), body)
+    }
+
+    /// Puts another message in the place of the one that stands here.
+    @inlinable
+    @inline(__always)
+    func store<Message>(_ message: Message) {
+        unsafe raw.assumingMemoryBound(to: Message.self).pointee = message
+    }
+
+    /// Swaps the message that stands here with another.
+    @inlinable
+    @inline(__always)
+    func swap<Message>(with other: inout Message) {
+        unsafe Swift.swap(&raw.assumingMemoryBound(to: Message.self).pointee, &other)
+    }
+
+    /// Lends the message in place for writing.
+    @inlinable
+    @inline(__always)
+    func mutate<Message, Result, Failure: Error>(
+        as type: Message.Type,
+        _ body: (inout Message) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try unsafe body(&raw.assumingMemoryBound(to: Message.self).pointee)
+    }
+
+    /// Puts a message into memory that holds none.
+    @inlinable
+    @inline(__always)
+    func initialize<Message>(to message: consuming Message) {
+        unsafe raw.initializeMemory(as: Message.self, to: message)
+    }
+
+    /// Copies the bytes of a value into memory that is then given up with ``deallocate()``, without retaining
+    /// what the value refers to.
+    static func allocateBytes<Value>(of value: Value) -> MessageAddress {
+        let size = MemoryLayout<Value>.size
+        let alignment = MemoryLayout<Value>.alignment
+        let place = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: alignment)
+        unsafe withUnsafePointer(to: value) { unsafe place.copyMemory(from: $0, byteCount: size) }
+        return unsafe MessageAddress(place)
+    }
+
+    /// Gives up memory from `MessageLayout.allocate` or ``allocateBytes(of:)``, which holds no message any
+    /// more.
+    func deallocate() {
+        unsafe raw.deallocate()
+    }
+}
+
+/// Lends the value at an address; a parameter, so that the compiler borrows it in place instead of retaining
+/// a copy.
+@inlinable
+@inline(__always)
+func borrowing<Value: ~Copyable>(_ address: UnsafePointer<Value>, _ body: (borrowing Value) -> Void) {
+    unsafe body(address.pointee)
+}

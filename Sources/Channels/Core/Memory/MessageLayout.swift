@@ -1,0 +1,103 @@
+/// How messages of a type are kept in memory, for code that does not know the type.
+struct MessageLayout: Sendable {
+    let type: any Any.Type
+    let size: Int
+    /// What a value is given in memory of its own.
+    let stride: Int
+    let alignment: Int
+    /// Whether a copy is a copy of the bytes and there is nothing to destroy.
+    let isTrivial: Bool
+    /// Whether it is trivial and one word, as most small messages are.
+    let isWord: Bool
+
+    init<Message>(_ type: Message.Type) {
+        self.type = type
+        size = MemoryLayout<Message>.size
+        stride = MemoryLayout<Message>.stride
+        alignment = MemoryLayout<Message>.alignment
+        isTrivial = _isPOD(type)
+        isWord = isTrivial && size == MemoryLayout<UInt>.size && alignment == MemoryLayout<UInt>.alignment
+    }
+
+    // MARK: Memory for one message
+
+    /// Memory on the heap, which holds no message yet. Given up with ``MessageAddress/deallocate()``.
+    func allocate() -> MessageAddress {
+        unsafe MessageAddress(.allocate(byteCount: max(stride, 1), alignment: alignment))
+    }
+
+    /// Lends memory on the stack, which holds no message yet and must hold none when the body returns.
+    @inline(__always)
+    func withTemporary<Result>(_ body: (MessageAddress) -> Result) -> Result {
+        unsafe withUnsafeTemporaryAllocation(byteCount: max(stride, 1), alignment: alignment) {
+            // Not empty, see above.
+            unsafe body(MessageAddress($0.baseAddress.unsafelyUnwrapped))
+        }
+    }
+
+    // MARK: Messages of this layout
+
+    @inline(__always)
+    func copy(from source: MessageAddress, to target: MessageAddress) {
+        if isWord {
+            unsafe target.raw.storeBytes(of: source.raw.load(as: UInt.self), as: UInt.self)
+        } else {
+            copyInFull(from: source, to: target)
+        }
+    }
+
+    /// Leaves the source without a message.
+    @inline(__always)
+    func move(from source: MessageAddress, to target: MessageAddress) {
+        if isWord {
+            unsafe target.raw.storeBytes(of: source.raw.load(as: UInt.self), as: UInt.self)
+        } else {
+            moveInFull(from: source, to: target)
+        }
+    }
+
+    @inline(__always)
+    func destroy(_ message: MessageAddress) {
+        if !isTrivial { destroyInFull(message) }
+    }
+
+    /// A copy of a message in an existential.
+    ///
+    /// Messages of channels that have a name are Sendable, which leaves no trace in the layout of an
+    /// existential: `Any` and `any Sendable` are the same.
+    func boxed(_ message: MessageAddress) -> any Sendable {
+        func box<Message>(_ type: Message.Type) -> Any { message.load(as: type) }
+        // See above.
+        return unsafe unsafeBitCast(_openExistential(type, do: box), to: (any Sendable).self)
+    }
+
+    @inline(never)
+    private func copyInFull(from source: MessageAddress, to target: MessageAddress) {
+        func copy<Message>(_ type: Message.Type) { target.initialize(to: source.load(as: type)) }
+        if isTrivial {
+            unsafe target.raw.copyMemory(from: source.raw, byteCount: size)
+        } else {
+            _openExistential(type, do: copy)
+        }
+    }
+
+    @inline(never)
+    private func moveInFull(from source: MessageAddress, to target: MessageAddress) {
+        func move<Message>(_ type: Message.Type) {
+            unsafe target.raw.moveInitializeMemory(as: type, from: source.raw.assumingMemoryBound(to: type), count: 1)
+        }
+        if isTrivial {
+            unsafe target.raw.copyMemory(from: source.raw, byteCount: size)
+        } else {
+            _openExistential(type, do: move)
+        }
+    }
+
+    @inline(never)
+    private func destroyInFull(_ message: MessageAddress) {
+        func destroy<Message>(_ type: Message.Type) {
+            _ = unsafe message.raw.assumingMemoryBound(to: type).deinitialize(count: 1)
+        }
+        _openExistential(type, do: destroy)
+    }
+}

@@ -1,0 +1,23 @@
+/// A registration site in one word, because every listener carries one: the address of the literal above, the
+/// line in the lowest 16 bits.
+///
+/// Sound because a `StaticString` of more than one scalar is a literal of the program image, zero-terminated,
+/// never freed and below 2^47, where every 64-bit system maps images. A line past 65,535 is shown as 65,535.
+@usableFromInline
+struct PackedSite: Sendable {
+    private let word: UInt64
+
+    @usableFromInline
+    init(_ fileID: StaticString, _ line: UInt) {
+        let address = fileID.hasPointerRepresentation ? unsafe UInt64(UInt(bitPattern: fileID.utf8Start)) : 0
+        word = address << 16 | UInt64(min(line, 0xFFFF))
+    }
+
+    var site: RegistrationSite {
+        let line = Int(word & 0xFFFF)
+        guard let start = unsafe UnsafePointer<UInt8>(bitPattern: UInt(word >> 16)) else {
+            return RegistrationSite(fileID: "", line: line)
+        }
+        return unsafe RegistrationSite(fileID: String(cString: start), line: line)
+    }
+}

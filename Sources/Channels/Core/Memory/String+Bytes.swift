@@ -1,0 +1,68 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Reads the UTF-8 of a string.
+///
+/// `@safe` because it is lent for a call in which the string stays, and every index is checked in debug
+/// builds; those who read say why theirs is in range.
+@safe
+struct ByteReader {
+    private let bytes: UnsafeBufferPointer<UInt8>
+
+    @inline(__always)
+    fileprivate init(_ bytes: UnsafeBufferPointer<UInt8>) { unsafe self.bytes = bytes }
+
+    @inline(__always)
+    var count: Int { unsafe bytes.count }
+
+    /// The byte at an index below `count`.
+    @inline(__always)
+    subscript(index: Int) -> UInt8 { unsafe bytes[index] }
+
+    /// The eight bytes from an offset on, the first lowest. All of them must be in range.
+    @inline(__always)
+    func word(at offset: Int) -> UInt64 {
+        assert(offset + 8 <= count, "bytes \(offset) to \(offset + 8) of \(count)")
+        return unsafe UInt64(
+            littleEndian: UnsafeRawPointer(bytes.baseAddress.unsafelyUnwrapped + offset).loadUnaligned(as: UInt64.self)
+        )
+    }
+}
+
+extension String {
+    /// Lends the UTF-8 of the string.
+    @inline(__always)
+    func withByteReader<Result>(_ body: (ByteReader) -> Result) -> Result {
+        var copy = self
+        return copy.withUTF8 { unsafe body(ByteReader($0)) }
+    }
+
+    /// Whether two strings are the same words in memory, and so the same text; false says nothing.
+    @inline(__always)
+    func hasRepresentation(of other: String) -> Bool {
+        guard MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size else { return false }
+        // Of one size, and compared only.
+        let left = unsafe unsafeBitCast(self, to: (UInt64, UInt64).self)
+        let right = unsafe unsafeBitCast(other, to: (UInt64, UInt64).self)
+        return left == right
+    }
+}
+
+/// Writes a whole text to standard error, without buffering.
+func writeToStandardError(_ text: String) {
+    var text = text
+    text.withUTF8 { bytes in
+        var rest = UnsafeRawBufferPointer(bytes)
+        while unsafe !rest.isEmpty {
+            let written = unsafe write(2, rest.baseAddress, rest.count)
+            if written < 0, errno == EINTR { continue }
+            guard written > 0 else { return }
+            unsafe rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+        }
+    }
+}

@@ -1,0 +1,208 @@
+internal import Synchronization
+
+// How a closure is stored without its type, and called again.
+//
+// The two commonest forms of a listener, `(Message)` and `(Owner, Message)` that do not throw, are called
+// without a closure in between. A closure stored in a generic struct has the most general calling convention
+// of its type, whatever the struct is generic over: each argument of generic type is passed by address. So
+// `Body1<Sale>` and `Body1<Erased>` hold closures of one convention, and one may be called as the other if
+// the address passed is that of a `Sale`. `Erased` cannot be loaded or copied, so the compiler passes the
+// address it was given and nothing else. (The parameters of `Body1` and `Body2` carry no constraint: a class
+// constraint would change the convention.)
+//
+// A synchronous closure of type `@isolated(any)` has the calling convention of a plain one: the isolation
+// stands in its context, is read through `.isolation` and enforced by whoever calls. The same holds for
+// `isolated Owner`, which is an ordinary argument. The list calls such a closure only on the isolation its
+// listener was registered with. The casts go through structs with one field and the same generic parameters
+// under the same constraints: cast by itself, a closure is wrapped in two thunks with an allocation each.
+
+/// What a list calls for a message: the message, the owner (nil for a token-owned listener), and the post
+/// under way.
+@usableFromInline
+typealias ListenerCall = @Sendable (MessageAddress, OwnerReference?, FrameReference) -> Void
+
+// MARK: Closures with their type
+
+@usableFromInline
+struct IsolatedBody1<A: ~Copyable>: Sendable {
+    @usableFromInline let call: @isolated(any) @Sendable (borrowing A) -> Void
+    @inlinable init(_ call: @escaping @isolated(any) @Sendable (borrowing A) -> Void) { self.call = call }
+}
+
+@usableFromInline
+struct Body1<A: ~Copyable>: Sendable {
+    @usableFromInline let call: @Sendable (borrowing A) -> Void
+    // The calling convention is the same; see the head of this file.
+    @inlinable init(unisolated body: IsolatedBody1<A>) { self = unsafe unsafeBitCast(body, to: Self.self) }
+}
+
+@usableFromInline
+struct IsolatedBody2<A: ~Copyable, B: ~Copyable>: Sendable {
+    @usableFromInline let call: @isolated(any) @Sendable (borrowing A, borrowing B) -> Void
+    @inlinable
+    init(_ call: @escaping @isolated(any) @Sendable (borrowing A, borrowing B) -> Void) { self.call = call }
+}
+
+@usableFromInline
+struct Body2<A: ~Copyable, B: ~Copyable>: Sendable {
+    @usableFromInline let call: @Sendable (borrowing A, borrowing B) -> Void
+    // The same.
+    @inlinable init(unisolated body: IsolatedBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
+}
+
+@usableFromInline
+struct ThrowingIsolatedBody1<A>: Sendable {
+    @usableFromInline let call: @isolated(any) @Sendable (A) throws -> Void
+    @inlinable init(_ call: @escaping @isolated(any) @Sendable (A) throws -> Void) { self.call = call }
+}
+
+@usableFromInline
+struct ThrowingBody1<A>: Sendable {
+    @usableFromInline let call: @Sendable (A) throws -> Void
+    // The same.
+    @inlinable init(unisolated body: ThrowingIsolatedBody1<A>) { self = unsafe unsafeBitCast(body, to: Self.self) }
+}
+
+@usableFromInline
+struct ThrowingIsolatedBody2<A, B>: Sendable {
+    @usableFromInline let call: @isolated(any) @Sendable (A, B) throws -> Void
+    @inlinable init(_ call: @escaping @isolated(any) @Sendable (A, B) throws -> Void) { self.call = call }
+}
+
+@usableFromInline
+struct ThrowingBody2<A, B>: Sendable {
+    @usableFromInline let call: @Sendable (A, B) throws -> Void
+    // The same.
+    @inlinable init(unisolated body: ThrowingIsolatedBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
+}
+
+@usableFromInline
+struct ThrowingIsolatedActorBody2<A: Actor, B>: Sendable {
+    @usableFromInline let call: @Sendable (isolated A, B) throws -> Void
+    @inlinable init(_ call: @escaping @Sendable (isolated A, B) throws -> Void) { self.call = call }
+}
+
+/// The same for the actor that owns a `LocalChannel`.
+@usableFromInline
+struct ThrowingLocalActorBody2<A: Actor, B> {
+    @usableFromInline let call: (isolated A, B) throws -> Void
+    @inlinable init(_ call: @escaping (isolated A, B) throws -> Void) { self.call = call }
+}
+
+@usableFromInline
+struct ThrowingActorBody2<A: Actor, B>: Sendable {
+    @usableFromInline let call: @Sendable (A, B) throws -> Void
+    // The same: `isolated` marks an ordinary argument.
+    @inlinable init(unisolated body: ThrowingIsolatedActorBody2<A, B>) {
+        self = unsafe unsafeBitCast(body, to: Self.self)
+    }
+    // The same, and it is called on the actor that owns the channel: nothing is sent anywhere.
+    @inlinable init(unisolated body: ThrowingLocalActorBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
+}
+
+/// The body of a listener of a `LocalChannel`.
+@usableFromInline
+struct LocalBody1<A: ~Copyable> {
+    @usableFromInline let call: (borrowing A) -> Void
+    @inlinable init(_ call: @escaping (borrowing A) -> Void) { self.call = call }
+}
+
+/// The same, with an owner.
+@usableFromInline
+struct LocalBody2<A: ~Copyable, B: ~Copyable> {
+    @usableFromInline let call: (borrowing A, borrowing B) -> Void
+    @inlinable init(_ call: @escaping (borrowing A, borrowing B) -> Void) { self.call = call }
+}
+
+// MARK: Closures without their type
+
+/// Stands for a value of a type known only to the closure that receives its address.
+@safe
+struct Erased: ~Copyable {
+    /// Has no loadable representation, and with it neither has the struct.
+    private let neverLoaded: Atomic<UInt8>
+}
+
+/// A closure whose type has been forgotten: a ``ListenerCall``, or the contents of a `Body1` or `Body2`.
+@usableFromInline
+struct BareCall: Sendable {
+    // Only the two words matter; called through `ListenerBody`, which knows what they are.
+    private let storage: ListenerCall
+
+    @usableFromInline
+    init(call: @escaping ListenerCall) {
+        storage = call
+    }
+
+    // Each is a struct of one closure: two words, of which the second is a counted reference. `@Sendable`
+    // does not change a closure's convention, and the list of a local channel is used by one isolation
+    // domain.
+
+    @usableFromInline
+    init<Message>(_ body: Body1<Message>) { self = unsafe unsafeBitCast(body, to: Self.self) }
+
+    @usableFromInline
+    init<Owner, Message>(_ body: Body2<Owner, Message>) { self = unsafe unsafeBitCast(body, to: Self.self) }
+
+    @usableFromInline
+    init<Message>(_ body: LocalBody1<Message>) { self = unsafe unsafeBitCast(body, to: Self.self) }
+
+    @usableFromInline
+    init<Owner, Message>(_ body: LocalBody2<Owner, Message>) { self = unsafe unsafeBitCast(body, to: Self.self) }
+
+    /// A call that does nothing.
+    @usableFromInline static let nothing = BareCall(call: { _, _, _ in })
+}
+
+/// What an entry calls. It cannot be copied, so that the hot path borrows the closure and neither retains nor
+/// releases it.
+struct ListenerBody: ~Copyable {
+    private let call: BareCall
+
+    init(_ call: BareCall) {
+        self.call = call
+    }
+
+    /// Calls a body that is a `ListenerCall`.
+    @inline(__always)
+    func callGeneral(_ message: MessageAddress, _ owner: OwnerReference?, _ frame: FrameReference) {
+        // The bits of the entry that holds this body say what the two words are, here and below.
+        unsafe withUnsafePointer(to: self) { body in
+            unsafe borrowing(UnsafeRawPointer(body).assumingMemoryBound(to: GeneralBody.self)) {
+                $0.call(message, owner, frame)
+            }
+        }
+    }
+
+    /// Calls a body that is a `Body1` of the message's type.
+    @inline(__always)
+    func callBare(_ message: MessageAddress) {
+        unsafe withUnsafePointer(to: self) { body in
+            unsafe borrowing(UnsafeRawPointer(body).assumingMemoryBound(to: BareBody1.self)) {
+                unsafe $0.body.call(message.raw.assumingMemoryBound(to: Erased.self).pointee)
+            }
+        }
+    }
+
+    /// Calls a body that is a `Body2` of the owner's and the message's types.
+    @inline(__always)
+    func callBare(_ message: MessageAddress, owner: OwnerReference) {
+        var owner = owner
+        // The body reads the reference at the address of the owner's reference.
+        unsafe withUnsafeMutablePointer(to: &owner) { owner in
+            unsafe withUnsafePointer(to: self) { body in
+                unsafe borrowing(UnsafeRawPointer(body).assumingMemoryBound(to: BareBody2.self)) {
+                    unsafe $0.body.call(
+                        UnsafeRawPointer(owner).assumingMemoryBound(to: Erased.self).pointee,
+                        message.raw.assumingMemoryBound(to: Erased.self).pointee
+                    )
+                }
+            }
+        }
+    }
+}
+
+// What a body may be.
+private struct GeneralBody: ~Copyable { let call: ListenerCall }
+private struct BareBody1: ~Copyable { let body: Body1<Erased> }
+private struct BareBody2: ~Copyable { let body: Body2<Erased, Erased> }

@@ -1,0 +1,337 @@
+internal import Synchronization
+
+// The way of a message through a list: begin, walk, end.
+extension ListenerList {
+    /// Hands a message to every listener registered now.
+    ///
+    /// - Parameter message: Only read: interceptors are asked about a copy.
+    /// - Returns: How many listeners were called or enqueued.
+    @usableFromInline
+    func post(_ message: MessageAddress, from sender: AnyObject?, echo: Bool, isolation: (any Actor)?) -> Int {
+        if head.load(ordering: .acquiring) == 0, interceptorHead.load(ordering: .relaxed) == 0, counter == nil {
+            return 0
+        }
+        var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation)
+        defer { frame.end() }
+        return frame.lend { post(message, in: $0) }
+    }
+
+    /// The same, for a post with which more travels than the message.
+    @discardableResult
+    func post(
+        _ message: MessageAddress,
+        from sender: AnyObject?,
+        echo: Bool,
+        isolation: (any Actor)?,
+        envelope: Envelope
+    ) -> Int {
+        var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation, envelope: envelope)
+        defer { frame.end() }
+        return frame.lend { post(message, in: $0) }
+    }
+
+    func post(_ message: MessageAddress, in frame: FrameReference) -> Int {
+        let thread = ThreadReference.current
+        if let top = thread.pointee.top {
+            if let refused = admit(message, frame, nestedIn: top, thread) { return refused }
+        }
+        countPost()
+        let reached = withPost(frame, thread) { deliver(message, frame) }
+        if let queue = frame.pointee.queue {
+            while let next = queue.posts.popFirst() { next.deliver(next.depth, queue) }
+        }
+        return reached
+    }
+
+    /// Delivers to the listeners registered before a number, or to one of them, for a channel that keeps its
+    /// posts in a queue of its own.
+    func post(
+        _ message: MessageAddress,
+        isolation: (any Actor)?,
+        before number: UInt64,
+        onlyTo only: ListenerEntry?,
+        envelope: Envelope? = nil
+    ) {
+        var frame = PostFrame(list: self, isolation: isolation, envelope: envelope)
+        defer { frame.end() }
+        if only == nil { countPost() }
+        frame.lend { frame in
+            withPost(frame, .current) {
+                if let only {
+                    _ = deliverWithCare(message, frame, only, before: number)
+                } else {
+                    _ = deliver(message, frame, before: number)
+                }
+            }
+        }
+    }
+
+    @inline(__always)
+    func countPost() {
+        if let counter { counter.posts.wrappingAdd(1, ordering: .relaxed) }
+    }
+
+    /// Makes a frame the innermost post of the thread while a body walks over the listeners.
+    @inline(__always)
+    func withPost<Result>(_ frame: FrameReference, _ thread: ThreadReference, _ body: () -> Result) -> Result {
+        frame.pointee.previous = thread.pointee.top
+        thread.pointee.top = frame
+        enter(thread)
+        let result = body()
+        // Leaving may free closures. What is posted while they go is posted inside this post, and waits where
+        // others wait for it to end.
+        leave(thread)
+        thread.pointee.top = frame.pointee.previous
+        return result
+    }
+
+    /// Announces that the thread reads this list: until `leave`, no entry that it can reach is freed.
+    @inline(__always)
+    func enter(_ thread: ThreadReference) {
+        let depth = thread.pointee.depth
+        thread.pointee.depth = depth + 1
+        if isLocal {
+            localPosts += 1
+            return
+        }
+        let group = thread.pointee.group
+        // Before the slot is set: a canceller that does not see the bit comes before this post, which then
+        // sees what was taken out.
+        if posters.load(ordering: .acquiring) & group == 0 {
+            posters.bitwiseOr(group, ordering: .sequentiallyConsistent)
+        }
+        let slot = thread.pointee.slot(depth)
+        if depth >= thread.pointee.used.load(ordering: .relaxed) {
+            precondition(depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
+            thread.pointee.used.store(depth + 1, ordering: .sequentiallyConsistent)
+        }
+        slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+        // A full barrier: whoever takes an entry out from here on sees this post, or this post sees that it
+        // is out.
+        _ = slot.pointee.list.exchange(address, ordering: .sequentiallyConsistent)
+    }
+
+    @inline(__always)
+    func leave(_ thread: ThreadReference) {
+        let depth = thread.pointee.depth - 1
+        thread.pointee.depth = depth
+        if isLocal {
+            localPosts -= 1
+        } else if !thread.pointee.endsWithBarrier {
+            thread.pointee.slot(depth).pointee.list.store(0, ordering: .releasing)
+        } else {
+            _ = thread.pointee.slot(depth).pointee.list.exchange(0, ordering: .sequentiallyConsistent)
+        }
+        if hasRetired.load(ordering: .sequentiallyConsistent) { collectAfterPost() }
+    }
+}
+
+// MARK: - Walking
+
+extension ListenerList {
+    /// Walks the chain of listeners. The caller has entered the list.
+    @inline(__always)
+    func deliver(_ message: MessageAddress, _ frame: FrameReference) -> Int {
+        let number = nextNumber.load(ordering: .sequentiallyConsistent)
+        if interceptorHead.load(ordering: .sequentiallyConsistent) != 0 {
+            return interceptAndDeliver(message, frame, before: number)
+        }
+        return deliver(message, frame, before: number)
+    }
+
+    /// Delivers to the listeners registered before a number. The caller has entered the list.
+    @inline(__always)
+    func deliver(_ message: MessageAddress, _ frame: FrameReference, before number: UInt64) -> Int {
+        // With 0 every listener is delivered to with care.
+        let limit = frame.pointee.takesCare ? 0 : number
+        var reached = 0
+        var address = head.load(ordering: .sequentiallyConsistent)
+        while let entry = Unretained<ListenerEntry>(address: address) {
+            // Entered: no entry that this walk can reach is freed before it ends, so none needs a retain.
+            entry.borrow { listener in
+                let word = listener.word.load(ordering: .acquiring)
+                if word < limit {
+                    frame.pointee.listener = entry
+                    listener.body.callBare(message)
+                    reached &+= 1
+                } else if word ^ ListenerEntry.owned < limit {
+                    // Retained for the call, and released behind it.
+                    if let owner = listener.owner {
+                        let owner = Unretained.retaining(owner)
+                        frame.pointee.listener = entry
+                        listener.body.callBare(message, owner: OwnerReference(owner))
+                        reached &+= 1
+                        owner.release()
+                    } else {
+                        remove(listener)
+                    }
+                } else if deliverWithCare(message, frame, listener, before: number) {
+                    reached &+= 1
+                }
+                address = listener.next.load(ordering: .sequentiallyConsistent)
+            }
+        }
+        return reached
+    }
+
+    /// Delivers to one listener that is not simply called: too new, paused, removed, excluded, counted, once,
+    /// or with a mailbox.
+    @inline(never)
+    func deliverWithCare(
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        _ listener: ListenerEntry,
+        before number: UInt64
+    ) -> Bool {
+        let word = listener.word.load(ordering: .acquiring)
+        if (word & ~ListenerEntry.owned) ^ ListenerEntry.special < number, !frame.pointee.takesCare,
+            let mailbox = listener.mailboxReference
+        {
+            let mayCall = mailbox.borrow { $0.isFree(for: frame.pointee.isolation) }
+            if mayCall { return callAlone(listener, message, frame) }
+        }
+        guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < number else { return false }
+        let mayEnqueueUnseen = word & (ListenerEntry.once | ListenerEntry.forwards | ListenerEntry.paused) == 0
+        if mayEnqueueUnseen, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
+            // Its drain is under way and finds out whether the owner is still there: a weak load for each
+            // message would cost more than all the rest. `isBusy` may be outdated; then the message starts a
+            // drain, as any other.
+            let outcome = mailbox.borrow { mailbox -> Bool? in
+                guard mailbox.isBusy.load(ordering: .relaxed) else { return nil }
+                return mailbox.isUnbounded && !frame.pointee.carriesMore
+                    ? mailbox.enqueueAlone(message, for: listener) : mailbox.enqueue(message, frame, for: listener)
+            }
+            if let outcome { return outcome }
+        }
+        let owner = listener.owner
+        if word & ListenerEntry.owned != 0 {
+            guard let owner else {
+                remove(listener)
+                return false
+            }
+            guard frame.pointee.excluded != Unretained(owner).address else { return false }
+        }
+        guard word & ListenerEntry.paused == 0 else {
+            listener.mailboxReference?.borrow { $0.countMissed() }
+            return false
+        }
+        if word & ListenerEntry.once != 0 {
+            guard remove(listener, as: ListenerEntry.closed) else { return false }
+        }
+        defer { withExtendedLifetime(owner) {} }
+        if word & ListenerEntry.special != 0, let mailbox = listener.mailbox {
+            guard mailbox.mayCall(from: frame.pointee.isolation, owner: owner) else {
+                return mailbox.enqueue(message, frame, for: listener)
+            }
+            mailbox.countDirectCall()
+        }
+        guard word & ListenerEntry.forwards == 0 else {
+            // Whoever is forwarded to counts, and is waited for, there.
+            frame.pointee.forwardedTo = 0
+            listener.run(message, nil, frame)
+            return frame.pointee.forwardedTo > 0
+        }
+        call(listener, message, owner, frame)
+        return true
+    }
+
+    /// Calls a listener on the current thread and, if somebody waits for the post, reports how it went.
+    private func call(
+        _ listener: ListenerEntry,
+        _ message: MessageAddress,
+        _ owner: AnyObject?,
+        _ frame: FrameReference
+    ) {
+        frame.pointee.begins(listener)
+        // The caller holds the owner.
+        let reference = owner.map { OwnerReference($0) }
+        guard let tracker = frame.pointee.envelope?.tracker else {
+            listener.run(message, reference, frame)
+            return
+        }
+        frame.pointee.thrown = nil
+        tracker.expectOne()
+        listener.run(message, reference, frame)
+        tracker.finish(frame.pointee.outcome(for: listener))
+    }
+
+    /// Calls a listener with a plain body, whose mailbox is free for this post and with which nothing else is
+    /// the matter.
+    @inline(__always)
+    private func callAlone(_ listener: ListenerEntry, _ message: MessageAddress, _ frame: FrameReference) -> Bool {
+        frame.pointee.begins(listener)
+        guard listener.hasOwner else {
+            listener.mailboxReference?.borrow { $0.countLoneCall() }
+            listener.body.callBare(message)
+            return true
+        }
+        guard let owner = listener.owner else {
+            remove(listener)
+            return false
+        }
+        // Retained for the call, and released behind it.
+        let reference = Unretained.retaining(owner)
+        listener.mailboxReference?.borrow { $0.countLoneCall() }
+        listener.body.callBare(message, owner: OwnerReference(reference))
+        reference.release()
+        return true
+    }
+}
+
+// MARK: - Interceptors
+
+extension ListenerList {
+    /// Asks the interceptors and, where they let the message pass, delivers it: on a copy, which they may
+    /// replace.
+    @inline(never)
+    private func interceptAndDeliver(_ message: MessageAddress, _ frame: FrameReference, before number: UInt64) -> Int {
+        layout.withTemporary { copy in
+            layout.copy(from: message, to: copy)
+            defer { layout.destroy(copy) }
+            return intercept(copy, frame, before: number) ? deliver(copy, frame, before: number) : 0
+        }
+    }
+
+    /// Asks the interceptors. False where one of them stopped the message.
+    @inline(never)
+    private func intercept(_ message: MessageAddress, _ frame: FrameReference, before number: UInt64) -> Bool {
+        var address = interceptorHead.load(ordering: .sequentiallyConsistent)
+        while let entry = Unretained<ListenerEntry>(address: address) {
+            let goesOn = entry.borrow { interceptor in
+                defer { address = interceptor.next.load(ordering: .sequentiallyConsistent) }
+                return ask(interceptor, message, frame, before: number)
+            }
+            guard goesOn else { return false }
+        }
+        return true
+    }
+
+    /// Asks one of them. False where it stopped the message.
+    private func ask(
+        _ interceptor: ListenerEntry,
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        before number: UInt64
+    ) -> Bool {
+        let word = interceptor.word.load(ordering: .acquiring)
+        guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < number else { return true }
+        let owner = interceptor.owner
+        if word & ListenerEntry.owned != 0 {
+            guard let owner else {
+                remove(interceptor)
+                return true
+            }
+            guard frame.pointee.excluded != Unretained(owner).address else { return true }
+        }
+        guard word & ListenerEntry.paused == 0 else {
+            interceptor.mailboxReference?.borrow { $0.countMissed() }
+            return true
+        }
+        frame.pointee.begins(interceptor)
+        if word & ListenerEntry.special != 0 { interceptor.mailbox?.countDirectCall() }
+        // The owner is held until after the call.
+        interceptor.run(message, owner.map { OwnerReference($0) }, frame)
+        withExtendedLifetime(owner) {}
+        return frame.pointee.verdict == .continue
+    }
+}

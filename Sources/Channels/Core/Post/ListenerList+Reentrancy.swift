@@ -1,0 +1,78 @@
+internal import Synchronization
+
+extension ListenerList {
+    /// Decides what becomes of a post made while others are under way on this thread.
+    ///
+    /// - Returns: Nil where it is to be delivered now, else what `post` returns.
+    @inline(never)
+    func admit(
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        nestedIn top: FrameReference,
+        _ thread: ThreadReference
+    ) -> Int? {
+        guard thread.pointee.depth < ThreadRecord.deepest else {
+            reportRecursion(top, limit: ThreadRecord.deepest)
+            return 0
+        }
+        guard let outer = nearestPost(under: top) else { return nil }
+        let depth = outer.pointee.depth + 1
+        guard depth <= reentrancy.limit else {
+            reportRecursion(top, limit: reentrancy.limit)
+            return 0
+        }
+        switch reentrancy.mode {
+        case .nested:
+            frame.pointee.depth = depth
+            return nil
+        case .queued:
+            wait(message, frame, behind: outer, depth: depth)
+            return activeListenerCount
+        }
+    }
+
+    /// The innermost post of this list on the calling thread.
+    func nearestPost(under top: FrameReference?) -> FrameReference? {
+        var frame = top
+        while let candidate = frame {
+            if candidate.pointee.list == Unretained(self) { return candidate }
+            frame = candidate.pointee.previous
+        }
+        return nil
+    }
+
+    /// Keeps a copy of the message until the outer post has ended.
+    private func wait(_ message: MessageAddress, _ frame: FrameReference, behind outer: FrameReference, depth: Int) {
+        let kept = KeptMessage(copying: message, layout)
+        let queue = outer.pointee.queue ?? PostQueue()
+        outer.pointee.queue = queue
+        let sender = frame.pointee.sender?.object
+        let echo = frame.pointee.excluded == 0
+        let envelope = frame.pointee.envelope
+        // The outer post's caller holds its actor until the queue is empty; an actor entered further in may
+        // be gone by then.
+        let isolation = frame.pointee.isolation == outer.pointee.isolation ? frame.pointee.isolation : 0
+        envelope?.tracker?.expectOne(isListener: false)
+        queue.posts.append(
+            PostQueue.Waiting(depth: depth) { [self] depth, queue in
+                var later = PostFrame(list: self, sender: sender, echo: echo, envelope: envelope)
+                later.isolation = isolation
+                later.depth = depth
+                later.queue = queue
+                countPost()
+                later.lend { frame in
+                    _ = withPost(frame, .current) { deliver(kept.address, frame) }
+                }
+                later.end()
+                envelope?.tracker?.finish(.settled)
+                withExtendedLifetime(kept) {}
+            }
+        )
+    }
+
+    /// Reports a post that was refused because too many are under way.
+    func reportRecursion(_ top: FrameReference, limit: Int) {
+        // The post that calls the listener is under way, and keeps it.
+        faults.report(.recursionLimit, list: self, listener: top.pointee.listener?.object, detail: "limit \(limit)")
+    }
+}

@@ -1,0 +1,185 @@
+/// One post under way: lives on the stack of the posting thread and is read by that thread only.
+@usableFromInline
+struct PostFrame {
+    /// The post in which this one is nested, whatever its channel.
+    var previous: FrameReference?
+    private(set) var list: Unretained<ListenerList>
+    /// The object given as `from:`; the caller keeps it.
+    let sender: Unretained<AnyObject>?
+    /// The owner whose listeners are skipped: the sender where `echo` is false.
+    let excluded: UInt
+    /// The identity of the actor whose isolation the poster has; the caller keeps it. 0 where there is none.
+    var isolation: UInt
+    /// How many posts of this list, this one included, stand on this thread's stack. In a queued channel: how
+    /// long the chain is that led to this post.
+    var depth = 1
+    /// What few posts need, made on demand. Released by ``end()``. Kept apart so that the frame is made and
+    /// dropped for nothing.
+    private var extras: Unretained<Extras>?
+    /// Whether no listener may be called straight from the loop.
+    var takesCare: Bool
+    /// What an interceptor said of the message.
+    var verdict = Verdict.continue
+    /// How many listeners the last forwarder reached.
+    var forwardedTo = 0
+    /// Which listener is being called, for the site of a fault. Kept by the list while the post is under way.
+    var listener: Unretained<ListenerEntry>?
+    /// Where the reader of an adapted sequence wants its element.
+    var place: MessageAddress?
+
+    enum Verdict: Sendable { case `continue`, stop }
+
+    init(
+        list: ListenerList,
+        sender: AnyObject? = nil,
+        echo: Bool = true,
+        isolation: (any Actor)? = nil,
+        envelope: Envelope? = nil
+    ) {
+        // The list, the sender and the actor are parameters of the call during which the frame exists: their
+        // caller keeps them.
+        self.list = Unretained(list)
+        self.sender = sender.map { Unretained($0) }
+        self.isolation = isolation.map { Unretained<AnyObject>($0).address } ?? 0
+        excluded = echo ? 0 : sender.map { Unretained($0).address } ?? 0
+        takesCare = excluded != 0 || envelope?.tracker != nil
+        if envelope != nil { self.envelope = envelope }
+    }
+
+    /// The frame of a post that hands the message of another on to the listener of a pattern.
+    init(forwarding outer: PostFrame, to list: ListenerList) {
+        self = outer
+        self.list = Unretained(list)
+        depth = 1
+        previous = nil
+        listener = nil
+        extras = nil
+        // With its own extras: each frame gives up its own.
+        if let envelope = outer.envelope { self.envelope = envelope }
+    }
+
+    private final class Extras {
+        var envelope: Envelope?
+        var queue: PostQueue?
+        var thrown: (any Error)?
+    }
+
+    /// The extras, which are made if there are none.
+    private mutating func ensureExtras() -> Extras {
+        if let extras { return extras.object }
+        let made = Extras()
+        // Balanced in `end`.
+        extras = .retaining(made)
+        return made
+    }
+
+    /// Makes a listener the one that is being called.
+    @inline(__always)
+    mutating func begins(_ listener: ListenerEntry) {
+        // Whoever calls it keeps it: the list while a post is under way, or the drain.
+        self.listener = Unretained(listener)
+    }
+
+    /// Gives up what the frame holds. To be called once, when the post has ended.
+    @inline(__always)
+    mutating func end() {
+        if let extras { extras.release() }
+    }
+
+    /// Whether anything travels with the message beyond the message itself.
+    @inline(__always) var carriesMore: Bool { extras != nil || sender != nil }
+
+    /// What travels with the message beyond the message itself. Made when a mailbox first asks for it.
+    var envelope: Envelope? {
+        get { extras?.object.envelope }
+        set { ensureExtras().envelope = newValue }
+    }
+
+    /// Where posts made on a queued channel by its own listeners wait.
+    var queue: PostQueue? {
+        @inline(__always) get { extras?.object.queue }
+        set { ensureExtras().queue = newValue }
+    }
+
+    /// What the call under way threw, where somebody waits for the post.
+    var thrown: (any Error)? {
+        get { extras?.object.thrown }
+        set { if extras != nil || newValue != nil { ensureExtras().thrown = newValue } }
+    }
+
+    /// What has to be kept with a message in a mailbox; nil where there is nothing.
+    mutating func envelopeToKeep(withTracker: Bool) -> Envelope? {
+        if let envelope {
+            guard envelope.tracker != nil, !withTracker else { return envelope }
+            return Envelope(sender: envelope.sender, origin: envelope.origin, tracker: nil)
+        }
+        guard let sender else { return nil }
+        envelope = Envelope(sender: sendable(sender.object), origin: .local, tracker: nil)
+        return envelope
+    }
+
+    /// Lends this frame to what runs inside the post.
+    @inline(__always)
+    mutating func lend<Result>(_ body: (FrameReference) -> Result) -> Result {
+        unsafe withUnsafeMutablePointer(to: &self) { unsafe body(FrameReference($0)) }
+    }
+}
+
+/// The frame of a post under way.
+///
+/// `@safe` because a frame is lent, and linked from its thread's record, only between the begin and the end
+/// of its post, on one thread.
+@safe
+@usableFromInline
+struct FrameReference: @unchecked Sendable {  // used by the posting thread only
+    private let pointer: UnsafeMutablePointer<PostFrame>
+
+    @inline(__always)
+    fileprivate init(_ pointer: UnsafeMutablePointer<PostFrame>) {
+        unsafe self.pointer = pointer
+    }
+
+    var pointee: PostFrame {
+        // The frame is there for the whole post, see the type's comment.
+        @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) }
+        @inline(__always) nonmutating unsafeMutableAddress { unsafe pointer }
+    }
+
+    /// Reports what a listener threw.
+    @usableFromInline
+    @inline(never)
+    func listenerThrew(_ error: any Error) {
+        if pointee.envelope?.tracker != nil { pointee.thrown = error }
+        // The frame's caller keeps the list, and the list keeps the listener while the post is under way.
+        let list = pointee.list.object
+        list.faults.report(.listenerThrew, list: list, listener: pointee.listener?.object, error: error)
+    }
+
+    /// Carries out what an interceptor said of the message at an address, of which the list asks about a
+    /// copy.
+    @inlinable
+    func apply<Message>(_ interception: Interception<Message>, to message: MessageAddress) {
+        switch interception {
+        case .continue: break
+        case .replace(let other): message.store(other)
+        case .stop: stop()
+        }
+    }
+
+    /// The object given as `from:`.
+    @usableFromInline
+    var sender: AnyObject? { pointee.sender?.object }
+
+    @usableFromInline
+    func stop() { pointee.verdict = .stop }
+}
+
+/// The messages that wait on a queued channel until the post under way has ended. Used by one thread only.
+final class PostQueue {
+    struct Waiting {
+        let depth: Int
+        let deliver: (_ depth: Int, _ queue: PostQueue) -> Void
+    }
+
+    var posts = Queue<Waiting>()
+}

@@ -1,0 +1,102 @@
+internal import Synchronization
+
+/// Counts the listeners that a post waits for.
+///
+/// Everything is guarded by the mutex; the continuation is resumed without it.
+final class PostTracker: Sendable {
+    enum Outcome {
+        case completed, dropped, discarded
+        case failed(DeliveryFailure)
+        /// A post that waited for its turn has ended: not a listener.
+        case settled
+    }
+
+    private struct State {
+        var report = DeliveryReport()
+        /// Calls that have not finished, and 1 for the post itself.
+        var outstanding = 1
+        var isCancelled = false
+        var continuation: CheckedContinuation<DeliveryReport, Never>?
+    }
+
+    /// The calls that wait, directly or not, for this post: it waits for none of their listeners while they
+    /// do.
+    let chain: [ListenerChain]
+    private let state = Locked(State())
+
+    init(chain: [ListenerChain]) {
+        self.chain = chain
+    }
+
+    /// One more listener, or queued post, is waited for.
+    func expectOne(isListener: Bool = true) {
+        state.withLock {
+            $0.outstanding += 1
+            if isListener { $0.report.reached += 1 }
+        }
+    }
+
+    /// A listener that was expected refused the message.
+    func expectOneLess() {
+        settle { $0.report.reached -= 1 }
+    }
+
+    func finish(_ outcome: Outcome) {
+        settle {
+            switch outcome {
+            case .completed: $0.report.completed += 1
+            case .dropped: $0.report.dropped += 1
+            case .discarded: $0.report.discarded += 1
+            case .failed(let failure): $0.report.failures.append(failure)
+            case .settled: break
+            }
+        }
+    }
+
+    /// Counts a listener that is not waited for.
+    func count(_ outcome: Outcome) {
+        expectOne()
+        finish(outcome)
+    }
+
+    private func settle(_ change: (inout State) -> Void) {
+        let resumed = state.withLock { state -> (CheckedContinuation<DeliveryReport, Never>, DeliveryReport)? in
+            change(&state)
+            state.outstanding -= 1
+            guard state.outstanding == 0, let continuation = state.continuation else { return nil }
+            state.continuation = nil
+            return (continuation, state.report)
+        }
+        if let (continuation, report) = resumed { continuation.resume(returning: report) }
+    }
+
+    /// Suspends until every listener has finished or the task is cancelled. The post itself has ended.
+    func wait() async -> DeliveryReport {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let report = state.withLock { state -> DeliveryReport? in
+                    state.outstanding -= 1
+                    guard state.outstanding > 0, !state.isCancelled else { return state.report }
+                    state.continuation = continuation
+                    return nil
+                }
+                if let report { continuation.resume(returning: report) }
+            }
+        } onCancel: {
+            let resumed = state.withLock { state -> (CheckedContinuation<DeliveryReport, Never>, DeliveryReport)? in
+                state.isCancelled = true
+                defer { state.continuation = nil }
+                return state.continuation.map { ($0, state.report) }
+            }
+            if let (continuation, report) = resumed { continuation.resume(returning: report) }
+        }
+    }
+}
+
+extension PostFrame {
+    /// How the call just made went.
+    func outcome(for listener: ListenerEntry) -> PostTracker.Outcome {
+        guard let thrown else { return .completed }
+        return .failed(DeliveryFailure(thrown, listener, listener.owner))
+    }
+}

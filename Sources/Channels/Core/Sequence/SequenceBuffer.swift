@@ -1,0 +1,84 @@
+/// What a sequence and its iterators share: the registration, and the mailbox that they empty.
+@usableFromInline
+final class SequenceBuffer: Sendable {
+    /// Ends the registration when the buffer goes.
+    private let token: ListenerToken
+    private let mailbox: Mailbox
+    private let readers: SequenceReaders
+    /// Whether what stands in the mailbox is the sequence's element as it is. Otherwise the entry's body
+    /// makes one.
+    private let isPlain: Bool
+
+    /// - Precondition: The token is that of a listener with these readers.
+    init(_ token: ListenerToken, _ readers: SequenceReaders, source: Any.Type) {
+        guard let mailbox = token.entry.mailbox, case .consumer(let found) = mailbox.target, found === readers else {
+            preconditionFailure(
+                "\(source).register(_:isolation:) did not hand on the listener of a sequence: register the one it is given"
+            )
+        }
+        self.token = token
+        self.mailbox = mailbox
+        self.readers = readers
+        isPlain = !token.entry.isGeneral
+    }
+
+    private var entry: ListenerEntry { token.entry }
+
+    /// Messages dropped because the buffer was full.
+    var droppedCount: Int { mailbox.accounts.dropped }
+
+    /// Messages that wait to be read.
+    var waitingCount: Int { mailbox.accounts.waiting }
+
+    /// Whether the calling task should try to take a message: it is not cancelled, and something may wait.
+    @usableFromInline
+    var mayTake: Bool { !Task.isCancelled && mailbox.mayHoldMessages }
+
+    /// Puts the first element into uninitialised memory.
+    @usableFromInline
+    func take(into place: MessageAddress) -> Bool {
+        // Released at the end, without a lock: the sender may go with it.
+        var envelope: Envelope?
+        defer { withExtendedLifetime(envelope) {} }
+        guard !isPlain else { return mailbox.takeOne(into: place, &envelope) }
+        return mailbox.layout.withTemporary { message in
+            guard mailbox.takeOne(into: message, &envelope), let list = entry.list else { return false }
+            var frame = PostFrame(list: list, envelope: envelope)
+            frame.place = place
+            // The body of an adapted listener ends by putting an element into the place.
+            frame.lend { entry.run(message, nil, $0) }
+            frame.end()
+            mailbox.layout.destroy(message)
+            return true
+        }
+    }
+
+    /// Suspends until there may be something to take.
+    ///
+    /// - Returns: False where nothing more will come, or the task is cancelled.
+    @usableFromInline
+    func waitForMore() async -> Bool {
+        guard entry.isActive, !Task.isCancelled else {
+            // It may have been woken, before it was cancelled, for a message that another reader can take.
+            if mailbox.hasWaiting { readers.wakeOne() }
+            return false
+        }
+        // Resuming a task costs more than a moment's patience, where messages have been coming.
+        if mailbox.comesInQuickly { return true }
+        let reader = readers.newReader()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                readers.wait(continuation, as: reader)
+                // A message put in, or an end, after the look that led here and before the line above has
+                // woken nobody.
+                if mailbox.hasWaiting || !entry.isActive || Task.isCancelled { readers.wake(reader) }
+            }
+        } onCancel: {
+            readers.wake(reader)
+        }
+        guard Task.isCancelled else { return true }
+        // It may have been woken for a message that another reader can take.
+        if mailbox.hasWaiting { readers.wakeOne() }
+        return false
+    }
+}

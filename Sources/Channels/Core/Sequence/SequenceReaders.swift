@@ -1,0 +1,61 @@
+internal import Synchronization
+
+/// The tasks that wait for a message of one sequence.
+///
+/// `waiting` is guarded by its mutex; continuations are resumed without it.
+@usableFromInline
+final class SequenceReaders: Sendable {
+    private struct Waiting {
+        var next = 0
+        var readers: [(id: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let waiting = Locked(Waiting())
+    /// How many wait: a post looks here first.
+    private let count = Atomic<Int>(0)
+
+    func newReader() -> Int {
+        waiting.withLock {
+            $0.next += 1
+            return $0.next
+        }
+    }
+
+    func wait(_ continuation: CheckedContinuation<Void, Never>, as reader: Int) {
+        waiting.withLock {
+            $0.readers.append((reader, continuation))
+            count.store($0.readers.count, ordering: .sequentiallyConsistent)
+        }
+    }
+
+    /// Resumes a certain reader, if it waits.
+    func wake(_ reader: Int) {
+        resume { $0.firstIndex { $0.id == reader } }
+    }
+
+    /// Resumes the reader that has waited longest. Called after a message was put in, under the mailbox's
+    /// lock, behind which a reader looks again once it has been counted.
+    @inline(__always)
+    func wakeOne() {
+        if count.load(ordering: .sequentiallyConsistent) > 0 { wakeFirst() }
+    }
+
+    @inline(never)
+    private func wakeFirst() {
+        resume { $0.isEmpty ? nil : 0 }
+    }
+
+    func wakeAll() {
+        while count.load(ordering: .sequentiallyConsistent) > 0 { resume { $0.isEmpty ? nil : 0 } }
+    }
+
+    private func resume(_ choose: ([(id: Int, continuation: CheckedContinuation<Void, Never>)]) -> Int?) {
+        let continuation = waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in
+            guard let index = choose(waiting.readers) else { return nil }
+            let reader = waiting.readers.remove(at: index)
+            count.store(waiting.readers.count, ordering: .sequentiallyConsistent)
+            return reader.continuation
+        }
+        continuation?.resume()
+    }
+}

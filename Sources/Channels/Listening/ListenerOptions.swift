@@ -1,0 +1,29 @@
+/// What every form of listening has in common, beside its closure and owner.
+@usableFromInline
+struct ListenerOptions {
+    @usableFromInline let priority: Priority
+    @usableFromInline let isOnce: Bool
+    /// Nil where the source decides.
+    @usableFromInline let buffering: BufferingPolicy?
+    @usableFromInline let site: PackedSite
+
+    @inlinable
+    @inline(__always)
+    init(
+        _ priority: Priority,
+        once: Bool = false,
+        buffering: BufferingPolicy? = nil,
+        _ fileID: StaticString,
+        _ line: UInt
+    ) {
+        self.init(priority, once: once, buffering: buffering, PackedSite(fileID, line))
+    }
+
+    @usableFromInline
+    init(_ priority: Priority, once: Bool = false, buffering: BufferingPolicy? = nil, _ site: PackedSite) {
+        self.priority = priority
+        isOnce = once
+        self.buffering = buffering
+        self.site = site
+    }
+}

@@ -1,0 +1,119 @@
+internal import Synchronization
+
+/// The handle of one listener.
+///
+/// A listener registered with an owner lives as long as the owner, whether or not the token is kept. One
+/// registered without lives as long as the token: when the last reference to it goes, the listener is
+/// cancelled.
+///
+/// Everything here may be called from any thread. Two tokens are equal if they are the same object.
+public final class ListenerToken: Sendable {
+    let entry: ListenerEntry
+
+    init(_ entry: ListenerEntry) {
+        self.entry = entry
+    }
+
+    deinit {
+        let word = entry.word.load(ordering: .acquiring)
+        // What has been cancelled has been through all this.
+        guard word & (ListenerEntry.owned | ListenerEntry.cancelled) == 0 else { return }
+        entry.cancel()
+    }
+
+    /// Whether messages still reach the listener: it has not been cancelled, was not called once already, and
+    /// its channel and owner are there. A paused listener is active.
+    public var isActive: Bool {
+        entry.isActive && !entry.isOrphan
+    }
+
+    /// Ends the listener. Does not wait.
+    ///
+    /// Called on the listener's own isolation, or, for a listener without one, on the posting thread, no call
+    /// begins after it returns. From elsewhere, a call that had passed its check may still run: see
+    /// ``cancelAndDrain()``. Messages that wait in its mailbox are discarded and counted. Other listeners are
+    /// neither skipped nor called twice. Calling it again does nothing.
+    ///
+    /// - Complexity: O(1).
+    public func cancel() {
+        entry.cancel()
+    }
+
+    /// Ends the listener and suspends until no call of it runs and none will begin.
+    ///
+    /// Waits for the posts of the channel that are under way on other threads, and for the call that its
+    /// mailbox is making; for a responder, for every request that has been handed to it. Called by a task
+    /// that runs inside the listener, it cancels and returns at once. It does not listen to task
+    /// cancellation: the posts it waits for end in any case.
+    public func cancelAndDrain() async {
+        entry.cancel()
+        guard !ListenerChain.calls.contains(where: { $0.isUnderWay(in: entry) }) else { return }
+        await entry.list?.waitForPosts()
+        await entry.mailbox?.waitForDrain()
+    }
+
+    /// Keeps messages from the listener until ``resume()``.
+    ///
+    /// Messages posted meanwhile are missed, and ``Channel/post(_:from:echo:isolation:)`` does not count the
+    /// listener. What waits in its mailbox waits on; a call under way goes on. The listener keeps its place
+    /// in the order.
+    public func pause() {
+        entry.pause()
+    }
+
+    /// Lets messages through again.
+    public func resume() {
+        entry.resume()
+    }
+
+    /// Whether the listener is paused.
+    public var isPaused: Bool {
+        entry.isPaused
+    }
+
+    /// Messages handed to the listener. Counted for listeners with a mailbox, else only where diagnostics are
+    /// on.
+    public var deliveredCount: Int { entry.accounts?.delivered ?? 0 }
+
+    /// Messages that wait in the listener's mailbox.
+    public var waitingCount: Int { entry.accounts?.waiting ?? 0 }
+
+    /// Messages dropped because the listener's buffer was full.
+    public var droppedCount: Int { entry.accounts?.dropped ?? 0 }
+
+    /// Messages that waited when the listener was cancelled or its owner went.
+    public var discardedCount: Int { entry.accounts?.discarded ?? 0 }
+
+    /// Messages that the listener missed because it was paused when they were posted.
+    public var missedCount: Int { entry.mailbox?.missedCount ?? 0 }
+
+    /// Keeps the token in a set, as a property that ends its listeners together.
+    public func store(in tokens: inout Set<ListenerToken>) {
+        tokens.insert(self)
+    }
+
+    /// Keeps the token in an array or another collection, as a property that ends its listeners together.
+    public func store(in tokens: inout some RangeReplaceableCollection<ListenerToken>) {
+        tokens.append(self)
+    }
+}
+
+extension ListenerToken: Hashable {
+    /// Whether both are the same object.
+    public static func == (left: ListenerToken, right: ListenerToken) -> Bool {
+        left === right
+    }
+
+    /// Hashes the identity.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(self))
+    }
+}
+
+extension ListenerToken: CustomStringConvertible {
+    /// Where the listener was registered, and whether it is active.
+    public var description: String {
+        let state = isActive ? (isPaused ? "paused" : "active") : "inactive"
+        return "listener registered at \(entry.site.site) (\(state))"
+    }
+}

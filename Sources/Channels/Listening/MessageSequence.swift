@@ -1,0 +1,60 @@
+/// The messages of a source as an asynchronous sequence. Made by
+/// ``Listenable/messages(buffering:priority:fileID:line:)``.
+///
+/// It begins with the first message posted after it was made, whether or not anybody iterates yet: what comes
+/// meanwhile waits in its buffer. It does not keep the channel alive; when the channel goes, it yields what
+/// waits and ends. Iterating ends when the iterating task is cancelled. One sequence has one buffer: two
+/// iterators share it, each message going to one of them; make two sequences for two readers. When the
+/// sequence and its iterators go, it stops listening.
+public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
+    /// The messages.
+    public typealias Element = Message
+    /// It does not fail.
+    public typealias Failure = Never
+
+    @usableFromInline let buffer: SequenceBuffer
+
+    init(buffer: SequenceBuffer) {
+        self.buffer = buffer
+    }
+
+    /// Messages dropped because the buffer was full.
+    public var droppedCount: Int { buffer.droppedCount }
+
+    /// Messages that wait to be read.
+    public var waitingCount: Int { buffer.waitingCount }
+
+    /// A reader. Several share the sequence's buffer.
+    @inlinable
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(buffer: buffer)
+    }
+
+    /// Reads the messages. Not for two tasks at once: each makes its own.
+    public struct Iterator: AsyncIteratorProtocol {
+        @usableFromInline let buffer: SequenceBuffer
+
+        @inlinable
+        init(buffer: SequenceBuffer) {
+            self.buffer = buffer
+        }
+
+        /// The next message; nil when the channel has gone and nothing waits, or when the task is cancelled.
+        @inlinable
+        public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Message? {
+            while true {
+                if let message = take() { return message }
+                guard await buffer.waitForMore() else { return take() }
+            }
+        }
+
+        @inlinable
+        func take() -> Message? {
+            guard buffer.mayTake else { return nil }
+            return MessageAddress.receiving(as: Message.self) { buffer.take(into: $0) }
+        }
+    }
+}
+
+@available(*, unavailable)
+extension MessageSequence.Iterator: Sendable {}

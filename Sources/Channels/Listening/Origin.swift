@@ -1,0 +1,7 @@
+/// Where a message was posted.
+public enum Origin: Hashable, Sendable {
+    /// In this process.
+    case local
+    /// In another process; the text names it.
+    case remote(String)
+}

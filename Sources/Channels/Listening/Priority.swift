@@ -1,0 +1,42 @@
+/// Where a listener stands in the order of a channel: higher priorities are reached first.
+///
+/// Listeners of one priority are reached in the order in which they were registered, always. Any integer is a
+/// priority.
+public struct Priority: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
+    /// The rank. Higher is reached earlier.
+    public var rawValue: Int
+
+    /// Creates a priority of any rank.
+    public init(_ rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    /// Creates a priority from a literal, as in `priority: 7`.
+    public init(integerLiteral value: Int) {
+        rawValue = value
+    }
+
+    /// After the normal ones: -100.
+    public static let low = Priority(-100)
+    /// The default: 0.
+    public static let normal = Priority(0)
+    /// Before the normal ones: 100.
+    public static let high = Priority(100)
+
+    /// Whether the left priority is reached later than the right one.
+    public static func < (left: Priority, right: Priority) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+extension Priority: CustomStringConvertible {
+    /// The name of a named priority, else its number.
+    public var description: String {
+        switch self {
+        case .low: "low"
+        case .normal: "normal"
+        case .high: "high"
+        default: String(rawValue)
+        }
+    }
+}

@@ -1,0 +1,16 @@
+/// Where in the source a listener was registered.
+public struct RegistrationSite: Hashable, Codable, Sendable, CustomStringConvertible {
+    /// The file, as `#fileID` names it: `Module/File.swift`.
+    public let fileID: String
+    /// The line, from 1.
+    public let line: Int
+
+    /// Creates a site.
+    public init(fileID: String, line: Int) {
+        self.fileID = fileID
+        self.line = line
+    }
+
+    /// `Module/File.swift:12`.
+    public var description: String { "\(fileID):\(line)" }
+}

@@ -1,0 +1,77 @@
+/// Every channel of a switchboard whose name matches a pattern, those that are created later included.
+///
+/// ```swift
+/// let log = board[matching: "shop.*"].listen { post in print(post.channelName ?? "", post.message) }
+/// ```
+///
+/// A listener takes its place by priority and registration among each channel's own listeners, counts in the
+/// result of `post`, and hears posts made on the channel itself, values of named states included and requests
+/// not. It has one token, and one mailbox where it needs one. It does not keep channels alive. Channels
+/// without a name, as `board[Checkout.self]`, match nothing.
+public struct MatchingChannels: Listenable {
+    /// A message of any of the channels, with the channel's name and who posted it.
+    public typealias Message = Posted<any Sendable>
+
+    private let switchboard: Switchboard
+    /// The pattern.
+    public let pattern: ChannelPattern
+
+    init(_ switchboard: Switchboard, _ pattern: ChannelPattern) {
+        self.switchboard = switchboard
+        self.pattern = pattern
+    }
+
+    /// Registers a listener on every channel that matches.
+    ///
+    /// - Complexity: O(*n*) in the number of names of the switchboard.
+    public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
+        switchboard.register(listener, matching: pattern)
+    }
+}
+
+extension Switchboard {
+    /// Every channel whose name matches a pattern. See ``MatchingChannels``.
+    public subscript(matching pattern: ChannelPattern) -> MatchingChannels {
+        MatchingChannels(self, pattern)
+    }
+
+    func register(
+        _ listener: consuming Listener<Posted<any Sendable>>,
+        matching pattern: ChannelPattern,
+        intake: PatternListener.Intake? = nil
+    ) -> ListenerToken {
+        let patternListener = PatternListener(
+            pattern,
+            listener.priority,
+            listener.site,
+            faults,
+            counts: diagnostics == .counts,
+            intake: intake
+        )
+        let hub = patternListener.hub
+        hub.delegate = HubDelegate(patternListener, patterns)
+        let entry = hub.makeEntry(listener)
+        // Straight in, so that the delegate does not see the hub before it has its listener.
+        guard hub.insert(entry, priority: listener.priority.rawValue).isIn else { return ListenerToken(entry) }
+        patterns.add(patternListener) { registry.channels }
+        // The owner may have gone before the delegate could find the listener.
+        if hub.isEmptyNow { patterns.remove(patternListener) }
+        return ListenerToken(entry)
+    }
+}
+
+/// Takes a pattern's listener out of the channels when it has gone.
+private final class HubDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initialiser only
+    private weak var listener: PatternListener?
+    private weak var patterns: PatternListeners?
+
+    init(_ listener: PatternListener, _ patterns: PatternListeners) {
+        self.listener = listener
+        self.patterns = patterns
+    }
+
+    func listeningChanged(in hub: ListenerList) {
+        guard hub.isEmptyNow, let listener else { return }
+        patterns?.remove(listener)
+    }
+}

@@ -1,0 +1,164 @@
+/// The channel of a name, or of a type of messages, on a switchboard.
+///
+/// ```swift
+/// board[.checkout].listen(self) { me, checkout in me.show(checkout) }
+/// board[.checkout].post(Checkout(total: 12), from: self, echo: false)
+/// board[Checkout.self].post(Checkout(total: 12))  // no name: one channel for each type of messages
+/// ```
+///
+/// It is a light value that looks the channel up when it is used and does not keep it alive. It does hold its
+/// switchboard.
+public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
+    @usableFromInline let switchboard: Switchboard
+    @usableFromInline let key: NameKey
+
+    @inlinable
+    init(_ switchboard: Switchboard, _ key: NameKey) {
+        self.switchboard = switchboard
+        self.key = key
+    }
+
+    /// The channel itself, created if there is none: to hold on to where the name is used often.
+    ///
+    /// - Precondition: The name is not in use for another kind or type.
+    /// - Complexity: O(1).
+    public var channel: Channel<Message> { switchboard.channel(key, reentrancy: nil) }
+
+    /// The name; nil for the channel of a type.
+    public var name: String? { key.name }
+
+    /// Registers a listener on the channel, which is created if there is none and kept as long as anybody
+    /// listens.
+    ///
+    /// - Precondition: The name is not in use for another kind or type.
+    public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
+        let channel = channel
+        // The registration keeps it from here on.
+        defer { withExtendedLifetime(channel) {} }
+        return channel.register(listener, isolation: isolation)
+    }
+
+    /// How many listeners there are, those of patterns, paused ones and sequences included, interceptors not.
+    ///
+    /// - Complexity: O(*n*): listeners whose owner has gone are taken out first.
+    public var listenerCount: Int { switchboard.registry.list(key)?.activeListenerCount ?? 0 }
+
+    /// Whether nobody listens.
+    public var isEmpty: Bool { listenerCount == 0 }
+
+    /// Ends every listener and interceptor of an owner.
+    ///
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func removeListeners(of owner: AnyObject) {
+        switchboard.registry.list(key)?.removeListeners(of: owner)
+    }
+}
+
+// MARK: - Posting
+
+extension NamedChannel {
+    /// Delivers a message to every listener of the name, and to those of patterns that match it.
+    ///
+    /// See ``Channel/post(_:from:echo:isolation:)`` for the order and for who runs before this method
+    /// returns.
+    ///
+    /// - Returns: How many listeners were called or enqueued; 0 where nobody listens, in which case nothing
+    ///   is kept.
+    /// - Precondition: The name is not in use for another kind or type.
+    /// - Complexity: O(1) for the lookup, O(*n*) in the number of listeners; where the name has no channel,
+    ///   O(*p*) in the number of patterns.
+    @inlinable
+    @discardableResult
+    public func post(
+        _ message: Message,
+        from sender: (any AnyObject & Sendable)? = nil,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) -> Int {
+        if let keeper = switchboard.keeper(key, ofMessages: Message.self) {
+            // The channel lives until the post has ended, whatever becomes of its name.
+            defer { withExtendedLifetime(keeper) {} }
+            return MessageAddress.lending(message) {
+                keeper.list.post($0, from: sender, echo: echo, isolation: isolation)
+            }
+        }
+        return postToChannel(message, from: sender, echo: echo, isolation: isolation)
+    }
+
+    /// The same, where nobody but patterns may listen.
+    @usableFromInline
+    func postToChannel(
+        _ message: Message,
+        from sender: (any AnyObject & Sendable)?,
+        echo: Bool,
+        isolation: isolated (any Actor)?
+    ) -> Int {
+        channelToPost?.post(message, from: sender, echo: echo, isolation: isolation) ?? 0
+    }
+
+    /// Delivers a message and suspends until every listener has finished with it. See
+    /// ``Channel/postAndWait(_:from:echo:isolation:)``.
+    @discardableResult
+    public func postAndWait(
+        _ message: Message,
+        from sender: (any AnyObject & Sendable)? = nil,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> DeliveryReport {
+        guard let channel = channelToPost else { return DeliveryReport() }
+        return await channel.postAndWait(message, from: sender, echo: echo, isolation: isolation)
+    }
+
+    /// The channel to post on; nil where nobody would hear it.
+    private var channelToPost: Channel<Message>? {
+        if let found = switchboard.find(key, ofMessages: Message.self) {
+            return known(found, as: Channel<Message>.self)
+        }
+        let found = Switchboard.unwrap {
+            try switchboard.registry.channel(key, kind: .messages(Message.self), as: Channel<Message>.self)
+        }
+        if let found { return found }
+        // Kept for the one post only: nothing but forwarders listens on it.
+        guard let name = key.name, switchboard.patterns.match(name) else { return nil }
+        return channel
+    }
+}
+
+extension NamedChannel where Message == Void {
+    /// Delivers a message that says only that it was posted.
+    @inlinable
+    @discardableResult
+    public func post(
+        from sender: (any AnyObject & Sendable)? = nil,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) -> Int {
+        post((), from: sender, echo: echo, isolation: isolation)
+    }
+
+    /// Delivers a message that says only that it was posted, and suspends until every listener has finished
+    /// with it.
+    @discardableResult
+    public func postAndWait(
+        from sender: (any AnyObject & Sendable)? = nil,
+        echo: Bool = true,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> DeliveryReport {
+        await postAndWait((), from: sender, echo: echo, isolation: isolation)
+    }
+}
+
+extension Switchboard {
+    /// The channel of a name. See ``NamedChannel``.
+    @inlinable
+    public subscript<Message: Sendable>(_ name: ChannelName<Message>) -> NamedChannel<Message> {
+        NamedChannel(self, name.key)
+    }
+
+    /// The channel of a type of messages, which has no name. Types are told apart by identity, not by their
+    /// name.
+    @inlinable
+    public subscript<Message: Sendable>(_ type: Message.Type) -> NamedChannel<Message> {
+        NamedChannel(self, NameKey(of: type))
+    }
+}

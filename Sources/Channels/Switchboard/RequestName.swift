@@ -1,0 +1,28 @@
+/// The name of a request channel and the types of its requests and responses.
+///
+/// ```swift
+/// extension RequestName<Item, Price> { static var price: Self { "shop.price" } }
+/// let price = try await board.requests(.price).ask(item)
+/// ```
+public struct RequestName<Request: Sendable, Response: Sendable>: Hashable, Sendable, ExpressibleByStringLiteral,
+    CustomStringConvertible
+{
+    @usableFromInline let key: NameKey
+
+    /// The text of the name.
+    public var text: String { key.text }
+
+    /// Creates a name that arrives at run time. See ``ChannelName/init(validating:)``.
+    public init(validating text: String) throws {
+        key = try NameKey(validating: text)
+    }
+
+    /// Creates a name from a literal. Traps where it is not a valid name.
+    @inlinable
+    public init(stringLiteral text: String) {
+        key = NameKey(literal: text)
+    }
+
+    /// The text of the name.
+    public var description: String { text }
+}

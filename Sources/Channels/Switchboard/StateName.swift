@@ -1,0 +1,27 @@
+/// The name of a state channel and the type of its state.
+///
+/// ```swift
+/// extension StateName<Sales> { static var sales: Self { "shop.sales" } }
+/// board.state(.sales, initial: Sales()).update { $0.total += 12 }
+/// ```
+///
+/// What is a valid name is said at ``ChannelName``.
+public struct StateName<State: Sendable>: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    let key: NameKey
+
+    /// The text of the name.
+    public var text: String { key.text }
+
+    /// Creates a name that arrives at run time. See ``ChannelName/init(validating:)``.
+    public init(validating text: String) throws {
+        key = try NameKey(validating: text)
+    }
+
+    /// Creates a name from a literal. Traps where it is not a valid name.
+    public init(stringLiteral text: String) {
+        key = NameKey(literal: text)
+    }
+
+    /// The text of the name.
+    public var description: String { text }
+}
