@@ -1,5 +1,4 @@
-// Compiled together with the library's own files, by Scripts/fuzz: names and patterns against a slow
-// reference.
+// Compiled together with the library's own files, by Verification/Proofs/fuzz: names and patterns against a slow reference.
 
 /// Fed by the fuzzer: a pattern, a line feed, a name.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,0 +1,81 @@
+# shellcheck shell=bash disable=SC2034
+# What several scripts need. A script sources this file after `set -euo pipefail`; it then runs in the root folder of the repository.
+
+case $0 in
+/*) script=$0 ;;
+*) script=$PWD/$0 ;;
+esac
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+
+# Prints the comment at the head of the running script.
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$script"; }
+
+# What Scripts/format formats and Scripts/lint checks; `swift format` leaves out folders whose name begins with a dot.
+formatted=(Sources Tests Benchmarks Verification Package.swift)
+
+# Whether this may install Debian packages: as root, where there is apt-get.
+can_install() { command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; }
+
+# Installs Debian packages.
+install_packages() { { apt-get update && apt-get install --yes --no-install-recommends "$@"; } >/dev/null; }
+
+# Whether a command is there, after an attempt to install it: has COMMAND PACKAGE…
+has() {
+    local command=$1
+    shift
+    command -v "$command" >/dev/null || { can_install && install_packages "$@" && command -v "$command" >/dev/null; }
+}
+
+# Waits until a file has a line that matches a pattern, for ten seconds at most: await FILE PATTERN
+await() {
+    for _ in $(seq 1 200); do
+        grep -q -- "$2" "$1" 2>/dev/null && return 0
+        sleep 0.05
+    done
+    echo "error: '$2' did not appear in $1: $(tail -n 20 "$1" 2>/dev/null)" >&2
+    return 1
+}
+
+# Prints the Debian packages that the tests over NATS need and that are not installed.
+missing_for_nats() {
+    command -v pkg-config >/dev/null || echo pkg-config
+    pkg-config --exists libnats 2>/dev/null || [ -e /usr/include/nats/nats.h ] || echo libnats-dev
+    command -v nats-server >/dev/null || echo nats-server
+    command -v openssl >/dev/null || echo openssl
+}
+
+# Installs what the tests over NATS need, or fails and says what is missing.
+provide_nats() {
+    local missing
+    missing=$(missing_for_nats | paste -sd ' ' -)
+    [ -n "$missing" ] || return 0
+    if ! can_install; then
+        echo "error: these are missing: $missing (names of Debian's packages; with Homebrew: cnats and nats-server)" >&2
+        return 1
+    fi
+    # One word for each package.
+    # shellcheck disable=SC2086
+    install_packages $missing
+}
+
+# Starts a nats-server on a free port of the loopback interface, with its files in a directory, and sets `url` to its address:
+# start_nats_server DIRECTORY [ARGUMENTS]. The caller stops the servers with `stop_nats_servers`.
+servers=()
+start_nats_server() {
+    local directory=$1
+    shift
+    mkdir -p "$directory"
+    nats-server --addr 127.0.0.1 --port -1 --ports_file_dir "$directory" "$@" >"$directory/log" 2>&1 &
+    local server=$!
+    servers+=("$server")
+    await "$directory/nats-server_$server.ports" nats: || { cat "$directory/log" >&2; return 1; }
+    url=$(grep -o 'nats://[0-9.:]*' "$directory/nats-server_$server.ports" | head -n 1)
+}
+
+stop_nats_servers() {
+    local server
+    for server in ${servers[@]+"${servers[@]}"}; do
+        kill "$server" 2>/dev/null || true
+        wait "$server" 2>/dev/null || true
+    done
+}
