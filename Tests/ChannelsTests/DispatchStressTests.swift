@@ -3,8 +3,9 @@ import Dispatch
 import Foundation
 import Testing
 
-/// Everything at once, for a second or, with `CHANNELS_STRESS_SECONDS`, for as long as asked: what a sanitizer is to look at.
-/// `Scripts/verify stress` runs it under two. Threads choose by seeds; the seed of a round that fails is in the report.
+/// Everything at once, for a second or, with `CHANNELS_STRESS_SECONDS`, for as long as asked: what a
+/// sanitizer is to look at. `Scripts/verify stress` runs it under two. Threads choose by seeds; the seed of a
+/// round that fails is in the report.
 @Suite(.serialized)
 struct DispatchStressTests {
     /// Posters, also nested and on threads that come and go, beside listeners that come, pause, cancel and

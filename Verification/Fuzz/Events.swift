@@ -1,5 +1,6 @@
-// Compiled together with the bridge's own files, by Verification/Proofs/fuzz: what comes from other processes. Whatever the bytes are, reading
-// them throws or gives a value that, written and read again, is the same.
+// Compiled together with the bridge's own files, by Verification/Proofs/fuzz: what comes from other
+// processes. Whatever the bytes are, reading them throws or gives a value that, written and read again, is
+// the same.
 
 /// Fed by the fuzzer: headers, one a line, an empty line, a body.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,4 +1,5 @@
-// Compiled together with the library's own files, by Verification/Proofs/fuzz: names and patterns against a slow reference.
+// Compiled together with the library's own files, by Verification/Proofs/fuzz: names and patterns against a
+// slow reference.
 
 /// Fed by the fuzzer: a pattern, a line feed, a name.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -1,4 +1,5 @@
-// Compiled together with the tour's own files, by Verification/Proofs/fuzz: the reader of comma-separated values.
+// Compiled together with the tour's own files, by Verification/Proofs/fuzz: the reader of comma-separated
+// values.
 
 /// Fed by the fuzzer: a file.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -93,7 +93,8 @@ extension ChannelParticipant where Self: Sendable {
 extension ChannelParticipant where Self: Actor {
     /// Listens on a channel, on this actor, as long as it lives, or until it leaves.
     ///
-    /// For a closure that awaits, use the channel itself: `switchboard[name].posts.listen(self) { me, post in … }`.
+    /// For a closure that awaits, use the channel itself: `switchboard[name].posts.listen(self) { me, post in
+    /// … }`.
     @discardableResult
     public func listen(
         on name: ChannelName<[String: any Sendable]>,
