@@ -5,6 +5,7 @@
 #define CCHANNELS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /// The record of the calling thread, or null before its first post. Defined in CChannels.c: a `static` one here would be a
 /// copy per importer.
@@ -14,6 +15,9 @@ static inline void *channels_get_thread_record(void) { return channels_thread_re
 
 /// Sets the record of the calling thread and has `at_exit` called with it when the thread ends.
 void channels_set_thread_record(void *record, void (*at_exit)(void *));
+
+/// The lowest address of the calling thread's stack; 0 where the system does not say.
+uintptr_t channels_stack_end(void);
 
 /// Runs a full memory barrier on every running thread of this process. False where the system cannot.
 bool channels_barrier_on_all_threads(void);

@@ -3,12 +3,15 @@ public struct Fault: Sendable, CustomStringConvertible {
     /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Storage: String {
-            case recursionLimit, bufferOverflow, listenerThrew, reentrancyMismatch, bridgeFailed
+            case recursionLimit, stateBacklog, bufferOverflow, listenerThrew, reentrancyMismatch, bridgeFailed
         }
         private let storage: Storage
 
         /// A post was not delivered because too many were under way on its thread already.
         public static let recursionLimit = Code(storage: .recursionLimit)
+        /// A thread that set a state stood for as long as it may, and too many values still wait to be delivered:
+        /// listeners are slower than those who set.
+        public static let stateBacklog = Code(storage: .stateBacklog)
         /// A message was dropped because a buffer with ``BufferingPolicy/oldest(_:)`` was full.
         public static let bufferOverflow = Code(storage: .bufferOverflow)
         /// A listener, interceptor or async listener threw.

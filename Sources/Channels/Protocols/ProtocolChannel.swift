@@ -249,14 +249,13 @@ extension ListenerList {
     ) -> Bool {
         let word = observer.word.load(ordering: .acquiring)
         guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < number else { return false }
-        guard let owner = observer.owner else {
+        // Retained for the call, and released behind it.
+        guard let owner = observer.owner.map({ Unretained.retaining($0) }) else {
             remove(observer)
             return false
         }
-        // Retained for the call, and released behind it.
-        let held = Unretained.retaining(owner)
-        defer { held.release() }
-        guard frame.pointee.excluded != held.address else { return false }
+        defer { owner.release() }
+        guard frame.pointee.excluded != owner.address else { return false }
         frame.pointee.begins(observer)
         observer.mailboxReference?.borrow { $0.countDirectCall() }
         observer.body.callGeneral(visitor, nil, frame)

@@ -6,29 +6,13 @@ internal import Synchronization
 /// Not generic, because the metadata of generic types nested in a generic class is looked up at every use:
 /// `set` took ten times as long.
 ///
-/// Guards: `guarded` guards the value, the turns and who delivers. `updater` is atomic.
+/// Guards: `guarded` guards the value and the turns, which say who delivers (`StateTurns`). `updater` is atomic.
 @usableFromInline
 final class StateCore: @unchecked Sendable {  // guards: see above
     private struct Guarded: ~Copyable, @unchecked Sendable {  // reached under the lock only
         /// The value stored.
         let value: KeptMessage
-        /// The turns that wait, and their values, one for one.
-        var turns = Queue<Turn>()
-        var values: MessageQueue
-        /// The record of the thread that delivers, or 0.
-        var deliverer: UInt = 0
-        /// How long the chain is that led to the value being delivered.
-        var depth = 0
-    }
-
-    /// For whom a value is that was set and is not yet delivered.
-    private struct Turn {
-        /// The number of the first listener that is too new for it.
-        var before: UInt64
-        /// How long the chain is that led to it.
-        let depth: Int
-        /// The one listener for which it is, having been paused.
-        let entry: ListenerEntry?
+        var turns: StateTurns
     }
 
     private static let deepest = 1_024
@@ -42,7 +26,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     init(_ list: ListenerList, initial: MessageAddress) {
         self.list = list
         let value = KeptMessage(copying: initial, list.layout)
-        guarded = Locked(Guarded(value: value, values: MessageQueue(list.layout)))
+        guarded = Locked(Guarded(value: value, turns: StateTurns(list.layout)))
         list.delegate = StateDelegate(self)
     }
 
@@ -69,11 +53,17 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ) {
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
-        let turn = guarded.withLock { guarded in
+        let thread = ThreadReference.current
+        let admission = guarded.withLock { guarded in
             store(guarded.value.address)
-            return turnForChange(&guarded, envelope)
+            return admitChange(&guarded, envelope, thread)
         }
-        if let turn { deliver(message, turn, isolation, envelope) }
+        guard let admission else { return }
+        if case .deliver(let turn) = admission {
+            deliver(message, turn, isolation, envelope)
+        } else {
+            settle(admission, isolation)
+        }
     }
 
     /// Changes the value in place and delivers it.
@@ -84,18 +74,12 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     func update(isolation: (any Actor)?, change: (MessageAddress) -> Bool) {
         trapInsideUpdate("update")
         guard !refusesChange() else { return }
-        list.layout.withTemporary { message in
-            let turn = guarded.withLock { guarded -> Turn? in
-                updater.store(ThreadReference.current.address, ordering: .relaxed)
-                let isChanged = change(guarded.value.address)
-                updater.store(0, ordering: .relaxed)
-                guard isChanged, let turn = turnForChange(&guarded) else { return nil }
-                list.layout.copy(from: guarded.value.address, to: message)
-                return turn
-            }
-            guard let turn else { return }
-            deliver(message, turn, isolation)
-            list.layout.destroy(message)
+        let thread = ThreadReference.current
+        takeTurn(isolation) { guarded in
+            updater.store(thread.address, ordering: .relaxed)
+            let isChanged = change(guarded.value.address)
+            updater.store(0, ordering: .relaxed)
+            return isChanged ? admitChange(&guarded, nil, thread) : nil
         }
     }
 
@@ -108,7 +92,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         var outcome = (isIn: false, sweeps: false)
         takeTurn(isolation) { guarded in
             outcome = list.insert(entry, priority: priority.rawValue)
-            return outcome.isIn ? turnOf(entry, &guarded) : nil
+            return outcome.isIn ? admitEntry(entry, &guarded) : nil
         }
         if outcome.sweeps { list.sweepSome() }
         list.didUnlock()
@@ -125,7 +109,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             // takes its turn behind them, because a thread that delivers one of them may have found the
             // listener before it was paused and not have called it yet.
             list.renumber(entry, clearing: ListenerEntry.paused)
-            return turnOf(entry, &guarded)
+            return admitEntry(entry, &guarded)
         }
         list.didUnlock()
     }
@@ -146,94 +130,117 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 // MARK: - Turns
 
 extension StateCore {
-    /// The turn of the value just stored. Under the lock.
-    ///
-    /// - Returns: Where nobody delivers, the turn, which the caller then has to deliver. It need not go
-    ///   through the queue, which is empty.
-    private func turnForChange(_ guarded: inout Guarded, _ envelope: Envelope? = nil) -> Turn? {
+    /// The value just stored is to be delivered. Under the lock. Nil where nobody listens.
+    @inline(__always)
+    private func admitChange(
+        _ guarded: inout Guarded,
+        _ envelope: Envelope?,
+        _ thread: ThreadReference
+    ) -> StateTurns.Admission? {
         // Who registers does so under the state's lock and is handed the value then.
         if list.hasNoListenerNow, list.counter == nil { return nil }
-        return enqueue(&guarded, onlyFor: nil, envelope)
+        return guarded.turns.admit(
+            guarded.value.address,
+            envelope,
+            before: list.nextNumberNow,
+            for: nil,
+            from: thread.address,
+            mayStand: !thread.pointee.isInsideListener
+        )
     }
 
-    /// The turn of the value stored for a listener that is new or resumes. Under the lock.
-    private func turnOf(_ entry: ListenerEntry, _ guarded: inout Guarded) -> Turn? {
-        // It may have been resumed a moment ago, and been paused and resumed since, without a change in
-        // between: one turn is enough.
-        let isWaiting = guarded.turns.withLast { last in
-            guard last.entry === entry else { return false }
-            last.before = list.nextNumberNow
-            return true
-        }
-        if isWaiting == true { return nil }
-        return enqueue(&guarded, onlyFor: entry)
+    /// The value stored is to be delivered to a listener that is new or resumes. Under the lock.
+    private func admitEntry(_ entry: ListenerEntry, _ guarded: inout Guarded) -> StateTurns.Admission {
+        guarded.turns.admit(
+            guarded.value.address,
+            nil,
+            before: list.nextNumberNow,
+            for: entry,
+            from: ThreadReference.current.address,
+            mayStand: false
+        )
     }
 
-    private func enqueue(_ guarded: inout Guarded, onlyFor entry: ListenerEntry?, _ envelope: Envelope? = nil) -> Turn?
-    {
-        let thread = ThreadReference.current.address
-        if guarded.deliverer == 0 {
-            guarded.deliverer = thread
-            guarded.depth = 1
-            return Turn(before: list.nextNumberNow, depth: 1, entry: entry)
-        }
-        let depth = guarded.deliverer == thread ? guarded.depth + 1 : 1
-        guarded.turns.append(Turn(before: list.nextNumberNow, depth: depth, entry: entry))
-        guarded.values.append(copying: guarded.value.address, envelope)
-        return nil
-    }
-
-    /// Does something under the lock and delivers the value stored, where that is a turn.
-    private func takeTurn(_ isolation: (any Actor)?, _ body: (inout Guarded) -> Turn?) {
+    /// Does something under the lock and delivers the value stored, where that is the caller's part.
+    private func takeTurn(_ isolation: (any Actor)?, _ body: (inout Guarded) -> StateTurns.Admission?) {
         list.layout.withTemporary { message in
-            let turn = guarded.withLock { guarded -> Turn? in
-                guard let turn = body(&guarded) else { return nil }
-                list.layout.copy(from: guarded.value.address, to: message)
-                return turn
+            let admission = guarded.withLock { guarded -> StateTurns.Admission? in
+                let admission = body(&guarded)
+                if case .deliver = admission { list.layout.copy(from: guarded.value.address, to: message) }
+                return admission
             }
-            guard let turn else { return }
-            deliver(message, turn, isolation)
-            list.layout.destroy(message)
+            guard let admission else { return }
+            if case .deliver(let turn) = admission {
+                deliver(message, turn, isolation)
+                list.layout.destroy(message)
+            } else {
+                settle(admission, isolation)
+            }
         }
     }
 
-    /// Delivers a turn, and then what waits, in order, until nothing does.
+    /// Does what is left to do for a value that somebody else delivers.
+    @inline(never)
+    private func settle(_ admission: StateTurns.Admission, _ isolation: (any Actor)?) {
+        switch admission {
+        case .deliver, .wait: break
+        case .refuse: if let top = ThreadReference.current.pointee.top { list.reportFanOut(top) }
+        case .stand(let setter):
+            // An async listener is no place to stand in, either; that is looked up only here, because it costs.
+            if ListenerChain.current == nil { setter.stand() }
+            let outcome = guarded.withLock { $0.turns.leaves(setter) }
+            if outcome.delivers {
+                deliverWaiting(isolation)
+            } else if outcome.isOverfull {
+                list.faults.report(
+                    .stateBacklog,
+                    list: list,
+                    listener: nil,
+                    detail: "more than \(StateTurns.mostWaiting) values wait to be delivered"
+                )
+            }
+        }
+    }
+
+    /// Delivers a turn, and then what waits, in order, until nothing does or somebody else takes over.
     private func deliver(
         _ message: MessageAddress,
-        _ turn: Turn,
+        _ turn: StateTurns.Turn,
         _ isolation: (any Actor)?,
         _ envelope: Envelope? = nil
     ) {
         list.post(message, isolation: isolation, before: turn.before, onlyTo: turn.entry, envelope: envelope)
-        if hasNextTurn() { deliverWaiting(isolation) }
-    }
-
-    /// Whether a turn waits. If not, nobody delivers from here on.
-    private func hasNextTurn() -> Bool {
-        guarded.withLock { guarded in
-            guard guarded.turns.isEmpty else { return true }
-            guarded.deliverer = 0
-            guarded.depth = 0
-            return false
-        }
+        if guarded.withLock({ !$0.turns.endsIfNothingWaits() }) { deliverWaiting(isolation) }
     }
 
     @inline(never)
     private func deliverWaiting(_ isolation: (any Actor)?) {
+        let thread = ThreadReference.current.address
         list.layout.withTemporary { message in
-            repeat {
-                let (turn, envelope) = guarded.withLock { guarded in
-                    // One value for each turn, and only the thread that delivers takes them out: it has found
-                    // one.
-                    guard let turn = guarded.turns.popFirst() else { preconditionFailure("no turn waits") }
-                    let envelope = guarded.values.moveFirst(to: message)
-                    guarded.depth = turn.depth
-                    return (turn, envelope)
+            while true {
+                let (next, relieved) = guarded.withLock { guarded in
+                    (guarded.turns.next(for: thread, into: message), guarded.turns.nextToGoOn())
                 }
-                list.post(message, isolation: isolation, before: turn.before, onlyTo: turn.entry, envelope: envelope)
-                // Each value is released at the end of its turn, without the lock.
-                list.layout.destroy(message)
-            } while hasNextTurn()
+                relieved?.goOn()
+                switch next {
+                case .deliver(let turn, let envelope):
+                    list.post(
+                        message,
+                        isolation: isolation,
+                        before: turn.before,
+                        onlyTo: turn.entry,
+                        envelope: envelope
+                    )
+                    // Each value is released at the end of its turn, without the lock.
+                    list.layout.destroy(message)
+                case .handOver(let setter):
+                    setter.goOn()
+                    return
+                case .end(let setters):
+                    for setter in setters { setter.goOn() }
+                    return
+                }
+            }
         }
     }
 }
@@ -249,7 +256,7 @@ extension StateCore {
         var isTooDeep = thread.pointee.depth >= limit
         if !isTooDeep {
             limit = Self.deepest
-            isTooDeep = guarded.withLock { $0.deliverer == thread.address && $0.depth >= limit }
+            isTooDeep = guarded.withLock { $0.turns.deliverer == thread.address && $0.turns.depth >= limit }
         }
         if isTooDeep { list.reportRecursion(top, limit: limit) }
         return isTooDeep

@@ -20,6 +20,10 @@ struct HazardSlot: ~Copyable {
 struct ThreadRecord: ~Copyable {
     /// How many posts may be nested on one thread, over all channels.
     static let deepest = 1_024
+    /// What the posts inside an outermost one may cost.
+    private static let mostSpent = 1 << 24
+    /// How many bytes of the stack are kept for what a listener does beside posting.
+    static let reservedStack: UInt = 64 << 10
     /// Room for the hazards of ``deepest`` posts and a few of the library's own.
     static let slotCount = deepest + 64
 
@@ -29,6 +33,12 @@ struct ThreadRecord: ~Copyable {
     var isReportingFault = false
     /// How many posts are under way on this thread.
     var depth = 0
+    /// How many mailboxes are being emptied on this thread.
+    var drains = 0
+    /// What the posts made inside the outermost one have cost, see `spends`; that begins with 0.
+    var spent = 0
+    /// The lowest address of the thread's stack.
+    fileprivate var stackEnd: UInt = 0
     fileprivate let slots: UnsafeMutablePointer<HazardSlot>
     /// How many of the slots have ever been used.
     let used = Atomic<Int>(0)
@@ -49,6 +59,21 @@ struct ThreadRecord: ~Copyable {
         self.next = next
         self.endsWithBarrier = endsWithBarrier
     }
+
+    /// Whether a listener is being called on this thread, as far as the thread knows.
+    var isInsideListener: Bool { top != nil || drains > 0 }
+
+    /// Counts a post made inside others. False where they have made too many.
+    ///
+    /// What follows from one outermost post is bounded whatever its shape, see `FanOut`; here all posts count, not those
+    /// that wait: 16 million are too many at the third level, 262,144 from the ninth on.
+    mutating func spends() -> Bool {
+        if spent <= Self.mostSpent { spent += FanOut.cost(ofDepth: depth + 1) }
+        return spent <= Self.mostSpent
+    }
+
+    /// How much of the stack is left below a frame.
+    func stackLeft(below frame: FrameReference) -> UInt { frame.address > stackEnd ? frame.address - stackEnd : 0 }
 
     /// The slot of the post at a depth below ``slotCount``.
     @inline(__always)
@@ -99,6 +124,7 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
     @inline(never)
     private static func register() -> ThreadReference {
         let record = free() ?? create()
+        record.pointee.stackEnd = UInt(channels_stack_end())
         unsafe channels_set_thread_record(UnsafeMutableRawPointer(record.pointer)) { record in
             // The thread has ended: nothing of it is under way. It is the record set above.
             let ended = unsafe ThreadReference(record!.assumingMemoryBound(to: ThreadRecord.self))

@@ -80,6 +80,9 @@ extension Mailbox {
             return false
         }
         var frame = PostFrame(list: list)
+        let thread = ThreadReference.current
+        thread.pointee.drains += 1
+        defer { thread.pointee.drains -= 1 }
         let hasMore = frame.lend { frame in
             policy.kind == .unbounded ? deliverBatches(listener, owner, frame) : deliverOneByOne(listener, owner, frame)
         }

@@ -38,7 +38,10 @@ extension ListenerList {
         countPost()
         let reached = withPost(frame, thread) { deliver(message, frame) }
         if let queue = frame.pointee.queue {
-            while let next = queue.posts.popFirst() { next.deliver(next.depth, queue) }
+            while let next = queue.posts.popFirst() {
+                queue.fanOut.delivers(depth: next.depth)
+                next.deliver(next.depth, queue)
+            }
         }
         return reached
     }
@@ -74,7 +77,9 @@ extension ListenerList {
     /// Makes a frame the innermost post of the thread while a body walks over the listeners.
     @inline(__always)
     func withPost<Result>(_ frame: FrameReference, _ thread: ThreadReference, _ body: () -> Result) -> Result {
-        frame.pointee.previous = thread.pointee.top
+        let outer = thread.pointee.top
+        if outer == nil { thread.pointee.spent = 0 }
+        frame.pointee.previous = outer
         thread.pointee.top = frame
         enter(thread)
         let result = body()
@@ -156,8 +161,7 @@ extension ListenerList {
                     reached &+= 1
                 } else if word ^ ListenerEntry.owned < limit {
                     // Retained for the call, and released behind it.
-                    if let owner = listener.owner {
-                        let owner = Unretained.retaining(owner)
+                    if let owner = listener.owner.map({ Unretained.retaining($0) }) {
                         frame.pointee.listener = entry
                         listener.body.callBare(message, owner: OwnerReference(owner))
                         reached &+= 1
@@ -265,15 +269,14 @@ extension ListenerList {
             listener.body.callBare(message)
             return true
         }
-        guard let owner = listener.owner else {
+        // Retained for the call, and released behind it.
+        guard let owner = listener.owner.map({ Unretained.retaining($0) }) else {
             remove(listener)
             return false
         }
-        // Retained for the call, and released behind it.
-        let reference = Unretained.retaining(owner)
         listener.mailboxReference?.borrow { $0.countLoneCall() }
-        listener.body.callBare(message, owner: OwnerReference(reference))
-        reference.release()
+        listener.body.callBare(message, owner: OwnerReference(owner))
+        owner.release()
         return true
     }
 }

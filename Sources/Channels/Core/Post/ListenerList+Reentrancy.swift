@@ -15,6 +15,14 @@ extension ListenerList {
             reportRecursion(top, limit: ThreadRecord.deepest)
             return 0
         }
+        guard thread.pointee.stackLeft(below: frame) > ThreadRecord.reservedStack else {
+            reportRecursion(top, "less than \(ThreadRecord.reservedStack >> 10) KB of the thread's stack is left")
+            return 0
+        }
+        guard thread.pointee.spends() else {
+            reportFanOut(top)
+            return 0
+        }
         guard let outer = nearestPost(under: top) else { return nil }
         let depth = outer.pointee.depth + 1
         guard depth <= reentrancy.limit else {
@@ -26,7 +34,10 @@ extension ListenerList {
             frame.pointee.depth = depth
             return nil
         case .queued:
-            wait(message, frame, behind: outer, depth: depth)
+            guard wait(message, frame, behind: outer, depth: depth) else {
+                reportFanOut(top)
+                return 0
+            }
             return activeListenerCount
         }
     }
@@ -41,10 +52,16 @@ extension ListenerList {
         return nil
     }
 
-    /// Keeps a copy of the message until the outer post has ended.
-    private func wait(_ message: MessageAddress, _ frame: FrameReference, behind outer: FrameReference, depth: Int) {
-        let kept = KeptMessage(copying: message, layout)
+    /// Keeps a copy of the message until the outer post has ended. False where too many wait.
+    private func wait(
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        behind outer: FrameReference,
+        depth: Int
+    ) -> Bool {
         let queue = outer.pointee.queue ?? PostQueue()
+        guard queue.fanOut.admits(depth: depth) else { return false }
+        let kept = KeptMessage(copying: message, layout)
         outer.pointee.queue = queue
         let sender = frame.pointee.sender?.object
         let echo = frame.pointee.excluded == 0
@@ -68,11 +85,21 @@ extension ListenerList {
                 withExtendedLifetime(kept) {}
             }
         )
+        return true
     }
 
     /// Reports a post that was refused because too many are under way.
     func reportRecursion(_ top: FrameReference, limit: Int) {
+        reportRecursion(top, "limit \(limit)")
+    }
+
+    /// Reports a post that was refused because too many have followed from one.
+    func reportFanOut(_ top: FrameReference) {
+        reportRecursion(top, "too many posts follow from one")
+    }
+
+    private func reportRecursion(_ top: FrameReference, _ detail: String) {
         // The post that calls the listener is under way, and keeps it.
-        faults.report(.recursionLimit, list: self, listener: top.pointee.listener?.object, detail: "limit \(limit)")
+        faults.report(.recursionLimit, list: self, listener: top.pointee.listener?.object, detail: detail)
     }
 }

@@ -145,6 +145,9 @@ struct FrameReference: @unchecked Sendable {  // used by the posting thread only
         @inline(__always) nonmutating unsafeMutableAddress { unsafe pointer }
     }
 
+    /// Where on the stack the frame is.
+    var address: UInt { unsafe UInt(bitPattern: pointer) }
+
     /// Reports what a listener threw.
     @usableFromInline
     @inline(never)
@@ -182,4 +185,5 @@ final class PostQueue {
     }
 
     var posts = Queue<Waiting>()
+    var fanOut = FanOut()
 }

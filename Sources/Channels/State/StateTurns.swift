@@ -1,0 +1,183 @@
+internal import Dispatch
+
+/// Who delivers the values of a state, and which wait.
+///
+/// Only transitions: each is made under the state's lock and returns what is to be done without it. One thread delivers
+/// at a time. Whoever sets a value meanwhile leaves it here, and returns. So that nobody delivers for others without
+/// end, the role passes on: once a thread has delivered 64 values of others, the next one that sets a value stands in
+/// `set` until it is given the role. And so that the values that wait stay few, those who set beyond 1,024 of them stand
+/// in `set` until there are fewer or it is their turn to deliver.
+struct StateTurns: ~Copyable {
+    /// For whom a value is that was set and is not yet delivered.
+    struct Turn {
+        /// The number of the first listener that is too new for it.
+        var before: UInt64
+        /// How long the chain is that led to it.
+        let depth: Int
+        /// The one listener for which it is: one that is new, or resumes.
+        let entry: ListenerEntry?
+        /// The record of the thread that set it.
+        let setter: UInt
+    }
+
+    /// What a thread that delivers does next.
+    enum Next {
+        case deliver(Turn, Envelope?)
+        /// Nobody delivers from here on; those who stand in `set` are told.
+        case end([StandingSetter])
+        /// Another thread delivers from here on.
+        case handOver(StandingSetter)
+    }
+
+    /// What becomes of a value just set.
+    enum Admission {
+        /// The caller delivers it now: there is nothing before it.
+        case deliver(Turn)
+        /// Somebody else will.
+        case wait
+        /// The same, and the caller stands in `set` meanwhile.
+        case stand(StandingSetter)
+        /// Too many follow from one value.
+        case refuse
+    }
+
+    /// Values of others that a thread delivers before it asks to be relieved.
+    static let mostForOthers = 64
+    /// Values that may wait before those who set more have to stand.
+    static let mostWaiting = 1_024
+
+    private var turns = Queue<Turn>()
+    /// The values of the turns, one for one.
+    private var values: MessageQueue
+    /// The record of the thread that delivers, or 0.
+    private(set) var deliverer: UInt = 0
+    /// How long the chain is that led to the value being delivered.
+    private(set) var depth = 0
+    private var deliveredForOthers = 0
+    private var fanOut = FanOut()
+    /// In the order in which they came.
+    private var standing: [StandingSetter] = []
+
+    init(_ layout: MessageLayout) {
+        values = MessageQueue(layout)
+    }
+
+    /// How many values wait.
+    var waitingCount: Int { values.count }
+
+    /// A value was set, or stored for a listener that is new or resumes.
+    ///
+    /// - Parameters:
+    ///   - value: Where it stands. It is copied if it has to wait.
+    ///   - mayStand: Whether the caller may be made to wait: it is not inside a listener.
+    mutating func admit(
+        _ value: MessageAddress,
+        _ envelope: Envelope?,
+        before number: UInt64,
+        for entry: ListenerEntry?,
+        from thread: UInt,
+        mayStand: Bool
+    ) -> Admission {
+        if deliverer == 0 {
+            deliverer = thread
+            depth = 1
+            return .deliver(Turn(before: number, depth: 1, entry: entry, setter: thread))
+        }
+        if let entry, renews(entry, before: number) { return .wait }
+        let depth = deliverer == thread ? depth + 1 : 1
+        guard fanOut.admits(depth: depth) else { return .refuse }
+        turns.append(Turn(before: number, depth: depth, entry: entry, setter: thread))
+        values.append(copying: value, envelope)
+        let isTired = deliveredForOthers >= Self.mostForOthers
+        guard mayStand, values.count > Self.mostWaiting || (isTired && standing.isEmpty) else { return .wait }
+        let setter = StandingSetter(thread)
+        standing.append(setter)
+        return .stand(setter)
+    }
+
+    /// A listener may have been resumed a moment ago, and been paused and resumed since, without a change in between:
+    /// one turn is enough.
+    private mutating func renews(_ entry: ListenerEntry, before number: UInt64) -> Bool {
+        let isLast = turns.withLast { last in
+            guard last.entry === entry else { return false }
+            last.before = number
+            return true
+        }
+        return isLast == true
+    }
+
+    /// A value that did not wait has been delivered. Whether that was all; if so, nobody delivers from here on.
+    @inline(__always)
+    mutating func endsIfNothingWaits() -> Bool {
+        guard values.isEmpty, standing.isEmpty else { return false }
+        deliverer = 0
+        depth = 0
+        return true
+    }
+
+    /// Takes out what the thread that delivers does next.
+    ///
+    /// - Parameter message: Where to put the value, where there is one.
+    mutating func next(for thread: UInt, into message: MessageAddress) -> Next {
+        if deliveredForOthers >= Self.mostForOthers, !values.isEmpty, let setter = firstToHandOver(except: thread) {
+            deliveredForOthers = 0
+            deliverer = setter.thread
+            setter.isDeliverer = true
+            return .handOver(setter)
+        }
+        guard let turn = turns.popFirst() else {
+            deliverer = 0
+            depth = 0
+            deliveredForOthers = 0
+            defer { standing = [] }
+            return .end(standing)
+        }
+        let envelope = values.moveFirst(to: message)
+        fanOut.delivers(depth: turn.depth)
+        depth = turn.depth
+        if turn.setter != thread { deliveredForOthers += 1 }
+        return .deliver(turn, envelope)
+    }
+
+    private mutating func firstToHandOver(except thread: UInt) -> StandingSetter? {
+        guard let index = standing.firstIndex(where: { $0.thread != thread }) else { return nil }
+        return standing.remove(at: index)
+    }
+
+    /// Those who stand in `set` because too many values waited, and may go on, one at a time. The first stays where a
+    /// thread that delivers waits to be relieved.
+    mutating func nextToGoOn() -> StandingSetter? {
+        let isTired = deliveredForOthers >= Self.mostForOthers
+        guard values.count <= Self.mostWaiting, standing.count > (isTired ? 1 : 0) else { return nil }
+        return standing.remove(at: isTired ? 1 : 0)
+    }
+
+    /// A setter has stood long enough, or was told to go on.
+    ///
+    /// - Returns: Whether it delivers from here on, and whether too many values still wait.
+    mutating func leaves(_ setter: StandingSetter) -> (delivers: Bool, isOverfull: Bool) {
+        if setter.isDeliverer { return (true, false) }
+        guard let index = standing.firstIndex(where: { $0 === setter }) else { return (false, false) }
+        standing.remove(at: index)
+        return (false, values.count > Self.mostWaiting)
+    }
+}
+
+/// A thread that stands in `set` until it is given the role of delivering, or may go on.
+///
+/// `isDeliverer` is guarded by the state's lock.
+final class StandingSetter: @unchecked Sendable {  // see above
+    /// How long it stands at most: a bound on what a lock that the caller holds can cost, should a listener want it.
+    private static let longest = DispatchTimeInterval.milliseconds(100)
+
+    /// The record of the thread.
+    let thread: UInt
+    var isDeliverer = false
+    private let signal = DispatchSemaphore(value: 0)
+
+    init(_ thread: UInt) { self.thread = thread }
+
+    func stand() { _ = signal.wait(timeout: .now() + Self.longest) }
+
+    func goOn() { signal.signal() }
+}
