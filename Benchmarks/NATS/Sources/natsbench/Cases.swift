@@ -172,7 +172,7 @@ struct BridgeCase: Case {
     private static let text = Text(text: String(repeating: "x", count: 89))
 
     init(_ url: String) async throws {
-        token = receiving.listen(to: .bench) { [arrivals] _ in arrivals.arrived() }
+        token = receiving[.bench].listen { [arrivals] _ in arrivals.arrived() }
         for (board, routes) in [(sending, [BridgeRoute.outgoing(.bench)]), (receiving, [.incoming(.bench)])] {
             var configuration = BridgeConfiguration()
             configuration.outgoingLimit = .max
@@ -192,7 +192,7 @@ struct BridgeCase: Case {
 
     func send(_ count: Int) async throws {
         arrivals.expect(count)
-        for _ in 0..<count { sending.post(Self.text, to: .bench) }
+        for _ in 0..<count { sending[.bench].post(Self.text) }
         await arrivals.wait()
     }
 
@@ -201,7 +201,7 @@ struct BridgeCase: Case {
         for _ in 0..<count {
             arrivals.expect(1)
             let start = ContinuousClock.now
-            sending.post(Self.text, to: .bench)
+            sending[.bench].post(Self.text)
             await arrivals.wait()
             times.append(start.duration(to: .now).inSeconds)
         }

@@ -29,7 +29,7 @@ enum Growth {
                     let crowd = Crowd(count)
                     let names = crowd.someNames
                     return .plain { operations in
-                        for number in 0..<operations { crowd.board.post(number, to: names[number & 1_023]) }
+                        for number in 0..<operations { crowd.board[names[number & 1_023]].post(number) }
                     }
                 }
             }

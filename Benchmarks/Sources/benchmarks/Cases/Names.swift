@@ -23,7 +23,7 @@ enum Names {
         let channel = board.channel(name)
         let tokens = counters(count).map { counter in channel.listen { counter.add($0) } }
         return { operations in
-            for number in 0..<operations { board.post(number, to: name) }
+            for number in 0..<operations { board[name].post(number) }
             withExtendedLifetime((channel, tokens)) {}
         }
     }
@@ -32,7 +32,7 @@ enum Names {
     private static func namedPostApart(_ count: Int) -> (Int) -> Void {
         let board = crowd.board
         let names = crowd.someNames
-        return { operations in for number in 0..<operations { board.post(number, to: names[number & 1_023]) } }
+        return { operations in for number in 0..<operations { board[names[number & 1_023]].post(number) } }
     }
 
     private static func namedLookup(_ count: Int) -> (Int) -> Void {
@@ -56,12 +56,12 @@ enum Names {
         let name: ChannelName<Int> = "shop.checkout"
         let channel = board.channel(name)
         let tokens = counters(count).map { counter in
-            board.listen(matching: "shop.*") { _, message in
-                if let number = message as? Int { counter.add(number) }
+            board[matching: "shop.*"].listen { post in
+                if let number = post.message as? Int { counter.add(number) }
             }
         }
         return { operations in
-            for number in 0..<operations { board.post(number, to: name) }
+            for number in 0..<operations { board[name].post(number) }
             withExtendedLifetime((channel, tokens)) {}
         }
     }
@@ -71,12 +71,12 @@ enum Names {
         let board = Switchboard()
         let name: ChannelName<Int> = "shop.checkout"
         let patterns = (0..<1_000).map {
-            board.listen(matching: ChannelPattern(stringLiteral: "other\($0).*")) { _, _ in }
+            board[matching: ChannelPattern(stringLiteral: "other\($0).*")].listen { _ in }
         }
         let channel = board.channel(name)
         let tokens = counters(count).map { counter in channel.listen { counter.add($0) } }
         return { operations in
-            for number in 0..<operations { board.post(number, to: name) }
+            for number in 0..<operations { board[name].post(number) }
             withExtendedLifetime((channel, tokens, patterns)) {}
         }
     }
