@@ -77,8 +77,8 @@ struct Memory {
             ("async listeners whose token goes, no post", 1_000_000, { _ in _ = quiet.listen { (_: Text) async in } }),
             ("sequences that nobody reads, no post", 1_000_000, { _ in _ = quiet.messages() }),
             ("listeners to a state, whose owner goes", 1_000_000, { _ in state.listen(Owner()) { _, _ in } }),
-            ("names posted to once", 1_000_000, { number in board.post(number, to: name(number)) }),
-            ("names listened to once", 1_000_000, { number in board.listen(Owner(), to: name(number)) { _, _ in } }),
+            ("names posted to once", 1_000_000, { number in board[name(number)].post(number) }),
+            ("names listened to once", 1_000_000, { number in board[name(number)].listen(Owner()) { _, _ in } }),
             (
                 "names whose channel was held once", 1_000_000,
                 { number in _ = board.channel(name(number)).listenerCount }

@@ -16,12 +16,12 @@ struct Boards {
         let plain = Checker("pattern listener", isSerial: false, posters: Self.posters)
         let byName = names.map { Checker("listener on \($0)", isSerial: true, posters: Self.posters) }
         var tokens = [
-            board.listen(matching: "soak.*") { _, message in
-                if let message = message as? Message { plain.note(message) }
+            board[matching: "soak.*"].listen { post in
+                if let message = post.message as? Message { plain.note(message) }
             }
         ]
         for (name, checker) in zip(names, byName) {
-            tokens.append(board.listen(desk, to: name) { (_: isolated Desk, message) in checker.note(message) })
+            tokens.append(board[name].listen(desk) { (_: isolated Desk, message) in checker.note(message) })
         }
         let observer = Observer(Checker("observer of a protocol", isSerial: false, posters: Self.posters))
         board.add(observer, for: (any Hearing).self)
@@ -30,11 +30,11 @@ struct Boards {
             var mine = 0
             for number in 0..<messagesEach {
                 let message = Message(poster: index, number: number)
-                mine += board.post(message, to: names[number % Self.names])
+                mine += board[names[number % Self.names]].post(message)
                 mine += board.notify((any Hearing).self) { $0.hear(message) }
                 // Listeners of other names and patterns come and go.
-                if number % 64 == 0 { board.listen(matching: "other.>") { _, _ in }.cancel() }
-                if number % 64 == 32 { board.listen(to: passing[index]) { _ in }.cancel() }
+                if number % 64 == 0 { board[matching: "other.>"].listen { _ in }.cancel() }
+                if number % 64 == 32 { board[passing[index]].listen { _ in }.cancel() }
             }
             reached.add(mine)
         }

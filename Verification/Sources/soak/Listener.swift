@@ -92,13 +92,13 @@ struct Listener: Sendable {
                 channel.listen(priority: priority) { (message: Message) throws in try checker.noteAndNeverThrow(message)
                 }
             case .informed:
-                channel.listen(priority: priority) { (message: Message, _: PostInfo) in checker.note(message) }
+                channel.posts.listen(priority: priority) { post in checker.note(post.message) }
             case .onActor:
                 channel.listen(desk, priority: priority) { (_: isolated Desk, message) in checker.note(message) }
             case .onMainActor: channel.listen(priority: priority) { @MainActor message in checker.note(message) }
-            case .onQueue: channel.listen(priority: priority, on: queue) { checker.note($0) }
+            case .onQueue: channel.listen(on: queue, priority: priority) { checker.note($0) }
             case .ownedOnQueue:
-                channel.listen(object, priority: priority, on: queue) { _, message in checker.note(message) }
+                channel.listen(object, on: queue, priority: priority) { _, message in checker.note(message) }
             case .async:
                 channel.listen(priority: priority) { (message: Message) async in await checker.noteAndSuspend(message) }
             case .ownedAsync:
@@ -110,9 +110,9 @@ struct Listener: Sendable {
                     await checker.noteAndSuspend(message)
                 }
             case .oldestOnQueue:
-                channel.listen(priority: priority, on: queue, buffering: .oldest(limit)) { checker.note($0) }
+                channel.listen(on: queue, priority: priority, buffering: .oldest(limit)) { checker.note($0) }
             case .newestOnQueue:
-                channel.listen(priority: priority, on: queue, buffering: .newest(limit)) { checker.note($0) }
+                channel.listen(on: queue, priority: priority, buffering: .newest(limit)) { checker.note($0) }
             case .newestAsync:
                 channel.listen(priority: priority, buffering: .newest(limit)) { (message: Message) async in
                     await checker.noteAndSuspend(message)
