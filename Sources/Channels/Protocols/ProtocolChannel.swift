@@ -250,7 +250,7 @@ extension ListenerList {
         let word = observer.word.load(ordering: .acquiring)
         guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < number else { return false }
         // Retained for the call, and released behind it.
-        guard let owner = observer.owner.map({ Unretained.retaining($0) }) else {
+        guard let owner = observer.retainedOwner else {
             remove(observer)
             return false
         }

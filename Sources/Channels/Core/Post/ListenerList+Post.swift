@@ -37,12 +37,7 @@ extension ListenerList {
         }
         countPost()
         let reached = withPost(frame, thread) { deliver(message, frame) }
-        if let queue = frame.pointee.queue {
-            while let next = queue.posts.popFirst() {
-                queue.fanOut.delivers(depth: next.depth)
-                next.deliver(next.depth, queue)
-            }
-        }
+        if frame.pointee.hasExtras { deliverQueued(frame) }
         return reached
     }
 
@@ -161,7 +156,7 @@ extension ListenerList {
                     reached &+= 1
                 } else if word ^ ListenerEntry.owned < limit {
                     // Retained for the call, and released behind it.
-                    if let owner = listener.owner.map({ Unretained.retaining($0) }) {
+                    if let owner = listener.retainedOwner {
                         frame.pointee.listener = entry
                         listener.body.callBare(message, owner: OwnerReference(owner))
                         reached &+= 1
@@ -270,7 +265,7 @@ extension ListenerList {
             return true
         }
         // Retained for the call, and released behind it.
-        guard let owner = listener.owner.map({ Unretained.retaining($0) }) else {
+        guard let owner = listener.retainedOwner else {
             remove(listener)
             return false
         }

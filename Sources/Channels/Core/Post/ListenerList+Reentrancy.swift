@@ -88,6 +88,16 @@ extension ListenerList {
         return true
     }
 
+    /// Delivers what waited for a post to end.
+    @inline(never)
+    func deliverQueued(_ frame: FrameReference) {
+        guard let queue = frame.pointee.queue else { return }
+        while let next = queue.posts.popFirst() {
+            queue.fanOut.delivers(depth: next.depth)
+            next.deliver(next.depth, queue)
+        }
+    }
+
     /// Reports a post that was refused because too many are under way.
     func reportRecursion(_ top: FrameReference, limit: Int) {
         reportRecursion(top, "limit \(limit)")

@@ -86,8 +86,10 @@ struct PostFrame {
         if let extras { extras.release() }
     }
 
+    @inline(__always) var hasExtras: Bool { extras != nil }
+
     /// Whether anything travels with the message beyond the message itself.
-    @inline(__always) var carriesMore: Bool { extras != nil || sender != nil }
+    @inline(__always) var carriesMore: Bool { hasExtras || sender != nil }
 
     /// What travels with the message beyond the message itself. Made when a mailbox first asks for it.
     var envelope: Envelope? {
