@@ -66,8 +66,9 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
     public var isEmpty: Bool { listenerCount == 0 }
 
     /// Registers a listener that a form of ``Listenable`` has built.
+    @inlinable
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
-        ListenerToken(list.add(listener))
+        list.register(listener.registration)
     }
 
     /// Ends every listener and interceptor of an owner.

@@ -49,7 +49,7 @@ public final class LocalChannel<Message>: LocalListenable {
 
     /// Registers a listener that a form of ``LocalListenable`` has built.
     public func register(_ listener: consuming Listener<Message>) -> LocalListenerToken {
-        LocalListenerToken(list.add(listener))
+        LocalListenerToken(list.add(listener.registration))
     }
 
     /// Ends every listener and interceptor of an owner.

@@ -57,7 +57,7 @@ extension Listenable {
         @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message) throws -> Void
     ) -> ListenerToken {
         let options = ListenerOptions(priority, once: once, buffering: buffering, fileID, line)
-        let delivery = Listener<Message>.Delivery.isolated(body.isolation)
+        let delivery = Registration.Delivery.isolated(body.isolation)
         let plain = ThrowingBody2(unisolated: ThrowingIsolatedBody2(body)).call
         let listener = Listener<Message>(owner, delivery, options) { message, owner, frame in
             owner?.lend(as: Owner.self) { owner in
@@ -217,7 +217,7 @@ extension Listenable {
         @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Message) throws -> Void
     ) -> ListenerToken {
         let options = ListenerOptions(priority, once: once, buffering: buffering, fileID, line)
-        let delivery = Listener<Message>.Delivery.isolated(body.isolation)
+        let delivery = Registration.Delivery.isolated(body.isolation)
         let plain = ThrowingBody1(unisolated: ThrowingIsolatedBody1(body)).call
         let listener = Listener<Message>(nil, delivery, options) { message, _, frame in
             message.lend(as: Message.self) { message in

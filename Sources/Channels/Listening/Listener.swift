@@ -1,5 +1,3 @@
-public import Dispatch
-
 /// What a form of `listen` builds and a ``Listenable`` registers: a closure, and how it is to be called.
 ///
 /// It is opaque. A type that makes a `Listenable` of something else forwards the listeners it is given,
@@ -15,53 +13,31 @@ public import Dispatch
 /// }
 /// ```
 public struct Listener<Message> {
-    /// Where and how it is called.
-    @usableFromInline
-    enum Delivery {
-        /// On the poster's thread where it has this isolation (nil: always), else on the actor.
-        case isolated((any Actor)?)
-        /// The same, the actor being the owner.
-        case owner
-        case queue(DispatchQueue)
-        /// By awaiting a closure.
-        case async(AsyncListenerCall, AsyncIsolation)
-        /// By whoever reads the sequence.
-        case sequence(SequenceReaders)
-        /// Before the listeners, on the poster's thread.
-        case interceptor
-        /// By whoever asks.
-        case responder(ResponderCalls)
-        /// On the poster's thread, to hand the message on to the listener of a pattern.
-        case forwarder
-    }
+    @usableFromInline var registration: Registration
 
-    @usableFromInline let owner: AnyObject?
-    @usableFromInline let delivery: Delivery
-    @usableFromInline let call: BareCall
-    /// Whether the call is a `Body1` or `Body2`, called without a closure in between. Of a sequence: whether
-    /// its elements are the messages as they are.
-    @usableFromInline let isBare: Bool
-    @usableFromInline let priority: Priority
-    @usableFromInline let isOnce: Bool
-    /// Nil where the source decides.
-    @usableFromInline var buffering: BufferingPolicy?
-    @usableFromInline let site: PackedSite
-
-    @usableFromInline
-    init(_ owner: AnyObject?, _ delivery: Delivery, _ options: ListenerOptions, isBare: Bool = false, _ call: BareCall)
-    {
-        self.owner = owner
-        self.delivery = delivery
-        self.call = call
-        self.isBare = isBare
-        priority = options.priority
-        isOnce = options.isOnce
-        buffering = options.buffering
-        site = options.site
+    @inlinable
+    init(_ registration: Registration) {
+        self.registration = registration
     }
 
     @inlinable
-    init(_ owner: AnyObject?, _ delivery: Delivery, _ options: ListenerOptions, call: @escaping ListenerCall) {
+    init(
+        _ owner: AnyObject?,
+        _ delivery: Registration.Delivery,
+        _ options: ListenerOptions,
+        isBare: Bool = false,
+        _ call: BareCall
+    ) {
+        self.init(Registration(owner, delivery, options, isBare: isBare, call))
+    }
+
+    @inlinable
+    init(
+        _ owner: AnyObject?,
+        _ delivery: Registration.Delivery,
+        _ options: ListenerOptions,
+        call: @escaping ListenerCall
+    ) {
         self.init(owner, delivery, options, BareCall(call: call))
     }
 
@@ -74,14 +50,6 @@ public struct Listener<Message> {
         async call: @escaping AsyncListenerCall
     ) {
         self.init(owner, .async(call, isolation), options, .nothing)
-    }
-
-    var isInterceptor: Bool {
-        if case .interceptor = delivery { true } else { false }
-    }
-
-    var isSequence: Bool {
-        if case .sequence = delivery { true } else { false }
     }
 }
 
@@ -106,35 +74,27 @@ extension Listener {
     consuming func adapted<Source>(
         _ transform: @escaping @Sendable (Source, PostContext) -> Message
     ) -> Listener<Source> {
-        let options = ListenerOptions(priority, once: isOnce, buffering: buffering, site)
-        switch delivery {
-        case .isolated(let actor):
-            return Listener<Source>(owner, .isolated(actor), options, call: adaptedCall(transform))
-        case .owner: return Listener<Source>(owner, .owner, options, call: adaptedCall(transform))
-        case .queue(let queue): return Listener<Source>(owner, .queue(queue), options, call: adaptedCall(transform))
-        case .sequence(let readers):
-            return Listener<Source>(owner, .sequence(readers), options, call: adaptedCall(transform))
+        var registration = registration
+        switch registration.delivery {
+        case .isolated, .owner, .queue, .sequence:
+            let original = AdaptedBody(registration)
+            registration.isBare = false
+            registration.call = BareCall { message, owner, frame in
+                let adapted = transform(message.load(as: Source.self), PostContext(frame))
+                original.run(adapted, owner, frame)
+            }
         case .async(let original, let isolation):
-            return Listener<Source>(owner, on: isolation, options) { message, owner, context in
+            let call: AsyncListenerCall = { message, owner, context in
                 // On the heap, because it stays in its place while the closure is awaited.
                 let adapted = KeptMessage(transform(message.load(as: Source.self), context))
                 defer { withExtendedLifetime(adapted) {} }
                 try await original(adapted.address, owner, context)
             }
+            registration.delivery = .async(call, isolation)
         case .interceptor, .responder, .forwarder:
             preconditionFailure("an interceptor of \(Source.self) cannot be adapted to \(Message.self)")
         }
-    }
-
-    /// The call of a synchronous listener, or of a sequence, for another source.
-    private borrowing func adaptedCall<Source>(
-        _ transform: @escaping @Sendable (Source, PostContext) -> Message
-    ) -> ListenerCall {
-        let original = AdaptedBody(call, isBare: isBare, isSequence: isSequence)
-        return { message, owner, frame in
-            let adapted = transform(message.load(as: Source.self), PostContext(frame))
-            original.run(adapted, owner, frame)
-        }
+        return Listener<Source>(registration)
     }
 }
 
@@ -144,10 +104,10 @@ private struct AdaptedBody: Sendable {
     let isBare: Bool
     let isSequence: Bool
 
-    init(_ call: BareCall, isBare: Bool, isSequence: Bool) {
-        self.call = call
-        self.isBare = isBare
-        self.isSequence = isSequence
+    init(_ registration: Registration) {
+        call = registration.call
+        isBare = registration.isBare
+        isSequence = registration.isSequence
     }
 
     func run<Message>(_ message: Message, _ owner: OwnerReference?, _ frame: FrameReference) {

@@ -191,12 +191,13 @@ extension ProtocolChannel {
         _ observer: Observer,
         _ object: AnyObject,
         _ options: ListenerOptions
-    ) -> Listener<Visitor> {
+    ) -> Registration {
         let bytes = ExistentialBytes(observer)
-        return Listener<Visitor>(object, .isolated(nil), options) { visitor, _, _ in
+        let call = BareCall { visitor, _, _ in
             // `notify` lends its visitor.
             visitor.mutate(as: Visitor.self) { $0.existential = bytes.address }
         }
+        return Registration(object, .isolated(nil), options, call)
     }
 }
 

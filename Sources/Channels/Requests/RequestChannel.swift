@@ -166,14 +166,14 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         _ answer: @escaping Answer
     ) -> ListenerToken {
         let calls = ResponderCalls()
-        let responder = Listener<Responder?>(owner, .responder(calls), options) { place, _, frame in
+        let call = BareCall { place, _, frame in
             // The entry is the one that is being called, and kept for that.
             guard let entry = frame.pointee.listener?.object else { return }
             place.mutate(as: Responder?.self) { place in
                 place = Responder(answer: answer, entry: entry, calls: calls)
             }
         }
-        return ListenerToken(list.add(responder))
+        return list.register(Registration(owner, .responder(calls), options, call))
     }
 
     /// The first responders in order, their owners held.

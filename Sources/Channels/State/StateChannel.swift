@@ -156,15 +156,15 @@ extension StateChannel {
     public func register(_ listener: consuming Listener<State>, isolation: isolated (any Actor)?) -> ListenerToken {
         core.trapInsideUpdate("listen")
         // Every value for a listener; the newest for a reader.
-        let buffering = listener.buffering ?? (listener.isSequence ? .newest(1) : .unbounded)
+        let buffering = listener.registration.buffering ?? (listener.registration.isSequence ? .newest(1) : .unbounded)
         precondition(
             buffering.kind != .oldest,
             "StateChannel<\(State.self)>: buffering \(buffering) would end with another value than the one stored; "
                 + "use .newest or .unbounded"
         )
-        listener.buffering = buffering
-        let entry = list.makeEntry(listener, isSerial: true)
-        core.admit(entry, listener.priority, isolation: isolation)
+        listener.registration.buffering = buffering
+        let entry = list.makeEntry(listener.registration, isSerial: true)
+        core.admit(entry, listener.registration.priority, isolation: isolation)
         return ListenerToken(entry)
     }
 }

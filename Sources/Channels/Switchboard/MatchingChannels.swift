@@ -25,7 +25,7 @@ public struct MatchingChannels: Listenable {
     ///
     /// - Complexity: O(*n*) in the number of names of the switchboard.
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
-        switchboard.register(listener, matching: pattern)
+        switchboard.register(listener.registration, matching: pattern)
     }
 }
 
@@ -36,7 +36,7 @@ extension Switchboard {
     }
 
     func register(
-        _ listener: consuming Listener<Posted<any Sendable>>,
+        _ listener: Registration,
         matching pattern: ChannelPattern,
         intake: PatternListener.Intake? = nil
     ) -> ListenerToken {

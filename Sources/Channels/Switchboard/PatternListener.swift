@@ -60,7 +60,7 @@ final class PatternListener: Sendable {
         guard isNew else { return }
         let layout = list.layout
         let options = ListenerOptions(priority, site)
-        let forwarder = Listener<Void>(nil, .forwarder, options) { [hub, intake] message, _, frame in
+        let call = BareCall { [hub, intake] message, _, frame in
             var content = layout.boxed(message)
             if let intake {
                 guard frame.pointee.envelope?.origin ?? .local == .local, let taken = intake(name, content) else {
@@ -75,7 +75,7 @@ final class PatternListener: Sendable {
             }
             inner.end()
         }
-        let entry = list.makeEntry(forwarder)
+        let entry = list.makeEntry(Registration(nil, .forwarder, options, call))
         forwarders.withLock { $0[list.address] = entry }
         // Whoever holds the lock calls `didUnlock` later.
         _ = list.insert(entry, priority: priority.rawValue)

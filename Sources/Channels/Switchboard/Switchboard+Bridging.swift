@@ -22,10 +22,11 @@ extension Switchboard {
         _ body: @escaping @Sendable (String, any Sendable) async throws -> Void
     ) -> ListenerToken {
         let options = ListenerOptions(.last, buffering: buffering, fileID, line)
-        let listener = Listener<Posted<any Sendable>>(nil, on: .closure(nil), options) { message, _, _ in
+        let call: AsyncListenerCall = { message, _, _ in
             let post = message.load(as: Posted<any Sendable>.self)
             try await body(post.channelName ?? "", post.message)
         }
+        let listener = Registration(nil, .async(call, .closure(nil)), options, .nothing)
         return register(listener, matching: pattern, intake: intake)
     }
 

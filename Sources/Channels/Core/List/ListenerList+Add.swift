@@ -5,7 +5,7 @@ extension ListenerList {
     /// Makes an entry of a listener.
     ///
     /// - Parameter isSerial: Whether one message after the other is delivered, whichever threads post.
-    func makeEntry<Message>(_ listener: borrowing Listener<Message>, isSerial: Bool = false) -> ListenerEntry {
+    func makeEntry(_ listener: borrowing Registration, isSerial: Bool = false) -> ListenerEntry {
         var bits = listener.owner == nil ? 0 : ListenerEntry.owned
         if listener.isOnce { bits |= ListenerEntry.once }
         if !listener.isBare { bits |= ListenerEntry.general }
@@ -22,13 +22,13 @@ extension ListenerList {
     }
 
     @inline(__always)
-    private func makeMailbox<Message>(_ listener: borrowing Listener<Message>, isSerial: Bool) -> Mailbox? {
+    private func makeMailbox(_ listener: borrowing Registration, isSerial: Bool) -> Mailbox? {
         if case .isolated(nil) = listener.delivery, counter == nil, !isSerial { return nil }
         return makeMailboxInFull(listener, isSerial: isSerial)
     }
 
     @inline(never)
-    private func makeMailboxInFull<Message>(_ listener: borrowing Listener<Message>, isSerial: Bool) -> Mailbox? {
+    private func makeMailboxInFull(_ listener: borrowing Registration, isSerial: Bool) -> Mailbox? {
         let counted: Mailbox.Target? = counter == nil ? nil : .direct
         var asyncCall: AsyncListenerCall?
         let target: Mailbox.Target?
@@ -49,8 +49,14 @@ extension ListenerList {
         return target.map { Mailbox($0, layout, buffering, awaiting: asyncCall) }
     }
 
+    /// Registers a listener for as long as its owner or the token lives.
+    @usableFromInline
+    func register(_ listener: borrowing Registration) -> ListenerToken {
+        ListenerToken(add(listener))
+    }
+
     /// Makes an entry of a listener and puts it in.
-    func add<Message>(_ listener: borrowing Listener<Message>) -> ListenerEntry {
+    func add(_ listener: borrowing Registration) -> ListenerEntry {
         let entry = makeEntry(listener)
         add(entry, priority: listener.priority.rawValue, asInterceptor: listener.isInterceptor)
         return entry
