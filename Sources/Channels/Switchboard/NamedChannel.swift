@@ -82,18 +82,8 @@ extension NamedChannel {
                 keeper.list.post($0, from: sender, echo: echo, isolation: isolation)
             }
         }
-        return postToChannel(message, from: sender, echo: echo, isolation: isolation)
-    }
-
-    /// The same, where nobody but patterns may listen.
-    @usableFromInline
-    func postToChannel(
-        _ message: Message,
-        from sender: (any AnyObject & Sendable)?,
-        echo: Bool,
-        isolation: isolated (any Actor)?
-    ) -> Int {
-        channelToPost?.post(message, from: sender, echo: echo, isolation: isolation) ?? 0
+        // Of the switchboard, so that a caller who makes this value only to post need not retain its parts.
+        return switchboard.postToChannel(of: key, message, from: sender, echo: echo, isolation: isolation)
     }
 
     /// Delivers a message and suspends until every listener has finished with it. See
@@ -105,22 +95,37 @@ extension NamedChannel {
         echo: Bool = true,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
-        guard let channel = channelToPost else { return DeliveryReport() }
+        guard let channel: Channel<Message> = switchboard.channelToPost(key) else { return DeliveryReport() }
         return await channel.postAndWait(message, from: sender, echo: echo, isolation: isolation)
+    }
+}
+
+extension Switchboard {
+    /// Posts where nobody but patterns may listen.
+    @usableFromInline
+    func postToChannel<Message: Sendable>(
+        of key: NameKey,
+        _ message: Message,
+        from sender: (any AnyObject & Sendable)?,
+        echo: Bool,
+        isolation: isolated (any Actor)?
+    ) -> Int {
+        let channel: Channel<Message>? = channelToPost(key)
+        return channel?.post(message, from: sender, echo: echo, isolation: isolation) ?? 0
     }
 
     /// The channel to post on; nil where nobody would hear it.
-    private var channelToPost: Channel<Message>? {
-        if let found = switchboard.find(key, ofMessages: Message.self) {
+    fileprivate func channelToPost<Message: Sendable>(_ key: NameKey) -> Channel<Message>? {
+        if let found = find(key, ofMessages: Message.self) {
             return known(found, as: Channel<Message>.self)
         }
-        let found = Switchboard.unwrap {
-            try switchboard.registry.channel(key, kind: .messages(Message.self), as: Channel<Message>.self)
+        let found = Self.unwrap {
+            try registry.channel(key, kind: .messages(Message.self), as: Channel<Message>.self)
         }
         if let found { return found }
         // Kept for the one post only: nothing but forwarders listens on it.
-        guard let name = key.name, switchboard.patterns.match(name) else { return nil }
-        return channel
+        guard let name = key.name, patterns.match(name) else { return nil }
+        return channel(key, reentrancy: nil)
     }
 }
 
