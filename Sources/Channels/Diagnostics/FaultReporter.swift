@@ -11,8 +11,8 @@ final class FaultReporter: Sendable {
         let site: RegistrationSite?
     }
 
-    /// Places remembered; past it counting starts anew, so that names made up at run time cannot fill the
-    /// memory.
+    /// Places remembered; those that come later are counted together, so that names made up at run time
+    /// cannot fill the memory.
     private static let mostPlaces = 4_096
 
     private let handler: FaultHandler?
@@ -34,27 +34,28 @@ final class FaultReporter: Sendable {
         _ code: Fault.Code,
         list: ListenerList,
         listener: ListenerEntry?,
+        count: Int? = nil,
         error: (any Error)? = nil,
         detail: String? = nil
     ) {
-        report(code, list.kind, list.displayName, site: listener?.site.site, error: error, detail: detail)
+        let site = listener?.site.site
+        report(code, list.kind, list.displayName, site: site, count: count, error: error, detail: detail)
     }
+
+    /// Whether anybody is told of a fault that is this often at one place: without a handler, of the 1st, 2nd, 4th …
+    func hears(_ count: Int) -> Bool { handler != nil || count & (count - 1) == 0 }
+
 
     func report(
         _ code: Fault.Code,
         _ kind: ChannelKind,
         _ channel: String,
         site: RegistrationSite? = nil,
+        count: Int? = nil,
         error: (any Error)? = nil,
         detail: String? = nil
     ) {
-        let place = Place(code: code, kind: kind, channel: channel, site: site)
-        let count = totals.withLock { totals in
-            if totals.count >= Self.mostPlaces, totals[place] == nil { totals = [:] }
-            let count = totals[place, default: 0] + 1
-            totals[place] = count
-            return count
-        }
+        let count = count ?? countAnother(Place(code: code, kind: kind, channel: channel, site: site))
         let fault = Fault(
             code: code,
             channelKind: kind,
@@ -73,5 +74,15 @@ final class FaultReporter: Sendable {
         thread.pointee.isReportingFault = true
         handler(fault)
         thread.pointee.isReportingFault = false
+    }
+
+    private func countAnother(_ place: Place) -> Int {
+        totals.withLock { totals in
+            let isKnown = totals.count < Self.mostPlaces || totals[place] != nil
+            let place = isKnown ? place : Place(code: place.code, kind: place.kind, channel: "", site: nil)
+            let count = totals[place, default: 0] + 1
+            totals[place] = count
+            return count
+        }
     }
 }

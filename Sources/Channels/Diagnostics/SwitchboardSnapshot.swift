@@ -17,7 +17,7 @@ extension Switchboard {
     /// - Complexity: O(*n*) in the number of listeners.
     public func snapshot() -> SwitchboardSnapshot {
         SwitchboardSnapshot(
-            channels: registry.channels.map { channel in
+            channels: registry.channels.sorted { $0.name < $1.name }.map { channel in
                 let (kind, type) = channel.kind.described
                 return channel.list.snapshot(name: channel.name, kind: kind, messageType: type)
             },

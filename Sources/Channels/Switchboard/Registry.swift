@@ -99,9 +99,16 @@ final class Registry: Sendable {
         for list in shards[Int.random(in: 0..<Self.shardCount)].someLists() { list.sweepSome() }
     }
 
-    /// Every channel there is, in the order of their names.
+    /// Every channel there is.
     var channels: [(name: String, kind: ChannelContent, list: ListenerList, object: AnyObject)] {
-        shards.flatMap { $0.channels }.sorted { $0.name < $1.name }
+        shards.flatMap { $0.channels }
+    }
+
+    /// Visits every channel there is, shard by shard, without a lock.
+    func forEachChannel(_ body: (ListenerList) -> Void) {
+        for shard in shards {
+            for channel in shard.channels { body(channel.list) }
+        }
     }
 
     func mismatch(_ key: NameKey, _ found: ChannelContent, _ wanted: ChannelContent) -> ChannelError {

@@ -176,7 +176,7 @@ public final class Switchboard: Sendable {
     ///
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
     public func removeAll(_ owner: AnyObject) {
-        for channel in registry.channels { channel.list.removeListeners(of: owner) }
+        registry.forEachChannel { $0.removeListeners(of: owner) }
         for listener in patterns.all { listener.hub.removeListeners(of: owner) }
         for channel in protocols.all { channel.remove(object: owner) }
     }

@@ -4,10 +4,6 @@ internal import Synchronization
 
 /// The drain: one job that delivers what waits, on the listener's own isolation.
 extension Mailbox {
-    /// Messages delivered while the owner is held once.
-    private static let longestRun = 64
-    /// Runs after which a drain lets others on its actor or queue have a turn.
-    private static let runsBeforeYield = 16
     /// How often an emptied mailbox is looked at before the drain takes what has come, or ends if nothing
     /// has.
     private static let looks = 2
@@ -25,18 +21,16 @@ extension Mailbox {
         case .queue(let queue):
             queue.async { if self.drain(listener) { self.schedule(listener) } }
         case .actor(let actor):
-            if actor === MainActor.shared {
-                Task.detached { @MainActor in if self.drain(listener) { self.schedule(listener) } }
-            } else {
-                Task.detached { await self.drain(listener, on: actor) }
-            }
+            // Yields here, not on the actor: an actor that has something to do keeps its thread of the pool.
+            Task.detached { while await self.drain(listener, on: actor) { await Task.yield() } }
         case .owner:
             Task.detached {
-                // Held for one run at a time: messages that wait do not keep their owner alive.
-                repeat {
+                // Held for one turn at a time: messages that wait do not keep their owner alive.
+                while true {
                     guard let owner = listener.owner as? any Actor else { return self.goIdle(listener, isDead: true) }
-                    guard await self.drain(listener, for: owner) else { return }
-                } while true
+                    guard await self.drain(listener, on: owner) else { return }
+                    await Task.yield()
+                }
             }
         case .async(let isolation):
             Task.detached { await self.drainAwaiting(listener, on: isolation) }
@@ -49,17 +43,12 @@ extension Mailbox {
         while drain(listener) {}
     }
 
-    private func drain(_ listener: ListenerEntry, on actor: isolated any Actor) async {
-        while drain(listener) { await Task.yield() }
-    }
-
-    /// The same, once. Ending and beginning anew lets others on the actor have a turn.
-    private func drain(_ listener: ListenerEntry, for owner: isolated any Actor) -> Bool {
-        drain(listener, runs: 1)
+    private func drain(_ listener: ListenerEntry, on actor: isolated any Actor) -> Bool {
+        drain(listener)
     }
 
     /// Delivers until nothing waits. True, with `phase` scheduled, where others should have a turn first.
-    func drain(_ listener: ListenerEntry, runs: Int = runsBeforeYield) -> Bool {
+    func drain(_ listener: ListenerEntry) -> Bool {
         let isMine = lock.withLock {
             guard phase == .scheduled else { return false }
             phase = .draining
@@ -67,13 +56,13 @@ extension Mailbox {
             return true
         }
         guard isMine else { return false }
-        for _ in 0..<runs where !deliverRun(listener) { return false }
+        guard deliverTurn(listener) else { return false }
         lock.withLock { phase = .scheduled }
         return true
     }
 
-    /// Delivers up to 64 messages. False, with `phase` idle, where there are no more.
-    private func deliverRun(_ listener: ListenerEntry) -> Bool {
+    /// Delivers for one turn. False, with `phase` idle, where there is no more.
+    private func deliverTurn(_ listener: ListenerEntry) -> Bool {
         let owner = listener.owner
         guard owner != nil || !listener.hasOwner, let list = listener.list else {
             goIdle(listener, isDead: true)
@@ -93,10 +82,11 @@ extension Mailbox {
 
     /// Takes everything that waits at once: for buffers without a bound, from which nothing is dropped.
     private func deliverBatches(_ listener: ListenerEntry, _ owner: AnyObject?, _ frame: FrameReference) -> Bool {
-        // `deliverRun` holds it.
+        // `deliverTurn` holds it.
         let reference = owner.map { OwnerReference($0) }
         frame.pointee.begins(listener)
-        for _ in 0..<Self.longestRun {
+        var turn = DrainTurn()
+        repeat {
             if batch.isEmpty, !refill(listener) { return false }
             guard !listener.isCancelled else {
                 batch.discardAll()
@@ -112,22 +102,23 @@ extension Mailbox {
                 listener.run(message, reference, frame)
             }
             batch.removeFirst()
-        }
+        } while !turn.endsAfterCall()
         return true
     }
 
     /// Takes one message at a time: what waits stays where a full buffer can drop it.
     private func deliverOneByOne(_ listener: ListenerEntry, _ owner: AnyObject?, _ frame: FrameReference) -> Bool {
-        // `deliverRun` holds it.
+        // `deliverTurn` holds it.
         let reference = owner.map { OwnerReference($0) }
         return layout.withTemporary { message in
-            for _ in 0..<Self.longestRun {
+            var turn = DrainTurn()
+            repeat {
                 var envelope: Envelope?
                 guard take(into: message, &envelope, listener) else { return false }
                 delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
                 call(listener, message, reference, frame, envelope)
                 layout.destroy(message)
-            }
+            } while !turn.endsAfterCall()
             return true
         }
     }
@@ -153,7 +144,12 @@ extension Mailbox {
         // One turn after the other uses the memory.
         let place = layout.allocate()
         defer { place.deallocate() }
+        var turn = DrainTurn()
         while true {
+            if turn.endsAfterCall() {
+                await Task.yield()
+                turn = DrainTurn()
+            }
             switch isolation {
             case .closure(let actor):
                 guard await deliverNext(listener, place, on: actor) else { return }

@@ -188,12 +188,20 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
             // Conflation is what `.newest` is for; what `.oldest` drops is missing at the end.
             guard policy.kind == .oldest else { break }
             let list = frame.pointee.list.object
-            list.faults.report(.bufferOverflow, list: list, listener: listener, detail: "buffering \(policy)")
+            reportDrop(in: list, for: listener)
         case .refused:
             if isAwaited { tracker?.expectOneLess() }
             return false
         }
         return true
+    }
+
+    /// Counts here, without the reporter's lock, which all channels share.
+    private func reportDrop(in list: ListenerList, for listener: ListenerEntry) {
+        let count = dropped.load(ordering: .relaxed)
+        guard list.faults.hears(count) else { return }
+        let detail = "buffering \(policy)"
+        list.faults.report(.bufferOverflow, list: list, listener: listener, count: count, detail: detail)
     }
 
     /// Puts a message in with which nothing travels, into a buffer without a bound: what nearly every post

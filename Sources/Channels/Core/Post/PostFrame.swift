@@ -115,8 +115,8 @@ struct PostFrame {
             guard envelope.tracker != nil, !withTracker else { return envelope }
             return Envelope(sender: envelope.sender, origin: envelope.origin, tracker: nil)
         }
-        guard let sender else { return nil }
-        envelope = Envelope(sender: sendable(sender.object), origin: .local, tracker: nil)
+        guard let sender = sender?.living else { return nil }
+        envelope = Envelope(sender: sendable(sender), origin: .local, tracker: nil)
         return envelope
     }
 
