@@ -73,7 +73,7 @@ extension Channel {
         echo: Bool,
         isolation: isolated (any Actor)?
     ) async -> DeliveryReport {
-        let tracker = PostTracker(chain: ListenerChain.calls)
+        let tracker = PostTracker(chain: ListenerChain.call)
         let envelope = Envelope(sender: sender, origin: origin, tracker: tracker)
         _ = MessageAddress.lending(message) {
             list.post($0, from: sender, echo: echo, isolation: isolation, envelope: envelope)

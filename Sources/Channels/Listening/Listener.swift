@@ -12,6 +12,7 @@
 ///     }
 /// }
 /// ```
+@frozen
 public struct Listener<Message> {
     @usableFromInline var registration: Registration
 

@@ -47,7 +47,7 @@ public final class ListenerToken: Sendable {
     /// cancellation: the posts it waits for end in any case.
     public func cancelAndDrain() async {
         entry.cancel()
-        guard !ListenerChain.calls.contains(where: { $0.isUnderWay(in: entry) }) else { return }
+        guard ListenerChain.call?.waits(for: entry) != true else { return }
         await entry.list?.waitForPosts()
         await entry.mailbox?.waitForDrain()
     }

@@ -31,6 +31,7 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
     }
 
     /// Reads the messages. Not for two tasks at once: each makes its own.
+    @frozen
     public struct Iterator: AsyncIteratorProtocol {
         @usableFromInline let buffer: SequenceBuffer
 

@@ -20,6 +20,9 @@ internal import Synchronization
 public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendable {
     typealias Answer = @Sendable (AnyObject?, Request) async throws -> Response
 
+    /// How many calls may wait for each other.
+    private static var deepest: Int { 1_024 }
+
     let list: ListenerList
 
     /// Creates a channel without responders.
@@ -111,12 +114,17 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     /// - Parameter timeout: How long to wait for the answer; nil for as long as it takes. It is measured by
     ///   the continuous clock.
     /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` where there is none;
+    ///   ``ChannelError/Code/recursionLimit`` where 1,024 calls wait for each other;
     ///   ``ChannelError/Code/timedOut``, at once, when the time is over, and `CancellationError`, at once,
     ///   when the task is cancelled. In both cases the responder's task is cancelled; what it still does,
     ///   nobody waits for.
     public func ask(_ request: Request, timeout: Duration? = nil) async throws -> Response {
         try Task.checkCancellation()
         countAsk()
+        if let call = ListenerChain.call, call.depth >= Self.deepest {
+            let detail = "asked inside \(call.depth) calls that wait for each other, the limit"
+            throw ChannelError(.recursionLimit, name: list.name, "\(list.displayName) was \(detail)")
+        }
         guard let responder = responders(most: 1).first else {
             throw ChannelError(.noResponder, name: list.name, "nobody responds on \(list.displayName)")
         }
@@ -207,7 +215,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         timeout: Duration? = nil
     ) async throws -> Response {
         let exchange = Exchange<Response>()
-        let chain = ListenerChain(responder.entry, upstream: ListenerChain.calls)
+        let chain = ListenerChain(responder.entry, upstream: ListenerChain.call)
         // Unstructured, because a task group would wait for a responder that does not listen to cancellation.
         // It inherits the priority and task-local values of the asker.
         let task = Task {

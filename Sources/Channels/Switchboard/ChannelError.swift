@@ -2,7 +2,7 @@
 public struct ChannelError: Error, Sendable, CustomStringConvertible {
     /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Storage: String { case typeMismatch, invalidName, noResponder, timedOut }
+        private enum Storage: String { case typeMismatch, invalidName, noResponder, timedOut, recursionLimit }
         private let storage: Storage
 
         /// A name is in use with another type of message, or for another kind of channel.
@@ -11,6 +11,8 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
         public static let invalidName = Code(storage: .invalidName)
         /// Nobody responds to a request.
         public static let noResponder = Code(storage: .noResponder)
+        /// A responder asked, whose responder asked …: too many calls wait for each other.
+        public static let recursionLimit = Code(storage: .recursionLimit)
         /// A request was not answered in time.
         public static let timedOut = Code(storage: .timedOut)
 

@@ -12,6 +12,7 @@
 ///
 /// A literal with interpolation is not a name, because it is not known before run time whether it is valid:
 /// `try ChannelName(validating:)`.
+@frozen
 public struct ChannelName<Message: Sendable>: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     @usableFromInline let key: NameKey
 

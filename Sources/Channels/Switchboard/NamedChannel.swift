@@ -8,6 +8,7 @@
 ///
 /// It is a light value that looks the channel up when it is used and does not keep it alive. It does hold its
 /// switchboard.
+@frozen
 public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
     @usableFromInline let switchboard: Switchboard
     @usableFromInline let key: NameKey

@@ -4,6 +4,7 @@
 /// extension RequestName<Item, Price> { static var price: Self { "shop.price" } }
 /// let price = try await board.requests(.price).ask(item)
 /// ```
+@frozen
 public struct RequestName<Request: Sendable, Response: Sendable>: Hashable, Sendable, ExpressibleByStringLiteral,
     CustomStringConvertible
 {

@@ -179,7 +179,7 @@ extension Mailbox {
         }
         delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
         // A task made by the closure inherits the chain, also beyond the call, hence one for each.
-        let chain = ListenerChain(listener, upstream: envelope?.tracker?.chain ?? [])
+        let chain = ListenerChain(listener, upstream: envelope?.tracker?.chain)
         let outcome = await ListenerChain.$current.withValue(chain) {
             await self.outcome(message, owner, envelope, listener)
         }

@@ -240,7 +240,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     /// itself runs.
     private func isListener(_ listener: ListenerEntry, awaitedBy tracker: PostTracker) -> Bool {
         if isConsumed { return false }
-        return !tracker.chain.contains { $0.isUnderWay(in: listener) }
+        return tracker.chain?.waits(for: listener) != true
     }
 
     // MARK: Ending

@@ -5,6 +5,7 @@
 /// is what makes this type `@safe`, together with the lender, who keeps the memory in place while the address
 /// is used.
 @safe
+@frozen
 @usableFromInline
 struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it says who may use it
     @usableFromInline let raw: UnsafeMutableRawPointer

@@ -76,6 +76,7 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
 
 /// The owner of a listener, held by whoever calls the listener.
 @safe
+@frozen
 @usableFromInline
 struct OwnerReference: Sendable {
     @usableFromInline let address: UInt
@@ -118,6 +119,7 @@ func sendable(_ object: AnyObject) -> any AnyObject & Sendable {
 
 /// Something that enters a `@Sendable` closure although it is not Sendable: sound where one isolation domain
 /// both makes and calls the closure, as on a `LocalChannel`.
+@frozen
 @usableFromInline
 struct Unchecked<Value>: @unchecked Sendable {  // see above: one isolation domain makes and uses it
     @usableFromInline let value: Value

@@ -23,12 +23,14 @@ typealias ListenerCall = @Sendable (MessageAddress, OwnerReference?, FrameRefere
 
 // MARK: Closures with their type
 
+@frozen
 @usableFromInline
 struct IsolatedBody1<A: ~Copyable>: Sendable {
     @usableFromInline let call: @isolated(any) @Sendable (borrowing A) -> Void
     @inlinable init(_ call: @escaping @isolated(any) @Sendable (borrowing A) -> Void) { self.call = call }
 }
 
+@frozen
 @usableFromInline
 struct Body1<A: ~Copyable>: Sendable {
     @usableFromInline let call: @Sendable (borrowing A) -> Void
@@ -36,6 +38,7 @@ struct Body1<A: ~Copyable>: Sendable {
     @inlinable init(unisolated body: IsolatedBody1<A>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
+@frozen
 @usableFromInline
 struct IsolatedBody2<A: ~Copyable, B: ~Copyable>: Sendable {
     @usableFromInline let call: @isolated(any) @Sendable (borrowing A, borrowing B) -> Void
@@ -43,6 +46,7 @@ struct IsolatedBody2<A: ~Copyable, B: ~Copyable>: Sendable {
     init(_ call: @escaping @isolated(any) @Sendable (borrowing A, borrowing B) -> Void) { self.call = call }
 }
 
+@frozen
 @usableFromInline
 struct Body2<A: ~Copyable, B: ~Copyable>: Sendable {
     @usableFromInline let call: @Sendable (borrowing A, borrowing B) -> Void
@@ -50,12 +54,14 @@ struct Body2<A: ~Copyable, B: ~Copyable>: Sendable {
     @inlinable init(unisolated body: IsolatedBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
+@frozen
 @usableFromInline
 struct ThrowingIsolatedBody1<A>: Sendable {
     @usableFromInline let call: @isolated(any) @Sendable (A) throws -> Void
     @inlinable init(_ call: @escaping @isolated(any) @Sendable (A) throws -> Void) { self.call = call }
 }
 
+@frozen
 @usableFromInline
 struct ThrowingBody1<A>: Sendable {
     @usableFromInline let call: @Sendable (A) throws -> Void
@@ -63,12 +69,14 @@ struct ThrowingBody1<A>: Sendable {
     @inlinable init(unisolated body: ThrowingIsolatedBody1<A>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
+@frozen
 @usableFromInline
 struct ThrowingIsolatedBody2<A, B>: Sendable {
     @usableFromInline let call: @isolated(any) @Sendable (A, B) throws -> Void
     @inlinable init(_ call: @escaping @isolated(any) @Sendable (A, B) throws -> Void) { self.call = call }
 }
 
+@frozen
 @usableFromInline
 struct ThrowingBody2<A, B>: Sendable {
     @usableFromInline let call: @Sendable (A, B) throws -> Void
@@ -76,6 +84,7 @@ struct ThrowingBody2<A, B>: Sendable {
     @inlinable init(unisolated body: ThrowingIsolatedBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
+@frozen
 @usableFromInline
 struct ThrowingIsolatedActorBody2<A: Actor, B>: Sendable {
     @usableFromInline let call: @Sendable (isolated A, B) throws -> Void
@@ -83,12 +92,14 @@ struct ThrowingIsolatedActorBody2<A: Actor, B>: Sendable {
 }
 
 /// The same for the actor that owns a `LocalChannel`.
+@frozen
 @usableFromInline
 struct ThrowingLocalActorBody2<A: Actor, B> {
     @usableFromInline let call: (isolated A, B) throws -> Void
     @inlinable init(_ call: @escaping (isolated A, B) throws -> Void) { self.call = call }
 }
 
+@frozen
 @usableFromInline
 struct ThrowingActorBody2<A: Actor, B>: Sendable {
     @usableFromInline let call: @Sendable (A, B) throws -> Void
@@ -101,6 +112,7 @@ struct ThrowingActorBody2<A: Actor, B>: Sendable {
 }
 
 /// The body of a listener of a `LocalChannel`.
+@frozen
 @usableFromInline
 struct LocalBody1<A: ~Copyable> {
     @usableFromInline let call: (borrowing A) -> Void
@@ -108,6 +120,7 @@ struct LocalBody1<A: ~Copyable> {
 }
 
 /// The same, with an owner.
+@frozen
 @usableFromInline
 struct LocalBody2<A: ~Copyable, B: ~Copyable> {
     @usableFromInline let call: (borrowing A, borrowing B) -> Void

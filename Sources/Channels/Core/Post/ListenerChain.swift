@@ -1,18 +1,21 @@
 internal import Synchronization
 
-/// The call of an async listener in which a task runs: bound to the task for the call. Synchronous listeners
-/// need none, because nothing in them can wait.
+/// The call of an async listener or responder in which a task runs: bound to the task for the call. Synchronous
+/// listeners need none, because nothing in them can wait.
 final class ListenerChain: Sendable {
     @TaskLocal static var current: ListenerChain?
 
     private let listener: ListenerEntry
-    /// The calls that wait, or waited, for the message being delivered.
-    private let upstream: [ListenerChain]
+    /// The call that waits, or waited, for this one.
+    private let upstream: ListenerChain?
+    /// How many calls wait for each other, this one included.
+    let depth: Int
     private let hasEnded = Atomic<Bool>(false)
 
-    init(_ listener: ListenerEntry, upstream: [ListenerChain]) {
+    init(_ listener: ListenerEntry, upstream: ListenerChain?) {
         self.listener = listener
         self.upstream = upstream
+        depth = (upstream?.depth ?? 0) + 1
     }
 
     /// From here on a task that the call has left behind may wait for the listener.
@@ -20,15 +23,20 @@ final class ListenerChain: Sendable {
         hasEnded.store(true, ordering: .releasing)
     }
 
-    /// Whether this is a call of the listener, and under way: a call that has left a task behind waits for
-    /// nothing any more.
-    func isUnderWay(in listener: ListenerEntry) -> Bool {
-        self.listener === listener && !hasEnded.load(ordering: .acquiring)
+    /// Whether this call, or one that waits for it, is a call of a listener, and under way: a call that has left a
+    /// task behind waits for nothing any more.
+    func waits(for listener: ListenerEntry) -> Bool {
+        var chain: ListenerChain? = self
+        while let call = chain {
+            if call.listener === listener, !call.hasEnded.load(ordering: .acquiring) { return true }
+            chain = call.upstream
+        }
+        return false
     }
 
-    /// Every call that would wait for itself if the calling task waited for its listener.
-    static var calls: [ListenerChain] {
-        guard let current, !current.hasEnded.load(ordering: .acquiring) else { return [] }
-        return current.upstream.filter { !$0.hasEnded.load(ordering: .acquiring) } + [current]
+    /// The call in which the calling task runs, unless it has left the task behind.
+    static var call: ListenerChain? {
+        guard let current, !current.hasEnded.load(ordering: .acquiring) else { return nil }
+        return current
     }
 }

@@ -21,10 +21,10 @@ final class PostTracker: Sendable {
 
     /// The calls that wait, directly or not, for this post: it waits for none of their listeners while they
     /// do.
-    let chain: [ListenerChain]
+    let chain: ListenerChain?
     private let state = Locked(State())
 
-    init(chain: [ListenerChain]) {
+    init(chain: ListenerChain?) {
         self.chain = chain
     }
 
