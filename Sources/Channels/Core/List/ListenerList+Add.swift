@@ -5,6 +5,7 @@ extension ListenerList {
     /// Makes an entry of a listener.
     ///
     /// - Parameter isSerial: Whether one message after the other is delivered, whichever threads post.
+    @inline(__always)
     func makeEntry(_ listener: borrowing Registration, isSerial: Bool = false) -> ListenerEntry {
         var bits = listener.owner == nil ? 0 : ListenerEntry.owned
         if listener.isOnce { bits |= ListenerEntry.once }
@@ -56,6 +57,7 @@ extension ListenerList {
     }
 
     /// Makes an entry of a listener and puts it in.
+    @inline(__always)
     func add(_ listener: borrowing Registration) -> ListenerEntry {
         let entry = makeEntry(listener)
         add(entry, priority: listener.priority.rawValue, asInterceptor: listener.isInterceptor)
