@@ -11,6 +11,17 @@ extension ListenerList {
         if head.load(ordering: .acquiring) == 0, interceptorHead.load(ordering: .relaxed) == 0, counter == nil {
             return 0
         }
+        return postToListeners(message, from: sender, echo: echo, isolation: isolation)
+    }
+
+    /// The same where somebody may listen. By itself, so that a post that nobody hears makes no frame.
+    @inline(never)
+    private func postToListeners(
+        _ message: MessageAddress,
+        from sender: AnyObject?,
+        echo: Bool,
+        isolation: (any Actor)?
+    ) -> Int {
         var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation)
         defer { frame.end() }
         return frame.lend { post(message, in: $0) }
