@@ -8,21 +8,21 @@ extension Channel {
     /// that is paused is neither called nor counted.
     ///
     /// A post made by a listener of this channel while it is being called follows the channel's
-    /// ``Reentrancy``. Where that refuses it, and where 1,024 posts of any channels stand on the thread's
-    /// stack, the message is not delivered, 0 is returned and a fault raised.
+    /// ``Reentrancy``. If that refuses it, or if 1,024 posts of any channels are on the thread's stack, the
+    /// message is not delivered, 0 is returned and a fault is raised.
     ///
     /// - Parameters:
     ///   - message: The message to deliver.
     ///   - sender: The object that posts, as ``Posted/sender``.
-    ///   - echo: Whether the sender's own listeners hear it too. Without a sender this changes nothing.
-    ///   - isolation: The caller's isolation, known at compile time. Leave it out where the code that posts
-    ///     has the isolation itself. A method that is nonisolated has none, whoever calls it: listeners on
-    ///     the main actor then hear its posts through their mailboxes, also when it was called on the main
-    ///     actor. Such a method hands its caller's on by taking it: `func sell(_ sale: Sale, isolation:
-    ///     isolated (any Actor)? = #isolation) { sold.post(sale) }`.
-    /// - Returns: How many listeners were called or enqueued. On a queued channel, for a post that has to
-    ///   wait: how many are registered.
-    /// - Complexity: O(*n*) in the number of listeners. Does not allocate.
+    ///   - echo: Whether the sender's own listeners hear it too. Has no effect without a sender.
+    ///   - isolation: The caller's isolation, known at compile time. Omit it. A nonisolated method has none,
+    ///     whoever calls it: listeners on the main actor then hear its posts through their mailboxes, even if
+    ///     it was called on the main actor. Such a method can take its caller's: `func sell(_ sale: Sale,
+    ///     isolation: isolated (any Actor)? = #isolation) { sold.post(sale) }`.
+    /// - Returns: How many listeners were called or enqueued. For a post that waits on a queued channel: how
+    ///   many are registered.
+    /// - Complexity: O(*n*) in the number of listeners. Direct calls do not allocate; a mailbox allocates
+    ///   blocks of messages, and an envelope for a sender.
     @inlinable
     @discardableResult
     public func post(
@@ -31,7 +31,7 @@ extension Channel {
         echo: Bool = true,
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
-        // The channel, and with it the list, lives until the post has ended, whatever a listener does to the
+        // The channel, and with it the list, lives until the post has ended, even if a listener releases the
         // caller's reference.
         defer { withExtendedLifetime(self) {} }
         return MessageAddress.lending(message) { list.post($0, from: sender, echo: echo, isolation: isolation) }
@@ -39,11 +39,11 @@ extension Channel {
 
     /// Delivers a message and suspends until every listener reached has finished with it, async ones too.
     ///
-    /// Called inside a listener, it delivers to that listener but does not wait for it, nor for the listeners
-    /// that wait, through mailboxes too, for the one it is called in: there is no circle of waits. (Two async
-    /// listeners, each called by a post of its own, that wait for each other's channel do wait for ever, as
-    /// two tasks that await each other do.) A sequence has finished when the message is in its buffer. Where
-    /// the task is cancelled, the message stays delivered and the report says what had finished by then.
+    /// Called inside a listener, it delivers to that listener but does not wait for it, nor for listeners
+    /// that wait, directly or not, for the one it is called in: a listener cannot wait for itself. (Two async
+    /// listeners, each called by a post of its own, that wait for each other's channel deadlock, as two tasks
+    /// that await each other do.) A sequence has finished when the message is in its buffer. If the task is
+    /// cancelled, the message stays delivered and the report says what had finished by then.
     ///
     /// - Returns: What became of the message.
     @discardableResult
@@ -91,7 +91,7 @@ extension Channel {
 }
 
 extension Channel where Message == Void {
-    /// Delivers a message that says only that it was posted. See ``post(_:from:echo:isolation:)``.
+    /// Delivers the empty message. See ``post(_:from:echo:isolation:)``.
     @inlinable
     @discardableResult
     public func post(
@@ -102,8 +102,8 @@ extension Channel where Message == Void {
         post((), from: sender, echo: echo, isolation: isolation)
     }
 
-    /// Delivers a message that says only that it was posted, and suspends until every listener has finished
-    /// with it. See ``postAndWait(_:from:echo:isolation:)``.
+    /// Delivers the empty message, and suspends until every listener has finished with it. See
+    /// ``postAndWait(_:from:echo:isolation:)``.
     @discardableResult
     public func postAndWait(
         from sender: (any AnyObject & Sendable)? = nil,

@@ -1,5 +1,4 @@
-/// The intermediary through which objects talk: carries messages of one type from whoever posts to whoever
-/// listens.
+/// A typed publish/subscribe channel: carries messages of one type from those who post to those who listen.
 ///
 /// ```swift
 /// final class Till: Sendable { let sold = Channel<Sale>() }
@@ -10,16 +9,17 @@
 /// ## Behavior
 ///
 /// - A post reaches the listeners registered when it begins, by priority, then in the order of registration.
-/// - A listener that is isolated to an actor is called on it; if the poster has the same isolation, or the
-///   listener none, before `post` returns. Every other listener has a mailbox: FIFO per poster, one call at a
-///   time, never overtaken.
-/// - Owners are held weakly, and strongly during a call. When an owner goes, its listeners go with it.
-/// - No lock of the library is held while a listener runs: it may do anything, on this channel too.
-/// - A listener that throws disturbs nobody else: it raises a ``Fault``.
-/// - When the channel goes, its listeners become inactive after what waits for them has been delivered, and
-///   sequences end.
+/// - A listener is called on its own isolation: before `post` returns if the poster has the same isolation or
+///   the listener has none. Every other listener has a mailbox: FIFO per poster, one call at a time, never
+///   overtaken.
+/// - Owners are held weakly, and strongly during a call. Listeners end with their owner.
+/// - No lock of the library is held while a listener runs: it may use any channel, this one included.
+/// - A listener that throws raises a ``Fault`` and does not affect the others.
+/// - When the channel is deallocated, what waits is delivered, then listeners become inactive and sequences
+///   end.
 ///
-/// Posting takes no lock and allocates nothing. All methods may be called from any thread.
+/// Calling listeners directly takes no lock and allocates nothing; a mailbox takes a spin lock of its own.
+/// All methods may be called from any thread.
 public final class Channel<Message: Sendable>: Listenable, Interceptable {
     @usableFromInline let list: ListenerList
 
@@ -27,8 +27,8 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
     ///
     /// - Parameters:
     ///   - reentrancy: What happens when a listener posts on the channel that is calling it.
-    ///   - onFault: Called for each fault, on the thread that found it; without one, a line on standard error
-    ///     for the 1st, 2nd, 4th, 8th … of a kind and place.
+    ///   - onFault: Called for each fault, on the thread that found it. By default a line is written to
+    ///     standard error for the 1st, 2nd, 4th, 8th … of a kind and place.
     ///   - diagnostics: What is counted beyond mailboxes, drops and faults.
     public convenience init(
         reentrancy: Reentrancy = .nested(limit: 64),
@@ -54,15 +54,15 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
         list.close()
     }
 
-    /// The name under which a switchboard hands the channel out; nil where it has none.
+    /// The name of the channel on its switchboard; nil if it has none.
     public var name: String? { list.name }
 
-    /// How many listeners there are, paused ones and sequences included, interceptors not.
+    /// The number of listeners, including paused ones and sequences, excluding interceptors.
     ///
-    /// - Complexity: O(*n*): listeners whose owner has gone are taken out first.
+    /// - Complexity: O(*n*): listeners whose owner has gone are removed first.
     public var listenerCount: Int { list.activeListenerCount }
 
-    /// Whether nobody listens.
+    /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }
 
     /// Registers a listener that a form of ``Listenable`` has built.

@@ -1,13 +1,13 @@
-/// A listener that threw, and what.
+/// A listener that threw, and its error.
 public struct DeliveryFailure: Sendable, CustomStringConvertible {
     /// What it threw.
     public let error: any Error
-    /// The type of its owner; nil where the token owns the listener.
+    /// The type of its owner; nil if the token owns the listener.
     public let ownerType: String?
     /// Where it was registered.
     public let registrationSite: RegistrationSite
 
-    /// Creates a failure, for tests of what reads it.
+    /// Creates a failure, for tests of code that reads it.
     public init(error: any Error, ownerType: String? = nil, registrationSite: RegistrationSite) {
         self.error = error
         self.ownerType = ownerType

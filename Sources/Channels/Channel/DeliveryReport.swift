@@ -7,14 +7,14 @@ public struct DeliveryReport: Sendable {
     public internal(set) var reached = 0
     /// How many of them finished. A sequence has finished once the message is in its buffer.
     public internal(set) var completed = 0
-    /// Those that threw.
+    /// The listeners that threw.
     public internal(set) var failures: [DeliveryFailure] = []
-    /// How many did not get it because their buffer was full.
+    /// How many missed it because their buffer was full.
     public internal(set) var dropped = 0
-    /// How many did not get it because they were cancelled, or their owner went, while it waited.
+    /// How many missed it because they were cancelled, or their owner was deallocated, while it waited.
     public internal(set) var discarded = 0
 
-    /// Creates a report, for tests of what reads it.
+    /// Creates a report, for tests of code that reads it.
     public init(
         reached: Int = 0,
         completed: Int = 0,
@@ -29,8 +29,8 @@ public struct DeliveryReport: Sendable {
         self.discarded = discarded
     }
 
-    /// Whether every listener reached finished without an error: false where one failed, missed the message,
-    /// or had not finished when the waiting task was cancelled.
+    /// Whether every listener reached finished without an error: false if one failed, missed the message, or
+    /// had not finished when the waiting task was cancelled.
     public var isComplete: Bool { completed == reached }
 }
 

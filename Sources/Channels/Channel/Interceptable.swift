@@ -10,14 +10,14 @@ extension Interceptable {
     /// ```
     ///
     /// Interceptors run on the poster's thread, whatever its isolation, by priority, then in the order of
-    /// registration; so the closure has no isolation of its own and cannot read, say, main-actor state. They
-    /// are not counted as listeners, nor by `post`. One that throws raises a fault, and the message goes on
-    /// as it was.
+    /// registration; so the closure has no isolation and cannot, for example, read main-actor state. They are
+    /// not counted as listeners, nor by `post`. One that throws raises a fault, and the message continues
+    /// unchanged.
     ///
     /// - Parameters:
     ///   - owner: The object the interceptor belongs to; held weakly.
-    ///   - priority: Interceptors of a higher priority are asked first.
-    ///   - body: Takes the owner and the post, whose message is what the interceptors before have made of it.
+    ///   - priority: Interceptors of a higher priority run first.
+    ///   - body: Takes the owner and the post, whose message is that of the interceptors before it.
     /// - Returns: The token; it may be ignored, because the owner keeps the interceptor.
     @inlinable
     @discardableResult
@@ -44,7 +44,7 @@ extension Interceptable {
 
     /// Registers an interceptor that lives as long as the token returned.
     ///
-    /// See ``intercept(_:priority:fileID:line:_:)`` for when it is asked.
+    /// See ``intercept(_:priority:fileID:line:_:)`` for when it runs.
     @inlinable
     public func intercept(
         priority: Priority = .normal,

@@ -1,10 +1,10 @@
-/// What an interceptor makes of a message.
+/// What an interceptor decides about a message.
 public enum Interception<Message> {
-    /// The message goes on as it is.
+    /// The message continues unchanged.
     case `continue`
-    /// Another message goes on in its place, to the next interceptor and then to the listeners.
+    /// Another message continues in its place, to the next interceptor and then to the listeners.
     case replace(Message)
-    /// The message ends here: nobody hears it and `post` returns 0.
+    /// The message is not delivered, and `post` returns 0.
     case stop
 }
 

@@ -1,7 +1,7 @@
 extension LocalChannel {
     /// Registers a closure that sees every message before any listener does and may replace or stop it.
     ///
-    /// One that throws raises a fault, and the message goes on as it was. See
+    /// One that throws raises a fault, and the message continues unchanged. See
     /// ``Interceptable/intercept(_:priority:fileID:line:_:)``.
     @inlinable
     @discardableResult

@@ -1,9 +1,7 @@
-/// A channel for one isolation domain: the fastest, and the one whose messages, owners and closures need not
-/// be Sendable.
+/// A channel for one isolation domain, whose messages, owners and closures are not required to be Sendable.
 ///
-/// It has the synchronous forms of ``Channel``, with the same order, ownership, re-entrancy and faults, and
-/// takes no lock. It is not Sendable: keep it where it was made, as a property of a class, an actor or a
-/// main-actor object.
+/// It has the synchronous forms of ``Channel``, with the same order, ownership, reentrancy and faults, and
+/// takes no lock. It is not Sendable: keep it as a property of a class, an actor or a main-actor object.
 ///
 /// ```swift
 /// actor Counter {
@@ -13,14 +11,13 @@
 /// }
 /// ```
 ///
-/// In an actor, name it as the owner, as here. A closure written in the actor has its isolation through
-/// `self`, too, which it must capture weakly or unowned: `{ [unowned self] _, click in self.total +=
-/// click.count }`. (Swift 6.3 compiles that capture where the channel is a local constant, not where it is a
-/// stored property.)
+/// In an actor, name it as the owner, as here. A closure written in the actor can use `self` instead,
+/// captured weakly or unowned: `{ [unowned self] _, click in self.total += click.count }`. (Swift 6.3
+/// compiles that capture if the channel is a local constant, but not if it is a stored property.)
 ///
 /// A class on a global actor that keeps a `LocalChannel`, or tokens of one, needs an `isolated deinit`, which
-/// may be empty: without it the properties of an object are released on whichever thread lets go of it last,
-/// and neither a local channel nor a token of one may be used from two threads.
+/// may be empty: without it, properties are released on the thread of the last release, and neither a local
+/// channel nor a token of one may be used from two threads.
 public final class LocalChannel<Message>: LocalListenable {
     @usableFromInline let list: ListenerList
 
@@ -39,12 +36,12 @@ public final class LocalChannel<Message>: LocalListenable {
         list.close()
     }
 
-    /// How many listeners there are, paused ones included, interceptors not.
+    /// The number of listeners, including paused ones, excluding interceptors.
     ///
-    /// - Complexity: O(*n*): listeners whose owner has gone are taken out first.
+    /// - Complexity: O(*n*): listeners whose owner has gone are removed first.
     public var listenerCount: Int { list.activeListenerCount }
 
-    /// Whether nobody listens.
+    /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }
 
     /// Registers a listener that a form of ``LocalListenable`` has built.
@@ -75,7 +72,7 @@ public final class LocalChannel<Message>: LocalListenable {
 }
 
 extension LocalChannel where Message == Void {
-    /// Delivers a message that says only that it was posted.
+    /// Delivers the empty message.
     @inlinable
     @discardableResult
     public func post(from sender: AnyObject? = nil, echo: Bool = true) -> Int {

@@ -13,7 +13,7 @@ extension LocalListenable {
     /// Registers a listener that belongs to an object.
     ///
     /// - Parameters:
-    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
     ///   - priority: Listeners of a higher priority are called first; those of one priority in the order of
     ///     registration.
     ///   - once: Whether the listener ends with the first message. It ends before it is called.

@@ -16,21 +16,21 @@ public final class LocalListenerToken {
     /// Ends the listener: no call begins after this returns.
     public func cancel() { entry.cancel() }
 
-    /// Keeps messages from the listener until ``resume()``. It keeps its place.
+    /// Withholds messages from the listener until ``resume()``. It keeps its place.
     public func pause() { entry.pause() }
 
-    /// Lets messages through again.
+    /// Delivers messages again.
     public func resume() { entry.resume() }
 
     /// Whether the listener is paused.
     public var isPaused: Bool { entry.isPaused }
 
-    /// Keeps the token in a set, as a property that ends its listeners together.
+    /// Keeps the token in a set whose listeners end together.
     public func store(in tokens: inout Set<LocalListenerToken>) {
         tokens.insert(self)
     }
 
-    /// Keeps the token in an array or another collection, as a property that ends its listeners together.
+    /// Keeps the token in an array or another collection whose listeners end together.
     public func store(in tokens: inout some RangeReplaceableCollection<LocalListenerToken>) {
         tokens.append(self)
     }

@@ -1,16 +1,16 @@
-/// What a channel does with a post that one of its own listeners makes while it is being called.
+/// What a channel does with a post that one of its own listeners makes during its call.
 ///
 /// Only synchronous calls on the posting thread can recurse: a post from an async listener, or from a
-/// listener that is called out of its mailbox, is a post of its own.
+/// listener called from its mailbox, is a post of its own.
 public struct Reentrancy: Hashable, Sendable {
     enum Mode: Hashable, Sendable { case nested, queued }
 
     let mode: Mode
     let limit: Int
 
-    /// The inner post runs at once, depth first, and then the outer one goes on.
+    /// The inner post runs at once, depth first; then the outer one continues.
     ///
-    /// At most `limit` posts of the channel stand on one thread's stack; one more is not delivered, returns 0
+    /// At most `limit` posts of the channel are on one thread's stack; one more is not delivered, returns 0
     /// and raises ``Fault/Code/recursionLimit``.
     ///
     /// - Precondition: `limit` is positive.
@@ -19,12 +19,12 @@ public struct Reentrancy: Hashable, Sendable {
         return Reentrancy(mode: .nested, limit: limit)
     }
 
-    /// The inner post waits until the outer one has gone round, so that all listeners see one order of one
-    /// thread's posts.
+    /// The inner post waits until the outer one has reached every listener, so that all listeners see one
+    /// thread's posts in one order.
     ///
-    /// It reaches the listeners registered when its turn comes. `limit` bounds the depth of the chain (a post
-    /// made by a listener of a post made by a listener …); one deeper is not delivered, returns 0 and raises
-    /// ``Fault/Code/recursionLimit``.
+    /// It reaches the listeners registered when it is delivered. `limit` bounds the depth of the chain (a
+    /// post made by a listener of a post made by a listener …); one deeper is not delivered, returns 0 and
+    /// raises ``Fault/Code/recursionLimit``.
     ///
     /// - Precondition: `limit` is positive.
     public static func queued(limit: Int) -> Reentrancy {
@@ -40,7 +40,7 @@ public struct Reentrancy: Hashable, Sendable {
 }
 
 extension Reentrancy: CustomStringConvertible {
-    /// As it is written in code: `nested(limit: 64)`.
+    /// As written in code: `nested(limit: 64)`.
     public var description: String {
         "\(mode)(limit: \(limit))"
     }

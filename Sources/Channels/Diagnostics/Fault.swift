@@ -7,7 +7,7 @@ public struct Fault: Sendable, CustomStringConvertible {
         }
         private let storage: Storage
 
-        /// A post was not delivered because too many were under way on its thread already.
+        /// A post was not delivered because too many were under way on its thread.
         public static let recursionLimit = Code(storage: .recursionLimit)
         /// A thread that set a state stood for as long as it may, and too many values still wait to be delivered:
         /// listeners are slower than those who set.
@@ -16,7 +16,7 @@ public struct Fault: Sendable, CustomStringConvertible {
         public static let bufferOverflow = Code(storage: .bufferOverflow)
         /// A listener, interceptor or async listener threw.
         public static let listenerThrew = Code(storage: .listenerThrew)
-        /// A channel was asked for with another ``Reentrancy`` than it was created with; it keeps the first.
+        /// A channel was requested with a ``Reentrancy`` other than it was created with; it keeps the first.
         public static let reentrancyMismatch = Code(storage: .reentrancyMismatch)
         /// A bridge could not carry a message; the underlying error says why.
         public static let bridgeFailed = Code(storage: .bridgeFailed)
@@ -29,13 +29,13 @@ public struct Fault: Sendable, CustomStringConvertible {
     public let code: Code
     /// The kind of channel on which it went wrong.
     public let channelKind: ChannelKind
-    /// The name of the channel, or its type where it has none; ``Posted/channelName`` is nil there.
+    /// The name of the channel, or its type if it has none; ``Posted/channelName`` is nil then.
     public let channelName: String
     /// Where the listener involved was registered, if one was.
     public let registrationSite: RegistrationSite?
-    /// How often this has happened at this place, this time included.
+    /// How often this has happened at this place, including this time.
     public let count: Int
-    /// What the listener threw, for ``Code/listenerThrew``.
+    /// The error, for ``Code/listenerThrew`` and ``Code/bridgeFailed``.
     public let underlyingError: (any Error)?
     /// The limit or other value that was hit.
     public let detail: String?
@@ -70,5 +70,5 @@ public struct Fault: Sendable, CustomStringConvertible {
     }
 }
 
-/// What is called for every fault, on the thread that found it. No lock is held.
+/// Called for every fault, on the thread that found it. No lock is held.
 public typealias FaultHandler = @Sendable (Fault) -> Void

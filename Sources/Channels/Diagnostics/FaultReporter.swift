@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Counts faults by kind and place and hands them to the handler, or to standard error.
+/// Counts faults by kind and place and passes them to the handler, or to standard error.
 ///
 /// `totals` is guarded by its mutex; the handler is called without it.
 final class FaultReporter: Sendable {
@@ -11,8 +11,8 @@ final class FaultReporter: Sendable {
         let site: RegistrationSite?
     }
 
-    /// Places remembered; those that come later are counted together, so that names made up at run time
-    /// cannot fill the memory.
+    /// Places remembered; beyond it counting starts over, so that names invented at run time cannot exhaust
+    /// memory.
     private static let mostPlaces = 4_096
 
     private let handler: FaultHandler?
@@ -22,7 +22,7 @@ final class FaultReporter: Sendable {
         self.handler = handler
     }
 
-    /// For channels that have no handler of their own: one line on standard error.
+    /// For channels without a handler: one line on standard error.
     static let standard = FaultReporter(nil)
 
     static func with(_ handler: FaultHandler?) -> FaultReporter {

@@ -1,7 +1,7 @@
-/// What a switchboard holds at one moment: every channel, protocol and pattern and who listens.
+/// A switchboard at one moment: every channel, protocol and pattern, and their listeners.
 ///
-/// Taken without stopping anybody: each count is exact for its own moment. Counts that are not kept (see
-/// ``Diagnostics``) are nil.
+/// Taken without stopping other threads: each count is exact for its own moment. Counts that are not kept
+/// (see ``Diagnostics``) are nil.
 public struct SwitchboardSnapshot: Codable, Hashable, Sendable {
     /// The named channels, by name.
     public var channels: [ChannelSnapshot]
@@ -11,8 +11,62 @@ public struct SwitchboardSnapshot: Codable, Hashable, Sendable {
     public var patterns: [ChannelSnapshot]
 }
 
+/// One channel and its listeners.
+public struct ChannelSnapshot: Codable, Hashable, Sendable {
+    /// The name, the protocol or the pattern; for a channel without a name, the type of its messages.
+    public var name: String
+    /// Its kind.
+    public var kind: ChannelKind
+    /// The type of the messages, of the state, or of requests and responses.
+    public var messageType: String
+    /// Messages posted, if they are counted.
+    public var posts: Int?
+    /// In the order of delivery, interceptors first.
+    public var listeners: [ListenerSnapshot]
+}
+
+/// One listener.
+public struct ListenerSnapshot: Codable, Hashable, Sendable {
+    /// How messages reach it.
+    public enum Delivery: String, Codable, Sendable {
+        /// On the poster's thread, before the listeners.
+        case interceptor
+        /// On the poster's thread.
+        case direct
+        /// On the actor to which its closure is isolated, the main actor or another.
+        case mainActor, actor
+        /// On a dispatch queue.
+        case queue
+        /// By awaiting an async closure.
+        case async
+        /// Read by a sequence.
+        case sequence
+        /// By the listener of a pattern.
+        case pattern
+        /// As an async function that answers.
+        case responder
+    }
+
+    /// The type of the owner; nil if the token owns the listener.
+    public var ownerType: String?
+    /// The rank of its priority.
+    public var priority: Int
+    /// How messages reach it.
+    public var delivery: Delivery
+    /// Whether it is paused.
+    public var isPaused: Bool
+    /// Where it was registered.
+    public var registrationSite: RegistrationSite
+    /// Messages handed to it, if they are counted: with a mailbox, or with diagnostics on.
+    public var delivered: Int?
+    /// Messages that wait in its mailbox.
+    public var waiting: Int?
+    /// Messages dropped because its buffer was full.
+    public var dropped: Int?
+}
+
 extension Switchboard {
-    /// What there is now.
+    /// The switchboard as it is now.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func snapshot() -> SwitchboardSnapshot {
@@ -49,7 +103,7 @@ extension ListenerList {
             guard entry.isActive, let level = entry.level?.object else { return }
             let owner = entry.owner
             guard owner != nil || !entry.hasOwner else { return }
-            // Responders always have a mailbox, which counts only where diagnostics are on.
+            // Responders always have a mailbox, which counts only with diagnostics on.
             let accounts = kind == .requests && counter == nil ? nil : entry.accounts
             let snapshot = ListenerSnapshot(
                 ownerType: owner.map { "\(type(of: $0))" },
@@ -89,10 +143,10 @@ extension ListenerEntry {
 }
 
 extension SwitchboardSnapshot: CustomStringConvertible {
-    /// A table that people read: a line per channel, and below it one per listener.
+    /// A readable table: a line per channel, and below it one per listener.
     public var description: String {
         var lines: [String] = []
-        // The listener of a pattern stands in each channel that matches, and is one.
+        // The listener of a pattern is in each channel that matches, and counts once.
         let all =
             channels.flatMap { $0.listeners.filter { $0.delivery != .pattern } }
             + (protocols + patterns).flatMap(\.listeners)
@@ -119,6 +173,6 @@ extension SwitchboardSnapshot: CustomStringConvertible {
 }
 
 extension Switchboard: CustomStringConvertible {
-    /// Every channel and who listens on it: ``snapshot()``, as a table.
+    /// Every channel and its listeners: ``snapshot()``, as a table.
     public var description: String { "Switchboard: \(snapshot())" }
 }

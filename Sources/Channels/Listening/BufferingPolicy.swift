@@ -1,16 +1,18 @@
-/// How much may wait in front of a listener or sequence, and what is dropped when more comes.
+/// How many messages may wait for a listener or a sequence, and which is dropped when one more arrives.
 ///
-/// Every drop is counted (``ListenerToken/droppedCount``) and raises ``Fault/Code/bufferOverflow``.
+/// Every drop is counted (``ListenerToken/droppedCount``). A drop by ``oldest(_:)`` also raises
+/// ``Fault/Code/bufferOverflow``, because what came last is missing; a drop by ``newest(_:)`` is conflation,
+/// and is not a fault.
 public struct BufferingPolicy: Hashable, Sendable, CustomStringConvertible {
     enum Kind: Hashable, Sendable { case unbounded, oldest, newest }
 
     let kind: Kind
     let limit: Int
 
-    /// Everything waits.
+    /// No bound: every message waits.
     public static let unbounded = BufferingPolicy(kind: .unbounded, limit: .max)
 
-    /// At most `limit` messages wait; one that comes when that many do is dropped.
+    /// At most `limit` messages wait; a new one is dropped while that many do.
     ///
     /// - Precondition: `limit` is positive.
     public static func oldest(_ limit: Int) -> BufferingPolicy {
@@ -18,7 +20,7 @@ public struct BufferingPolicy: Hashable, Sendable, CustomStringConvertible {
         return BufferingPolicy(kind: .oldest, limit: limit)
     }
 
-    /// At most `limit` messages wait; when one more comes, the one that has waited longest is dropped.
+    /// At most `limit` messages wait; when one more arrives, the one that has waited longest is dropped.
     ///
     /// - Precondition: `limit` is positive.
     public static func newest(_ limit: Int) -> BufferingPolicy {
@@ -26,7 +28,7 @@ public struct BufferingPolicy: Hashable, Sendable, CustomStringConvertible {
         return BufferingPolicy(kind: .newest, limit: limit)
     }
 
-    /// As it is written in code: `newest(64)`.
+    /// As written in code: `newest(64)`.
     public var description: String {
         kind == .unbounded ? "unbounded" : "\(kind)(\(limit))"
     }

@@ -1,25 +1,24 @@
 public import Dispatch
 
-/// The forms of listening. There is one for each kind of closure that the compiler tells apart, and no more:
-/// what else there is to say about a listener is a parameter, and what there is to know of a post is a value
-/// (``posts``).
+/// The forms of listening: one for each kind of closure that the compiler tells apart. Everything else about
+/// a listener is a parameter, and everything else about a post is a value (``posts``).
 extension Listenable {
     // MARK: Owned by an object
 
     /// Registers a listener that belongs to an object.
     ///
-    /// The closure has the isolation of the place where it is written. Where the poster has the same, or the
-    /// closure none, it is called before `post` returns; else when its mailbox gets to it, one call at a
-    /// time, in the order in which one poster posted. No lock is held during the call. Messages posted while
-    /// the listener is paused are missed.
+    /// The closure has the isolation of the place where it is written. If the poster has the same, or the
+    /// closure has none, it is called before `post` returns; otherwise from its mailbox, one call at a time,
+    /// FIFO per poster. No lock is held during the call. Messages posted while the listener is paused are
+    /// missed.
     ///
     /// - Parameters:
-    ///   - owner: Held weakly, and during each call strongly. The listener goes with it.
+    ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
     ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of
     ///     registration.
     ///   - once: Whether the listener ends with the first message. It ends before it is called.
-    ///   - buffering: How many messages may wait for the listener, and which are dropped when more come.
-    ///     Without it, all of them wait. Of no effect on direct calls.
+    ///   - buffering: How many messages may wait for the listener, and which is dropped when one more
+    ///     arrives; by default, there is no bound. Has no effect on direct calls.
     ///   - body: Takes the owner and the message.
     /// - Returns: The token; it may be ignored, because the owner keeps the listener.
     /// - Complexity: O(log *p*) in the number of priorities in use.
@@ -42,8 +41,8 @@ extension Listenable {
 
     /// Registers a listener that belongs to an object and may throw.
     ///
-    /// What it throws disturbs nobody else: it raises ``Fault/Code/listenerThrew``. The rest is as with a
-    /// closure that does not throw.
+    /// An error it throws raises ``Fault/Code/listenerThrew`` and does not affect other listeners. Otherwise
+    /// it is like a closure that does not throw.
     @discardableResult
     @inlinable
     public func listen<Owner: AnyObject & Sendable>(
@@ -71,9 +70,8 @@ extension Listenable {
 
     /// Registers an asynchronous listener that belongs to an object.
     ///
-    /// It has a mailbox of its own: one call is awaited after the other, in the order in which one poster
-    /// posted. The order among several asynchronous listeners is not promised. Cancelling the listener does
-    /// not cancel a call that is under way.
+    /// It has a mailbox of its own: calls are awaited one at a time, FIFO per poster. The order among several
+    /// asynchronous listeners is not promised. Cancelling the listener does not cancel a call under way.
     @discardableResult
     @inlinable
     public func listen<Owner: AnyObject & Sendable>(
@@ -97,7 +95,7 @@ extension Listenable {
 
     /// Registers a listener that belongs to an object and is called on a dispatch queue.
     ///
-    /// One call at a time, in the order in which one poster posted, on a concurrent queue too.
+    /// One call at a time, FIFO per poster, on a concurrent queue too.
     @discardableResult
     @inlinable
     public func listen<Owner: AnyObject & Sendable>(
@@ -126,8 +124,8 @@ extension Listenable {
 
     /// Registers a listener that belongs to an actor and runs on it.
     ///
-    /// Where the poster is isolated to the actor, it is called before `post` returns; else when its mailbox
-    /// gets to it.
+    /// If the poster is isolated to the actor, it is called before `post` returns; otherwise from its
+    /// mailbox.
     @discardableResult
     @inlinable
     public func listen<Owner: Actor>(
@@ -152,9 +150,9 @@ extension Listenable {
         return register(listener, isolation: isolation)
     }
 
-    /// Registers an asynchronous listener that belongs to an actor and begins on it.
+    /// Registers an asynchronous listener that belongs to an actor and runs on it.
     ///
-    /// One call is awaited after the other; while it is suspended, the actor does other work.
+    /// Calls are awaited one at a time; while one is suspended, the actor does other work.
     @discardableResult
     @inlinable
     public func listen<Owner: Actor>(
@@ -184,9 +182,10 @@ extension Listenable {
     ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of
     ///     registration.
     ///   - once: Whether the listener ends with the first message. It ends before it is called.
-    ///   - buffering: How many messages may wait for the listener, and which are dropped when more come.
+    ///   - buffering: How many messages may wait for the listener, and which is dropped when one more
+    ///     arrives.
     ///   - body: Takes the message.
-    /// - Returns: The token. When the last reference to it goes, the listener is cancelled.
+    /// - Returns: The token. The listener is cancelled when the last reference to it is released.
     /// - Complexity: O(log *p*) in the number of priorities in use.
     @inlinable
     public func listen(
@@ -205,7 +204,7 @@ extension Listenable {
 
     /// Registers a listener that lives as long as the token returned and may throw.
     ///
-    /// What it throws raises ``Fault/Code/listenerThrew``.
+    /// An error it throws raises ``Fault/Code/listenerThrew``.
     @inlinable
     public func listen(
         priority: Priority = .normal,
@@ -229,7 +228,7 @@ extension Listenable {
 
     /// Registers an asynchronous listener that lives as long as the token returned.
     ///
-    /// One call is awaited after the other, in the order in which one poster posted.
+    /// Calls are awaited one at a time, FIFO per poster.
     @inlinable
     public func listen(
         priority: Priority = .normal,
@@ -249,7 +248,7 @@ extension Listenable {
 
     /// Registers a listener that lives as long as the token returned and is called on a dispatch queue.
     ///
-    /// One call at a time, in the order in which one poster posted, on a concurrent queue too.
+    /// One call at a time, FIFO per poster, on a concurrent queue too.
     @inlinable
     public func listen(
         on queue: DispatchQueue,

@@ -1,14 +1,14 @@
 extension Listenable {
     /// The messages from now on, as an asynchronous sequence; of a state, the current value first.
     ///
-    /// The sequence listens from the moment of this call, counts as a listener and does not keep the channel
-    /// alive. See ``MessageSequence`` for its life.
+    /// The sequence listens from this call on, counts as a listener and does not keep the channel alive. See
+    /// ``MessageSequence`` for its lifetime.
     ///
     /// - Parameters:
-    ///   - buffering: How many messages may wait, and which are dropped when more come. Where nothing is
-    ///     said, the source decides: a channel keeps all of them, a state the newest value, so that the last
-    ///     one read is the one stored.
-    ///   - priority: Where the sequence stands among the listeners.
+    ///   - buffering: How many messages may wait, and which is dropped when one more arrives. If nil, the
+    ///     source decides: a channel keeps all of them, a state the newest value, so that the last one read
+    ///     is the one stored.
+    ///   - priority: The place of the sequence among the listeners.
     public func messages(
         buffering: BufferingPolicy? = nil,
         priority: Priority = .normal,
@@ -21,20 +21,18 @@ extension Listenable {
         return MessageSequence(buffer: SequenceBuffer(token, readers, source: Self.self))
     }
 
-    /// Waits for the next message that satisfies a condition; of a state, the current value is asked about
-    /// first.
+    /// Waits for the next message that satisfies a condition; of a state, the current value is tested first.
     ///
-    /// Listens from the moment of the call, so that no message is left out, and asks about one after the
-    /// other in order. Does not keep the channel alive.
+    /// Listens from this call on and tests every message in order. Does not keep the channel alive.
     ///
     /// ```swift
     /// let large = await till.sold.next { $0.total > 100 }
     /// ```
     ///
     /// - Parameters:
-    ///   - isolation: The caller's. Leave it out.
-    ///   - predicate: Asked on the caller's isolation. It may use the channel.
-    /// - Returns: The message; nil when the channel goes or the task is cancelled.
+    ///   - isolation: The caller's isolation. Omit it.
+    ///   - predicate: Called on the caller's isolation. It may use the channel.
+    /// - Returns: The message; nil when the channel is deallocated or the task is cancelled.
     public consuming func next(
         isolation: isolated (any Actor)? = #isolation,
         fileID: StaticString = #fileID,

@@ -7,18 +7,59 @@
 /// struct Totals: Listenable {
 ///     let sales: Channel<Sale>
 ///
-///     func register(_ listener: consuming Listener<Int>, isolation: isolated (any Actor)?) -> ListenerToken {
+///     func register(
+///         _ listener: consuming Listener<Int>,
+///         isolation: isolated (any Actor)?
+///     ) -> ListenerToken {
 ///         sales.register(listener.adapted { (sale: Sale) in sale.total }, isolation: isolation)
 ///     }
 /// }
 /// ```
 @frozen
 public struct Listener<Message> {
-    @usableFromInline var registration: Registration
+    /// Where and how it is called.
+    @usableFromInline
+    enum Delivery {
+        /// On the poster's thread if it has this isolation (nil: always), otherwise on the actor.
+        case isolated((any Actor)?)
+        /// The same, the actor being the owner.
+        case owner
+        case queue(DispatchQueue)
+        /// By awaiting a closure.
+        case async(AsyncListenerCall, AsyncIsolation)
+        /// By the reader of the sequence.
+        case sequence(SequenceReaders)
+        /// On the poster's thread, before the listeners.
+        case interceptor
+        /// By the asker.
+        case responder(ResponderCalls)
+        /// On the poster's thread, to forward the message to the listener of a pattern.
+        case forwarder
+    }
 
-    @inlinable
-    init(_ registration: Registration) {
-        self.registration = registration
+    @usableFromInline let owner: AnyObject?
+    @usableFromInline let delivery: Delivery
+    @usableFromInline let call: BareCall
+    /// Whether the call is a `Body1` or `Body2`, called without a closure in between. Of a sequence: whether
+    /// its elements are the messages as they are.
+    @usableFromInline let isBare: Bool
+    @usableFromInline let priority: Priority
+    @usableFromInline let isOnce: Bool
+    /// Nil to let the source decide.
+    @usableFromInline var buffering: BufferingPolicy?
+    @usableFromInline let site: PackedSite
+
+    @usableFromInline
+    init(_ owner: AnyObject?, _ delivery: Delivery, _ options: ListenerOptions, isBare: Bool = false, _ call: BareCall)
+    {
+        self.owner = owner
+        self.delivery = delivery
+        self.call = call
+        self.isBare = isBare
+        priority = options.priority
+        isOnce = options.isOnce
+        buffering = options.buffering
+        site = options.site
     }
 
     @inlinable
@@ -54,8 +95,8 @@ public struct Listener<Message> {
     }
 }
 
-/// Its closures are Sendable, and an owner is handed in by a form that requires it to be. (`LocalChannel`
-/// makes listeners of which this is not true; it does not hand them out.)
+/// Its closures are Sendable, and the forms require owners to be. (The listeners of a `LocalChannel` need not
+/// be; it does not hand them out.)
 extension Listener: @unchecked Sendable where Message: Sendable {}
 
 // MARK: - Adapting
@@ -64,14 +105,14 @@ extension Listener {
     /// This listener as one for the messages of another type.
     ///
     /// - Parameter transform: Makes a message of what the source posts. It runs where the listener runs, once
-    ///   for each call: on the listener's isolation, or where a sequence is read. It must not block.
+    ///   per call: on the listener's isolation, or where a sequence is read. It must not block.
     public consuming func adapted<Source>(
         _ transform: @escaping @Sendable (Source) -> Message
     ) -> Listener<Source> {
         adapted { message, _ in transform(message) }
     }
 
-    /// The same, told what travelled with the message.
+    /// The same, given what travelled with the message.
     consuming func adapted<Source>(
         _ transform: @escaping @Sendable (Source, PostContext) -> Message
     ) -> Listener<Source> {
@@ -85,8 +126,8 @@ extension Listener {
                 original.run(adapted, owner, frame)
             }
         case .async(let original, let isolation):
-            let call: AsyncListenerCall = { message, owner, context in
-                // On the heap, because it stays in its place while the closure is awaited.
+            return Listener<Source>(owner, on: isolation, options) { message, owner, context in
+                // On the heap, because it must not move while the closure is awaited.
                 let adapted = KeptMessage(transform(message.load(as: Source.self), context))
                 defer { withExtendedLifetime(adapted) {} }
                 try await original(adapted.address, owner, context)
@@ -113,7 +154,7 @@ private struct AdaptedBody: Sendable {
 
     func run<Message>(_ message: Message, _ owner: OwnerReference?, _ frame: FrameReference) {
         if isSequence, isBare {
-            // Innermost: whoever reads the sequence wants the element in this place.
+            // Innermost: the reader of the sequence expects the element in this place.
             frame.pointee.place?.initialize(to: message)
             return
         }

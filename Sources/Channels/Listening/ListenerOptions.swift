@@ -1,9 +1,9 @@
-/// What every form of listening has in common, beside its closure and owner.
+/// What every form of listening has in common, besides its closure and owner.
 @usableFromInline
 struct ListenerOptions {
     @usableFromInline let priority: Priority
     @usableFromInline let isOnce: Bool
-    /// Nil where the source decides.
+    /// Nil to let the source decide.
     @usableFromInline let buffering: BufferingPolicy?
     @usableFromInline let site: PackedSite
 

@@ -3,8 +3,8 @@ internal import Synchronization
 /// The handle of one listener.
 ///
 /// A listener registered with an owner lives as long as the owner, whether or not the token is kept. One
-/// registered without lives as long as the token: when the last reference to it goes, the listener is
-/// cancelled.
+/// registered without lives as long as the token: it is cancelled when the last reference to the token is
+/// released.
 ///
 /// Everything here may be called from any thread. Two tokens are equal if they are the same object.
 public final class ListenerToken: Sendable {
@@ -16,13 +16,13 @@ public final class ListenerToken: Sendable {
 
     deinit {
         let word = entry.word.load(ordering: .acquiring)
-        // What has been cancelled has been through all this.
+        // A cancelled one has nothing left to do.
         guard word & (ListenerEntry.owned | ListenerEntry.cancelled) == 0 else { return }
         entry.cancel()
     }
 
-    /// Whether messages still reach the listener: it has not been cancelled, was not called once already, and
-    /// its channel and owner are there. A paused listener is active.
+    /// Whether messages still reach the listener: it has not been cancelled, has not used up its `once`, and
+    /// its channel and owner are alive. A paused listener is active.
     public var isActive: Bool {
         entry.isActive && !entry.isOrphan
     }
@@ -31,8 +31,8 @@ public final class ListenerToken: Sendable {
     ///
     /// Called on the listener's own isolation, or, for a listener without one, on the posting thread, no call
     /// begins after it returns. From elsewhere, a call that had passed its check may still run: see
-    /// ``cancelAndDrain()``. Messages that wait in its mailbox are discarded and counted. Other listeners are
-    /// neither skipped nor called twice. Calling it again does nothing.
+    /// ``cancelAndDrain()``. Messages that wait in its mailbox are discarded and counted. Cancelling never
+    /// skips another listener. It is idempotent.
     ///
     /// - Complexity: O(1).
     public func cancel() {
@@ -43,8 +43,8 @@ public final class ListenerToken: Sendable {
     ///
     /// Waits for the posts of the channel that are under way on other threads, and for the call that its
     /// mailbox is making; for a responder, for every request that has been handed to it. Called by a task
-    /// that runs inside the listener, it cancels and returns at once. It does not listen to task
-    /// cancellation: the posts it waits for end in any case.
+    /// that runs inside the listener, it cancels and returns at once. Two async listeners that drain each
+    /// other while both run deadlock. It ignores task cancellation: the posts it waits for end in any case.
     public func cancelAndDrain() async {
         entry.cancel()
         guard ListenerChain.call?.waits(for: entry) != true else { return }
@@ -52,16 +52,16 @@ public final class ListenerToken: Sendable {
         await entry.mailbox?.waitForDrain()
     }
 
-    /// Keeps messages from the listener until ``resume()``.
+    /// Withholds messages from the listener until ``resume()``.
     ///
-    /// Messages posted meanwhile are missed, and ``Channel/post(_:from:echo:isolation:)`` does not count the
-    /// listener. What waits in its mailbox waits on; a call under way goes on. The listener keeps its place
-    /// in the order.
+    /// Messages posted meanwhile are missed and counted (``missedCount``), and
+    /// ``Channel/post(_:from:echo:isolation:)`` does not count the listener. What waits in its mailbox is
+    /// still delivered, and a call under way goes on. The listener keeps its place in the order.
     public func pause() {
         entry.pause()
     }
 
-    /// Lets messages through again.
+    /// Delivers messages again.
     public func resume() {
         entry.resume()
     }
@@ -71,8 +71,8 @@ public final class ListenerToken: Sendable {
         entry.isPaused
     }
 
-    /// Messages handed to the listener. Counted for listeners with a mailbox, else only where diagnostics are
-    /// on.
+    /// Messages handed to the listener. Counted for listeners with a mailbox, for others only with
+    /// diagnostics on.
     public var deliveredCount: Int { entry.accounts?.delivered ?? 0 }
 
     /// Messages that wait in the listener's mailbox.
@@ -81,18 +81,18 @@ public final class ListenerToken: Sendable {
     /// Messages dropped because the listener's buffer was full.
     public var droppedCount: Int { entry.accounts?.dropped ?? 0 }
 
-    /// Messages that waited when the listener was cancelled or its owner went.
+    /// Messages that waited when the listener was cancelled or its owner deallocated.
     public var discardedCount: Int { entry.accounts?.discarded ?? 0 }
 
     /// Messages that the listener missed because it was paused when they were posted.
     public var missedCount: Int { entry.mailbox?.missedCount ?? 0 }
 
-    /// Keeps the token in a set, as a property that ends its listeners together.
+    /// Keeps the token in a set whose listeners end together.
     public func store(in tokens: inout Set<ListenerToken>) {
         tokens.insert(self)
     }
 
-    /// Keeps the token in an array or another collection, as a property that ends its listeners together.
+    /// Keeps the token in an array or another collection whose listeners end together.
     public func store(in tokens: inout some RangeReplaceableCollection<ListenerToken>) {
         tokens.append(self)
     }

@@ -1,15 +1,15 @@
 /// The messages of a source as an asynchronous sequence. Made by
 /// ``Listenable/messages(buffering:priority:fileID:line:)``.
 ///
-/// It begins with the first message posted after it was made, whether or not anybody iterates yet: what comes
-/// meanwhile waits in its buffer. It does not keep the channel alive; when the channel goes, it yields what
-/// waits and ends. Iterating ends when the iterating task is cancelled. One sequence has one buffer: two
-/// iterators share it, each message going to one of them; make two sequences for two readers. When the
-/// sequence and its iterators go, it stops listening.
+/// It begins with the first message posted after it was created, whether or not it is iterated yet: messages
+/// wait in its buffer. It does not keep the channel alive; when the channel is deallocated, it yields what
+/// waits and ends. Iteration also ends when the iterating task is cancelled. One sequence has one buffer: two
+/// iterators share it, and each message goes to one of them; create two sequences for two readers. It stops
+/// listening when the sequence and its iterators are released.
 public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
     /// The messages.
     public typealias Element = Message
-    /// It does not fail.
+    /// It never fails.
     public typealias Failure = Never
 
     @usableFromInline let buffer: SequenceBuffer
@@ -30,8 +30,7 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
         Iterator(buffer: buffer)
     }
 
-    /// Reads the messages. Not for two tasks at once: each makes its own.
-    @frozen
+    /// Reads the messages. An iterator must not be used by two tasks at once: each makes its own.
     public struct Iterator: AsyncIteratorProtocol {
         @usableFromInline let buffer: SequenceBuffer
 
@@ -40,7 +39,8 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
             self.buffer = buffer
         }
 
-        /// The next message; nil when the channel has gone and nothing waits, or when the task is cancelled.
+        /// The next message; nil when the channel is deallocated and nothing waits, or when the task is
+        /// cancelled.
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Message? {
             while true {

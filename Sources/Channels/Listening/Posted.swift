@@ -1,20 +1,20 @@
-/// A message with what else there is to know of the post that carried it.
+/// A message, and who posted it, on which channel, from where.
 ///
-/// What listeners to ``Listenable/posts``, to a pattern, and interceptors are handed.
+/// Listeners to ``Listenable/posts`` and to a pattern, and interceptors, are handed one.
 public struct Posted<Message: Sendable>: Sendable {
     /// The message.
     public let message: Message
-    /// The object that the poster gave as `from:`.
+    /// The object given as `from:`.
     ///
-    /// To listen with it as the owner, cast it to a class or a protocol first: Swift 6.3 does not compile an
-    /// owner of this type.
+    /// To make it the owner of a listener, cast it to a class or a protocol first: Swift 6.3 does not compile
+    /// an owner of this type.
     public let sender: (any AnyObject & Sendable)?
-    /// The name of the channel, where it has one.
+    /// The name of the channel, if it has one.
     public let channelName: String?
     /// Whether the message was posted in this process or came in over a bridge.
     public let origin: Origin
 
-    /// Creates a post, for tests of what is handed one.
+    /// Creates a post, for tests of code that is handed one.
     public init(
         _ message: Message,
         sender: (any AnyObject & Sendable)? = nil,

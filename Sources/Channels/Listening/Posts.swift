@@ -5,9 +5,9 @@
 /// ```
 ///
 /// Listening to the posts of a channel is listening to the channel: order, isolation, buffering and accounts
-/// are the channel's, and so is a listener's place among the others.
+/// are the same, and so is a listener's place among the others.
 public struct Posts<Source: Listenable>: Listenable {
-    /// A message of the source, and what there is to know of its post.
+    /// A message of the source, and who posted it.
     public typealias Message = Posted<Source.Message>
 
     private let source: Source

@@ -1,7 +1,6 @@
-/// Where a listener stands in the order of a channel: higher priorities are reached first.
+/// A listener's rank in the order of a channel: higher priorities are reached first.
 ///
-/// Listeners of one priority are reached in the order in which they were registered, always. Any integer is a
-/// priority.
+/// Listeners of one priority are reached in the order of registration. Any integer is a priority.
 public struct Priority: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
     /// The rank. Higher is reached earlier.
     public var rawValue: Int

@@ -11,21 +11,20 @@ internal import Synchronization
 ///
 /// ## Behavior
 ///
-/// - Observers are held weakly, called by priority, then in the order in which they were added, on the
-///   notifier's thread, before `notify` returns. An observer that conforms is known at compile time; optional
-///   methods are defaults in an extension of the protocol.
-/// - One observer is in once, however often it is added, by whichever thread.
+/// - Observers are held weakly and called by priority, then in the order in which they were added, on the
+///   notifier's thread, before `notify` returns. Conformance is checked by the compiler; optional methods are
+///   defaults in an extension of the protocol.
+/// - An observer is added once, however often `add` is called, from any thread.
 /// - `notify` runs its body in the caller's isolation, so a main-actor protocol can be notified from the main
 ///   actor only.
-/// - A notification made by an observer runs at once, at most 64 deep per channel on a thread; one deeper
-///   reaches nobody and raises ``Fault/Code/recursionLimit``.
+/// - A notification made by an observer runs at once, at most 64 deep per channel on a thread; a deeper one
+///   is not delivered and raises ``Fault/Code/recursionLimit``.
 ///
 /// The channel is Sendable where its protocol is. Observers are classes or actors: a value given as observer
 /// traps.
 public final class ProtocolChannel<Observer> {
     @usableFromInline let list: ListenerList
-    /// The entries by the address of their observer. An address may be that of an observer that has gone: see
-    /// `add`.
+    /// The entries by the address of their observer, which may have been deallocated: see `add`.
     private let entries = Locked<[ObjectIdentifier: ListenerEntry]>([:])
 
     /// Creates a channel without observers.
@@ -48,13 +47,13 @@ public final class ProtocolChannel<Observer> {
         list.close()
     }
 
-    /// Adds an observer, unless it is in.
+    /// Adds an observer, unless it has been added. Idempotent.
     ///
     /// An observer being deinitialised is not added.
     ///
     /// - Returns: Whether it was added.
     /// - Precondition: The observer is an object.
-    /// - Complexity: O(1) for the priorities in use.
+    /// - Complexity: O(1) for a priority in use.
     @discardableResult
     public func add(
         _ observer: Observer,
@@ -66,9 +65,9 @@ public final class ProtocolChannel<Observer> {
         let entry = list.makeEntry(Self.listener(observer, object, ListenerOptions(priority, fileID, line)))
         // An observer that adds itself in its deinit.
         guard !entry.isOrphan else { return false }
-        // Releasing an entry, or looking at its owner, may run a deinit: neither happens under the mutex.
-        // (The caller holds this one's.) The list's lock is taken inside, so that who finds an entry in the
-        // table finds it in the list.
+        // Releasing an entry, or loading its owner, may run a deinit: neither happens under the mutex. (The
+        // caller holds this one's.) The list's lock is taken inside, so that an entry found in the table is
+        // in the list.
         while true {
             let (existing, outcome) = entries.withLock { entries -> (ListenerEntry?, (isIn: Bool, sweeps: Bool)) in
                 if let existing = entries[ObjectIdentifier(object)] { return (existing, (false, false)) }
@@ -90,35 +89,35 @@ public final class ProtocolChannel<Observer> {
 
     /// Removes an observer.
     ///
-    /// - Returns: Whether it was in.
+    /// - Returns: Whether it had been added.
     @discardableResult
     public func remove(_ observer: Observer) -> Bool {
         remove(object: Self.object(observer))
     }
 
-    /// Whether an observer is in.
+    /// Whether an observer has been added.
     public func contains(_ observer: Observer) -> Bool {
         let object = Self.object(observer)
         guard let entry = entries.withLock({ $0[ObjectIdentifier(object)] }) else { return false }
         return entry.isActive && entry.owner === object
     }
 
-    /// How many observers there are.
+    /// The number of observers.
     ///
-    /// - Complexity: O(*n*): observers that have gone are taken out first.
+    /// - Complexity: O(*n*): observers that have gone are removed first.
     public var observerCount: Int { list.activeListenerCount }
 
-    /// Whether there are none.
+    /// Whether there are no observers.
     public var isEmpty: Bool { observerCount == 0 }
 
-    /// Calls a method on every observer there when the call begins.
+    /// Calls a method on every observer added when the call begins.
     ///
-    /// The body does not throw. A method that does is called as `{ try? $0.save() }`, or with what to do
-    /// about the error inside: what one observer throws is no reason not to call the next.
+    /// The body does not throw. Call a throwing method as `{ try? $0.save() }`, or handle the error inside:
+    /// an error of one observer must not keep the next from being called.
     ///
     /// - Parameters:
     ///   - sender: The object that notifies.
-    ///   - echo: Whether the sender, if it is an observer, is notified too.
+    ///   - echo: Whether the sender is notified too, if it is an observer.
     ///   - body: What to call. It does not escape and runs in the caller's isolation.
     /// - Returns: How many observers were called.
     /// - Complexity: O(*n*) in the number of observers. Does not allocate.
@@ -137,8 +136,7 @@ public final class ProtocolChannel<Observer> {
         guard let entry = entries.withLock({ $0[ObjectIdentifier(object)] }), entry.owner === object else {
             return false
         }
-        // In this order: were it forgotten first, another thread could add the observer again while it is
-        // still in.
+        // In this order: otherwise another thread could add the observer again while it is still in the list.
         let wasIn = list.remove(entry)
         forget(entry, at: ObjectIdentifier(object))
         return wasIn
@@ -176,17 +174,16 @@ public final class ProtocolChannel<Observer> {
     }
 }
 
-/// Its parts are: the list synchronises itself, the table is behind a lock. Observers are handed from thread
-/// to thread only where the protocol says that they may be.
+/// The list synchronises itself and the table is behind a lock. Observers cross threads only if the protocol
+/// is Sendable.
 extension ProtocolChannel: @unchecked Sendable where Observer: Sendable {}
 
 extension ProtocolChannel {
-    /// The listener that stands for an observer.
+    /// The listener that represents an observer.
     ///
-    /// An existential of a protocol, made at this time, is kept as bytes beside the weak owner: while the
-    /// owner lives the bytes are a valid existential of it, because they hold nothing but its address, its
-    /// type and the protocol's witness tables. So no cast is needed for a call, and the observer is not
-    /// retained by them.
+    /// The bytes of its existential are kept beside the weak owner: while the owner lives they are a valid
+    /// existential of it, because they hold nothing but its address, its type and the protocol's witness
+    /// tables. So a call needs no cast, and the bytes do not retain the observer.
     private static func listener(
         _ observer: Observer,
         _ object: AnyObject,
@@ -255,8 +252,10 @@ extension ListenerList {
             remove(observer)
             return false
         }
-        defer { owner.release() }
-        guard frame.pointee.excluded != owner.address else { return false }
+        // Retained for the call, and released after it.
+        let held = Unretained.retaining(owner)
+        defer { held.release() }
+        guard frame.pointee.excluded != held.address else { return false }
         frame.pointee.begins(observer)
         observer.mailboxReference?.borrow { $0.countDirectCall() }
         observer.body.callGeneral(visitor, nil, frame)

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A channel that answers: one object asks, others respond.
+/// Request/response: one object asks, others respond.
 ///
 /// ```swift
 /// let prices = RequestChannel<Item, Price>()
@@ -10,13 +10,13 @@ internal import Synchronization
 ///
 /// ## Behavior
 ///
-/// - `ask` calls the responder of the highest priority, the one registered first among equals; what it throws
-///   is thrown to the asker.
-/// - Responders are ordinary async functions: they run in the asker's task, calls are not serialised, and a
-///   responder may ask in turn.
+/// - `ask` calls the responder of the highest priority, the first registered among equals, and throws what it
+///   throws.
+/// - Responders are async functions, each call in a task of its own that inherits the asker's priority and
+///   task-local values: calls are not serialised, and a responder may ask in turn.
 /// - Owners are held weakly, and strongly during a call.
-/// - Where the asker's task is cancelled, `ask` throws `CancellationError` at once, whether or not the
-///   responder listens.
+/// - If the asker's task is cancelled, `ask` throws `CancellationError` at once, whether or not the responder
+///   reacts to it.
 public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendable {
     typealias Answer = @Sendable (AnyObject?, Request) async throws -> Response
 
@@ -45,15 +45,15 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         list.close()
     }
 
-    /// The name under which a switchboard hands the channel out; nil where it has none.
+    /// The name of the channel on its switchboard; nil if it has none.
     public var name: String? { list.name }
 
-    /// How many responders there are.
+    /// The number of responders.
     ///
-    /// - Complexity: O(*n*): responders whose owner has gone are taken out first.
+    /// - Complexity: O(*n*): responders whose owner has gone are removed first.
     public var responderCount: Int { list.activeListenerCount }
 
-    /// Whether nobody responds.
+    /// Whether there are no responders.
     public var isEmpty: Bool { responderCount == 0 }
 
     /// Ends every responder of an owner.
@@ -65,7 +65,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
 
     /// Registers a responder that belongs to an object.
     ///
-    /// The closure has the isolation it is written in: on a main-actor owner it runs on the main actor.
+    /// The closure has the isolation of the place where it is written.
     @discardableResult
     public func respond<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -111,13 +111,10 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
 
     /// Asks the responder of the highest priority.
     ///
-    /// - Parameter timeout: How long to wait for the answer; nil for as long as it takes. It is measured by
-    ///   the continuous clock.
-    /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` where there is none;
-    ///   ``ChannelError/Code/recursionLimit`` where 1,024 calls wait for each other;
-    ///   ``ChannelError/Code/timedOut``, at once, when the time is over, and `CancellationError`, at once,
-    ///   when the task is cancelled. In both cases the responder's task is cancelled; what it still does,
-    ///   nobody waits for.
+    /// - Parameter timeout: How long to wait for the answer, by the continuous clock; nil for no limit.
+    /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` if there is none;
+    ///   ``ChannelError/Code/timedOut`` when the timeout expires; `CancellationError` when the task is
+    ///   cancelled. In the last two cases the responder's task is cancelled and not waited for.
     public func ask(_ request: Request, timeout: Duration? = nil) async throws -> Response {
         try Task.checkCancellation()
         countAsk()
@@ -131,9 +128,9 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         return try await answer(of: responder, to: request, timeout: timeout)
     }
 
-    /// Asks every responder, all at once.
+    /// Asks every responder, concurrently.
     ///
-    /// - Returns: The answers in the order of priority; none where nobody responds.
+    /// - Returns: The answers in the order of priority; empty if there are no responders.
     public func askAll(_ request: Request) async -> [Result<Response, any Error>] {
         countAsk()
         let responders = responders(most: .max)
@@ -174,8 +171,8 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         _ answer: @escaping Answer
     ) -> ListenerToken {
         let calls = ResponderCalls()
-        let call = BareCall { place, _, frame in
-            // The entry is the one that is being called, and kept for that.
+        let responder = Listener<Responder?>(owner, .responder(calls), options) { place, _, frame in
+            // The entry being called, which the list keeps meanwhile.
             guard let entry = frame.pointee.listener?.object else { return }
             place.mutate(as: Responder?.self) { place in
                 place = Responder(answer: answer, entry: entry, calls: calls)
@@ -184,7 +181,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         return list.register(Registration(owner, .responder(calls), options, call))
     }
 
-    /// The first responders in order, their owners held.
+    /// The first responders in order, their owners retained.
     private func responders(most: Int) -> [Responder] {
         var found: [Responder] = []
         var frame = PostFrame(list: list)
@@ -207,17 +204,16 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         return found
     }
 
-    /// Runs a responder in a task of its own, so that the asker can leave when it is cancelled or has waited
-    /// enough.
+    /// Runs a responder in a task of its own, so that the asker can return when it is cancelled or times out.
     private func answer(
         of responder: Responder,
         to request: Request,
         timeout: Duration? = nil
     ) async throws -> Response {
         let exchange = Exchange<Response>()
-        let chain = ListenerChain(responder.entry, upstream: ListenerChain.call)
-        // Unstructured, because a task group would wait for a responder that does not listen to cancellation.
-        // It inherits the priority and task-local values of the asker.
+        let chain = ListenerChain(responder.entry, upstream: ListenerChain.calls)
+        // Unstructured, because a task group would wait for a responder that ignores cancellation. It
+        // inherits the priority and task-local values of the asker.
         let task = Task {
             let result: Result<Response, any Error>
             do {
@@ -234,7 +230,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         }
         let timer = timeout.map { timeout in
             Task {
-                // Ends at once when the answer is there, which cancels it.
+                // The answer cancels it.
                 guard (try? await Task.sleep(for: timeout, clock: .continuous)) != nil else { return }
                 exchange.finish(.failure(timedOut(after: timeout)))
                 task.cancel()
@@ -254,7 +250,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     }
 }
 
-/// Where an asker waits for the first of an answer and its own cancellation.
+/// Where an asker waits for whichever comes first: an answer, the timeout or its cancellation.
 ///
 /// Guarded by the mutex; the continuation is resumed without it.
 private final class Exchange<Response: Sendable>: Sendable {

@@ -1,4 +1,4 @@
-/// The calls of one responder that are under way, of which there may be several at a time.
+/// The calls of one responder under way, of which there may be several.
 ///
 /// Guarded by its lock; continuations are resumed without it.
 @usableFromInline
@@ -10,8 +10,8 @@ final class ResponderCalls: Sendable {
 
     private let state = Locked(State())
 
-    /// A request has been handed to the responder: begun under the list's hazard, so that whoever cancels and
-    /// then waits for the posts of the list finds it counted.
+    /// A request has been handed to the responder. Called while the list is entered, so that a thread that
+    /// cancels and then waits for the list's posts finds it counted.
     func begin() {
         state.withLock { $0.count += 1 }
     }

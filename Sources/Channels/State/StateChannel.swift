@@ -1,4 +1,4 @@
-/// A channel that knows its last message: hands every listener the current value first, then every later one.
+/// A channel with a current value: each listener gets it first, then every later one.
 ///
 /// ```swift
 /// let sales = StateChannel(Sales())
@@ -11,13 +11,14 @@
 /// - A new listener gets the current value once and then every later value exactly once, without a gap or a
 ///   repeat, whatever races with the registration. Each listener sees the values in the order in which they
 ///   were set; the last it sees is the one stored.
-/// - Values are delivered one after the other, whoever sets them: a value set, or a listener registered,
-///   while another value is being delivered waits its turn and is delivered by whoever is delivering. So
-///   `set` may return before listeners have run, and `listen` before the new listener has.
+/// - Values are delivered one at a time, whichever threads set them: a value set, or a listener registered,
+///   while another value is being delivered waits its turn and is delivered by the thread that is delivering.
+///   So `set` may return before listeners have run, and `listen` before the new listener has. A thread that
+///   delivers does so as long as other threads keep setting values.
 /// - The exceptions to "exactly once": values set while a listener is paused, after which it gets the current
 ///   one first, and values dropped from a full buffer, which are counted.
-/// - A `set` by a listener of a value set by a listener … 1,024 deep is refused: the value stays, a fault is
-///   raised.
+/// - A chain of listeners that each set the state is refused at a depth of 1,024: the value stays and a fault
+///   is raised.
 /// - The body of ``update(isolation:_:)`` is the one place in this library where user code runs under a lock,
 ///   the state's own. Using the same channel inside it traps. Values that are replaced by
 ///   ``set(_:isolation:)`` are released without the lock.
@@ -29,7 +30,7 @@ public final class StateChannel<State: Sendable>: Listenable {
 
     @usableFromInline let core: StateCore
 
-    /// Creates a channel with its first value.
+    /// Creates a state with its first value.
     public convenience init(_ initial: State, onFault: FaultHandler? = nil, diagnostics: Diagnostics = .off) {
         self.init(initial, name: nil, faults: .with(onFault), diagnostics: diagnostics)
     }
@@ -53,7 +54,7 @@ public final class StateChannel<State: Sendable>: Listenable {
 
     var list: ListenerList { core.list }
 
-    /// The name under which a switchboard hands the channel out; nil where it has none.
+    /// The name of the state on its switchboard; nil if it has none.
     public var name: String? { list.name }
 
     /// The value stored: the last one set, whether or not it has been delivered yet.
@@ -61,7 +62,7 @@ public final class StateChannel<State: Sendable>: Listenable {
         MessageAddress.filling(as: State.self) { core.read(into: $0) }
     }
 
-    /// Stores a value and delivers it, after those that wait already.
+    /// Stores a value and delivers it, after those that already wait.
     @inlinable
     public func set(_ value: State, isolation: isolated (any Actor)? = #isolation) {
         store(value, with: nil, isolation: isolation)
@@ -80,10 +81,9 @@ public final class StateChannel<State: Sendable>: Listenable {
 
     /// Changes the value in place and delivers it.
     ///
-    /// The body runs under the state's lock, so that no other change comes between its reading and its
-    /// writing: keep it short, and do not use this channel in it, which traps. Where it throws, the value
-    /// stays as it was and nothing is delivered. Where the change is refused (see the type's behavior), the
-    /// body runs on a copy that is dropped.
+    /// The body runs under the state's lock, so its read and its write are atomic: keep it short, and do not
+    /// use this channel in it, which traps. If it throws, the value is unchanged and nothing is delivered. If
+    /// the change is refused (see the type's behavior), the body runs on a copy that is discarded.
     ///
     /// - Returns: What the body returns.
     @inlinable
@@ -96,7 +96,7 @@ public final class StateChannel<State: Sendable>: Listenable {
         var outcome: Swift.Result<Result, Failure>?
         var kept: State?
         core.update(isolation: isolation) { stored in
-            // Only where the body can throw is the old value kept, because that makes its first write copy.
+            // The old value is kept only if the body can throw, because that makes its first write copy.
             if Failure.self != Never.self { kept = stored.load(as: State.self) }
             do throws(Failure) {
                 outcome = .success(try stored.mutate(as: State.self, body))
@@ -119,8 +119,7 @@ public final class StateChannel<State: Sendable>: Listenable {
     /// The current value, then every later one, as an asynchronous sequence: the same as
     /// ``Listenable/messages(buffering:priority:fileID:line:)``.
     ///
-    /// Where nothing is said, only the newest value waits for a reader who is slow, so that the last one read
-    /// is the one stored.
+    /// By default only the newest value waits for a slow reader, so that the last one read is the one stored.
     ///
     /// - Precondition: `buffering` is not `.oldest`, which would end with a value other than the one stored.
     public func values(
@@ -132,12 +131,12 @@ public final class StateChannel<State: Sendable>: Listenable {
         messages(buffering: buffering, priority: priority, fileID: fileID, line: line)
     }
 
-    /// How many listeners there are, paused ones and sequences included.
+    /// The number of listeners, including paused ones and sequences.
     ///
-    /// - Complexity: O(*n*): listeners whose owner has gone are taken out first.
+    /// - Complexity: O(*n*): listeners whose owner has gone are removed first.
     public var listenerCount: Int { list.activeListenerCount }
 
-    /// Whether nobody listens.
+    /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }
 
     /// Ends every listener of an owner.

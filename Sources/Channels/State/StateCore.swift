@@ -1,18 +1,33 @@
 internal import Synchronization
 
-/// What a state channel is made of, for code that does not know the type: the value stored, and the turns in
-/// which values are delivered.
+/// A state channel without its type: the value stored, and the turns in which values are delivered.
 ///
 /// Not generic, because the metadata of generic types nested in a generic class is looked up at every use:
 /// `set` took ten times as long.
 ///
-/// Guards: `guarded` guards the value and the turns, which say who delivers (`StateTurns`). `updater` is atomic.
+/// Guards: `guarded` guards the value, the turns and the deliverer. `updater` is atomic.
 @usableFromInline
 final class StateCore: @unchecked Sendable {  // guards: see above
     private struct Guarded: ~Copyable, @unchecked Sendable {  // reached under the lock only
         /// The value stored.
         let value: KeptMessage
-        var turns: StateTurns
+        /// The turns that wait, and the value of each.
+        var turns = Queue<Turn>()
+        var values: MessageQueue
+        /// The record of the thread that delivers, or 0.
+        var deliverer: UInt = 0
+        /// The length of the chain that led to the value being delivered.
+        var depth = 0
+    }
+
+    /// The listeners of a value that is set and not yet delivered.
+    private struct Turn {
+        /// The number of the first listener that is too new for it.
+        var before: UInt64
+        /// The length of the chain that led to it.
+        let depth: Int
+        /// The only listener it is for: one that is new, or resumed.
+        let entry: ListenerEntry?
     }
 
     private static let deepest = 1_024
@@ -41,9 +56,9 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ///
     /// - Parameters:
     ///   - message: The address of the value. It is only read.
-    ///   - envelope: What travels with the value. Whoever registers later gets the value without it.
-    ///   - store: Puts the value in the place of the one at the address. Called under the lock, once or,
-    ///     where the change is refused, not at all.
+    ///   - envelope: What travels with the value. Listeners registered later get the value without it.
+    ///   - store: Replaces the value at the address. Called under the lock, at most once: not if the change
+    ///     is refused.
     @usableFromInline
     func set(
         _ message: MessageAddress,
@@ -68,8 +83,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
 
     /// Changes the value in place and delivers it.
     ///
-    /// - Parameter change: Gets the address of the value, under the lock, and says whether it changed it. Not
-    ///   called where the change is refused.
+    /// - Parameter change: Takes the address of the value, under the lock, and returns whether it changed it.
+    ///   Not called if the change is refused.
     @usableFromInline
     func update(isolation: (any Actor)?, change: (MessageAddress) -> Bool) {
         trapInsideUpdate("update")
@@ -85,10 +100,9 @@ final class StateCore: @unchecked Sendable {  // guards: see above
 
     /// Registers an entry and hands it the current value, between two changes.
     func admit(_ entry: ListenerEntry, _ priority: Priority, isolation: (any Actor)?) {
-        // Under the state's lock no value is set, so those that wait to be delivered were set before this
-        // listener came, and its number keeps them from it; those set later find it registered. The value it
-        // gets now takes its turn behind the former and before the latter. The list's lock is taken inside,
-        // never the other way round.
+        // No value is set while the state's lock is held: those that wait were set before this listener came,
+        // and its number excludes it from them; those set later find it registered. The value it gets now
+        // takes its turn between the two. The list's lock is taken inside, never the reverse.
         var outcome = (isIn: false, sweeps: false)
         takeTurn(isolation) { guarded in
             outcome = list.insert(entry, priority: priority.rawValue)
@@ -98,16 +112,16 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         list.didUnlock()
     }
 
-    /// Lets values through to a paused listener again, the current one first.
+    /// Delivers values to a paused listener again, the current one first.
     func resume(_ entry: ListenerEntry) {
         trapInsideUpdate("resume")
-        // Delivers a value as `set` does. Where that is one post too many, the listener stays paused.
+        // Delivers a value as `set` does. If that is refused, the listener stays paused.
         guard !refusesChange() else { return }
         takeTurn(nil) { guarded in
             guard entry.isPaused, entry.isActive else { return nil }
-            // A new number: values that wait to be delivered are older than the one it gets now. That one
-            // takes its turn behind them, because a thread that delivers one of them may have found the
-            // listener before it was paused and not have called it yet.
+            // A new number: values that wait are older than the one it gets now, which takes its turn after
+            // them: the deliverer may have found the listener before it was paused and not have called it
+            // yet.
             list.renumber(entry, clearing: ListenerEntry.paused)
             return admitEntry(entry, &guarded)
         }
@@ -130,14 +144,12 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 // MARK: - Turns
 
 extension StateCore {
-    /// The value just stored is to be delivered. Under the lock. Nil where nobody listens.
-    @inline(__always)
-    private func admitChange(
-        _ guarded: inout Guarded,
-        _ envelope: Envelope?,
-        _ thread: ThreadReference
-    ) -> StateTurns.Admission? {
-        // Who registers does so under the state's lock and is handed the value then.
+    /// The turn of the value just stored. Under the lock.
+    ///
+    /// - Returns: The turn if no thread is delivering: the caller then must. It bypasses the queue, which is
+    ///   empty.
+    private func turnForChange(_ guarded: inout Guarded, _ envelope: Envelope? = nil) -> Turn? {
+        // Registering takes the state's lock and hands over the value then.
         if list.hasNoListenerNow, list.counter == nil { return nil }
         return guarded.turns.admit(
             guarded.value.address,
@@ -149,20 +161,34 @@ extension StateCore {
         )
     }
 
-    /// The value stored is to be delivered to a listener that is new or resumes. Under the lock.
-    private func admitEntry(_ entry: ListenerEntry, _ guarded: inout Guarded) -> StateTurns.Admission {
-        guarded.turns.admit(
-            guarded.value.address,
-            nil,
-            before: list.nextNumberNow,
-            for: entry,
-            from: ThreadReference.current.address,
-            mayStand: false
-        )
+    /// The turn of the value stored for a listener that is new or resumes. Under the lock.
+    private func turnOf(_ entry: ListenerEntry, _ guarded: inout Guarded) -> Turn? {
+        // It may have been paused and resumed twice without a change in between: one turn is enough.
+        let isWaiting = guarded.turns.withLast { last in
+            guard last.entry === entry else { return false }
+            last.before = list.nextNumberNow
+            return true
+        }
+        if isWaiting == true { return nil }
+        return enqueue(&guarded, onlyFor: entry)
     }
 
-    /// Does something under the lock and delivers the value stored, where that is the caller's part.
-    private func takeTurn(_ isolation: (any Actor)?, _ body: (inout Guarded) -> StateTurns.Admission?) {
+    private func enqueue(_ guarded: inout Guarded, onlyFor entry: ListenerEntry?, _ envelope: Envelope? = nil) -> Turn?
+    {
+        let thread = ThreadReference.current.address
+        if guarded.deliverer == 0 {
+            guarded.deliverer = thread
+            guarded.depth = 1
+            return Turn(before: list.nextNumberNow, depth: 1, entry: entry)
+        }
+        let depth = guarded.deliverer == thread ? guarded.depth + 1 : 1
+        guarded.turns.append(Turn(before: list.nextNumberNow, depth: depth, entry: entry))
+        guarded.values.append(copying: guarded.value.address, envelope)
+        return nil
+    }
+
+    /// Runs a body under the lock and, if it returns a turn, delivers the value stored.
+    private func takeTurn(_ isolation: (any Actor)?, _ body: (inout Guarded) -> Turn?) {
         list.layout.withTemporary { message in
             let admission = guarded.withLock { guarded -> StateTurns.Admission? in
                 let admission = body(&guarded)
@@ -179,30 +205,7 @@ extension StateCore {
         }
     }
 
-    /// Does what is left to do for a value that somebody else delivers.
-    @inline(never)
-    private func settle(_ admission: StateTurns.Admission, _ isolation: (any Actor)?) {
-        switch admission {
-        case .deliver, .wait: break
-        case .refuse: if let top = ThreadReference.current.pointee.top { list.reportFanOut(top) }
-        case .stand(let setter):
-            // An async listener is no place to stand in, either; that is looked up only here, because it costs.
-            if ListenerChain.current == nil { setter.stand() }
-            let outcome = guarded.withLock { $0.turns.leaves(setter) }
-            if outcome.delivers {
-                deliverWaiting(isolation)
-            } else if outcome.isOverfull {
-                list.faults.report(
-                    .stateBacklog,
-                    list: list,
-                    listener: nil,
-                    detail: "more than \(StateTurns.mostWaiting) values wait to be delivered"
-                )
-            }
-        }
-    }
-
-    /// Delivers a turn, and then what waits, in order, until nothing does or somebody else takes over.
+    /// Delivers a turn, then those that wait, in order, until none does.
     private func deliver(
         _ message: MessageAddress,
         _ turn: StateTurns.Turn,
@@ -210,16 +213,30 @@ extension StateCore {
         _ envelope: Envelope? = nil
     ) {
         list.post(message, isolation: isolation, before: turn.before, onlyTo: turn.entry, envelope: envelope)
-        if guarded.withLock({ !$0.turns.endsIfNothingWaits() }) { deliverWaiting(isolation) }
+        if hasNextTurn() { deliverWaiting(isolation) }
+    }
+
+    /// Whether a turn waits. If not, this thread stops delivering.
+    private func hasNextTurn() -> Bool {
+        guarded.withLock { guarded in
+            guard guarded.turns.isEmpty else { return true }
+            guarded.deliverer = 0
+            guarded.depth = 0
+            return false
+        }
     }
 
     @inline(never)
     private func deliverWaiting(_ isolation: (any Actor)?) {
         let thread = ThreadReference.current.address
         list.layout.withTemporary { message in
-            while true {
-                let (next, relieved) = guarded.withLock { guarded in
-                    (guarded.turns.next(for: thread, into: message), guarded.turns.nextToGoOn())
+            repeat {
+                let (turn, envelope) = guarded.withLock { guarded in
+                    // There is a value for each turn, and only the deliverer removes them: it has found one.
+                    guard let turn = guarded.turns.popFirst() else { preconditionFailure("no turn waits") }
+                    let envelope = guarded.values.moveFirst(to: message)
+                    guarded.depth = turn.depth
+                    return (turn, envelope)
                 }
                 relieved?.goOn()
                 switch next {
@@ -248,7 +265,7 @@ extension StateCore {
 // MARK: - Refusals
 
 extension StateCore {
-    /// Whether a change is one too many: made by a listener, at the end of too long a chain.
+    /// Whether a change is refused: made by a listener, at the end of too long a chain.
     private func refusesChange() -> Bool {
         let thread = ThreadReference.current
         guard let top = thread.pointee.top else { return false }
@@ -264,9 +281,9 @@ extension StateCore {
 
     func trapInsideUpdate(_ use: String) {
         guard updater.load(ordering: .relaxed) != 0 else { return }
-        // The calling thread has its record before it looks: else it could see the address of a thread that
-        // is inside, and then be given the record of that thread, which has ended since. So only the thread
-        // that is inside can read its own address here.
+        // The calling thread obtains its record before it looks. Otherwise it could read the address of a
+        // thread inside, then be given the record of that thread, which has ended since. So only the thread
+        // inside can read its own address here.
         let thread = ThreadReference.current.address
         precondition(
             updater.load(ordering: .relaxed) != thread,

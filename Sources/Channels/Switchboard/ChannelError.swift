@@ -9,7 +9,7 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
         public static let typeMismatch = Code(storage: .typeMismatch)
         /// A text is not a valid name or pattern.
         public static let invalidName = Code(storage: .invalidName)
-        /// Nobody responds to a request.
+        /// There is no responder.
         public static let noResponder = Code(storage: .noResponder)
         /// A responder asked, whose responder asked …: too many calls wait for each other.
         public static let recursionLimit = Code(storage: .recursionLimit)
@@ -22,13 +22,13 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
 
     /// What went wrong.
     public let code: Code
-    /// The name of the channel, where one is involved.
+    /// The name of the channel, if one is involved.
     public let name: String?
     /// One sentence that names every value involved: both types of a mismatch, the text of an invalid name
     /// and what is wrong with it.
     public let description: String
 
-    /// Creates an error, for tests of what handles it and for stand-ins that throw it.
+    /// Creates an error, for tests of code that handles it and for stand-ins that throw it.
     public init(code: Code, name: String? = nil, description: String) {
         self.init(code, name: name, description)
     }

@@ -1,5 +1,5 @@
-/// An object that talks over named channels with dictionaries, as in an older code base, without keeping
-/// track of anything.
+/// An object that talks over named channels with dictionaries, as older code bases do, without keeping tokens
+/// or channels.
 ///
 /// ```swift
 /// final class Basket: ChannelParticipant, Sendable {}
@@ -9,14 +9,14 @@
 /// ```
 ///
 /// It is the sender of what it posts, and the owner of its listeners. The methods are those of
-/// ``NamedChannel`` for a name of dictionaries, and exist where the participant is Sendable: an object on a
-/// global actor and an actor are that, another class says so. For a priority, a buffer or a queue, use the
+/// ``NamedChannel`` for a name of dictionaries, and require the participant to be Sendable: actors and
+/// classes on a global actor are; other classes must declare it. For a priority, a buffer or a queue, use the
 /// channel itself: `switchboard["shop.checkout" as ChannelName<[String: any Sendable]>].listen(self, on:
 /// queue) { … }`. New code is better served by a ``ChannelName`` of a type of its own.
 public protocol ChannelParticipant: AnyObject {
-    /// Where its channels are. ``Switchboard/shared`` where nothing else is said.
+    /// Where its channels are; ``Switchboard/shared`` by default.
     ///
-    /// It is read from any thread: an object on the main actor that keeps its own writes `nonisolated let
+    /// It is read from any thread: a class on the main actor that has its own declares `nonisolated let
     /// switchboard: Switchboard`.
     var switchboard: Switchboard { get }
 }
@@ -42,7 +42,7 @@ extension ChannelParticipant where Self: Sendable {
         switchboard[name].posts.listen(self, fileID: fileID, line: line, isolation: isolation, body)
     }
 
-    /// Listens on a channel asynchronously, one call after the other.
+    /// Listens on a channel asynchronously, one call at a time.
     @discardableResult
     public func listen(
         on name: ChannelName<[String: any Sendable]>,
@@ -93,8 +93,7 @@ extension ChannelParticipant where Self: Sendable {
 extension ChannelParticipant where Self: Actor {
     /// Listens on a channel, on this actor, as long as it lives, or until it leaves.
     ///
-    /// For a closure that awaits, use the channel itself: `switchboard[name].posts.listen(self) { me, post in
-    /// … }`.
+    /// For an async closure, use the channel: `switchboard[name].posts.listen(self) { me, post in … }`.
     @discardableResult
     public func listen(
         on name: ChannelName<[String: any Sendable]>,

@@ -1,13 +1,13 @@
 /// A pattern of channel names: `*` stands for one token, a last `>` for one or more.
 ///
 /// `shop.*` matches `shop.checkout` but not `shop.checkout.done`; `shop.>` matches both, and not `shop`.
-/// Wildcards are whole tokens, as in NATS subjects; the rest is as in ``ChannelName``, for literals too: one
-/// with interpolation needs `try ChannelPattern(validating:)`.
+/// Wildcards are whole tokens, as in NATS subjects. Everything else is as in ``ChannelName``, also for
+/// literals: one with interpolation needs `try ChannelPattern(validating:)`.
 public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The text of the pattern.
     public let text: String
 
-    /// Creates a pattern that arrives at run time.
+    /// Creates a pattern from a text at run time.
     ///
     /// - Throws: ``ChannelError/Code/invalidName`` with what is wrong with it.
     public init(validating text: String) throws {
@@ -17,7 +17,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
         self.text = text
     }
 
-    /// Creates a pattern from a literal. Traps where it is not a valid pattern.
+    /// Creates a pattern from a literal. Traps if it is not a valid pattern.
     public init(stringLiteral text: String) {
         if let problem = NameKey.problem(of: text, isPattern: true) {
             preconditionFailure("\(quoted(text)) is not a valid channel pattern: \(problem)")
@@ -25,7 +25,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
         self.text = text
     }
 
-    /// Whether a name matches. The text is not checked: one that is not a valid name may match.
+    /// Whether a name matches. The text is not validated: an invalid name may match.
     ///
     /// - Complexity: O(*n*) in the length of the name.
     public func matches(_ name: String) -> Bool {

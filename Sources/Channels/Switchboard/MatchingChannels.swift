@@ -1,13 +1,13 @@
-/// Every channel of a switchboard whose name matches a pattern, those that are created later included.
+/// Every channel of a switchboard whose name matches a pattern, including those created later.
 ///
 /// ```swift
 /// let log = board[matching: "shop.*"].listen { post in print(post.channelName ?? "", post.message) }
 /// ```
 ///
 /// A listener takes its place by priority and registration among each channel's own listeners, counts in the
-/// result of `post`, and hears posts made on the channel itself, values of named states included and requests
-/// not. It has one token, and one mailbox where it needs one. It does not keep channels alive. Channels
-/// without a name, as `board[Checkout.self]`, match nothing.
+/// result of `post`, and hears posts made on the channel itself, and values of named states, but not
+/// requests. It has one token, and one mailbox if it needs one. It does not keep channels alive. Channels
+/// without a name, such as `board[Checkout.self]`, match no pattern.
 public struct MatchingChannels: Listenable {
     /// A message of any of the channels, with the channel's name and who posted it.
     public typealias Message = Posted<any Sendable>
@@ -51,16 +51,16 @@ extension Switchboard {
         let hub = patternListener.hub
         hub.delegate = HubDelegate(patternListener, patterns)
         let entry = hub.makeEntry(listener)
-        // Straight in, so that the delegate does not see the hub before it has its listener.
+        // Inserted directly, so that the delegate does not see the hub before it has its listener.
         guard hub.insert(entry, priority: listener.priority.rawValue).isIn else { return ListenerToken(entry) }
         patterns.add(patternListener) { registry.channels }
-        // The owner may have gone before the delegate could find the listener.
+        // The owner may have been deallocated before the delegate could find the listener.
         if hub.isEmptyNow { patterns.remove(patternListener) }
         return ListenerToken(entry)
     }
 }
 
-/// Takes a pattern's listener out of the channels when it has gone.
+/// Removes a pattern's listener from the channels when it has ended.
 private final class HubDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initialiser only
     private weak var listener: PatternListener?
     private weak var patterns: PatternListeners?

@@ -1,11 +1,11 @@
-/// What a switchboard looks up: a valid name without its type, or a type of messages that has no name.
+/// What a switchboard looks up: a valid name without its type, or a type of message.
 @usableFromInline
 struct NameKey: Hashable, Sendable {
-    /// Empty where it stands for a type.
+    /// Empty if it stands for a type.
     let text: String
-    /// Of the bytes, seeded per process: names come from outside.
+    /// Of the bytes, seeded per process: names may come from outside.
     let hash: UInt64
-    /// The type of messages for which it stands, by identity, so that two types of one name are told apart.
+    /// The type of message it stands for, by identity, so that two types of one name differ.
     let type: ObjectIdentifier?
 
     static let longest = 1_024
@@ -33,7 +33,7 @@ struct NameKey: Hashable, Sendable {
         self.init(text: text, hash: NameScanner.hash(text))
     }
 
-    /// The key of the one channel that a type of messages has without a name.
+    /// The key of the unnamed channel of a type of message.
     @usableFromInline
     init(of type: any Any.Type) {
         text = ""
@@ -47,7 +47,7 @@ struct NameKey: Hashable, Sendable {
         type = nil
     }
 
-    /// The name; nil where it stands for a type.
+    /// The name; nil if it stands for a type.
     var name: String? { type == nil ? text : nil }
 
     @usableFromInline
@@ -55,7 +55,7 @@ struct NameKey: Hashable, Sendable {
         guard left.hash == right.hash, left.type == right.type else { return false }
         // One literal, or one buffer: nothing to compare.
         if left.text.hasRepresentation(of: right.text) { return true }
-        // String's == takes canonical equivalents for equal.
+        // String's == treats canonical equivalents as equal.
         return left.text.utf8.elementsEqual(right.text.utf8)
     }
 
@@ -66,7 +66,7 @@ struct NameKey: Hashable, Sendable {
 }
 
 extension NameKey {
-    /// What is wrong with a text as a name or pattern; nil where nothing is.
+    /// What is wrong with a text as a name or pattern; nil if it is valid.
     static func problem(of text: String, isPattern: Bool) -> String? {
         guard !text.isEmpty else { return "it is empty" }
         guard text.utf8.count <= longest else { return "it has \(text.utf8.count) bytes, more than \(longest)" }

@@ -1,4 +1,4 @@
-/// Reads names eight bytes at a time: most are plain, and a literal is read at each use.
+/// Reads names eight bytes at a time: most are ASCII, and a literal is read at each use.
 enum NameScanner {
     private static let seed = UInt64.random(in: .min ... .max) | 1
 
@@ -10,7 +10,7 @@ enum NameScanner {
         text.withByteReader { bytes in
             guard bytes.count > 0, bytes.count <= NameKey.longest else { return nil }
             var hash = start(bytes.count)
-            // A name begins and ends as if there were a full stop beside it: none may follow on one.
+            // A name begins and ends as if next to a full stop: two in a row are invalid.
             var followsStop: UInt64 = 0x80
             var offset = 0
             while offset + 8 <= bytes.count {
@@ -22,7 +22,7 @@ enum NameScanner {
             }
             let rest = lastWord(bytes, from: offset)
             guard let stops = stopsIfPlain(rest), stops & (stops << 8 | followsStop) == 0 else { return nil }
-            // Behind the last byte a letter was put, so it is the last that is looked at.
+            // The word was padded with letters, so the last byte is checked by itself.
             guard bytes[bytes.count - 1] != UInt8(ascii: ".") else { return nil }
             return fold(hash ^ rest)
         }
@@ -58,7 +58,7 @@ enum NameScanner {
         return product.high ^ product.low
     }
 
-    /// The bytes that do not fill a word, behind which a letter is put.
+    /// The bytes that do not fill a word, padded with letters.
     @inline(__always)
     private static func lastWord(_ bytes: ByteReader, from offset: Int) -> UInt64 {
         var word = ones &* UInt64(UInt8(ascii: "a"))
@@ -70,11 +70,11 @@ enum NameScanner {
         return word
     }
 
-    /// Which bytes of a word are full stops, as high bits; nil where one of them is not an ASCII character of
-    /// which names are made.
+    /// Which bytes of a word are full stops, as high bits; nil if one of them is not an ASCII character
+    /// allowed in names.
     ///
-    /// With all high bits clear no sum of a byte runs over into the next, so that each byte is tested by
-    /// itself ("determining if a word has a zero byte", S. E. Anderson, Bit Twiddling Hacks).
+    /// With all high bits clear no sum carries into the next byte, so each byte is tested independently
+    /// ("determining if a word has a zero byte", S. E. Anderson, Bit Twiddling Hacks).
     @inline(__always)
     private static func stopsIfPlain(_ word: UInt64) -> UInt64? {
         guard word & highBits == 0 else { return nil }

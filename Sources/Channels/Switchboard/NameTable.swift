@@ -1,21 +1,21 @@
 /// The slots of a shard by name.
 ///
 /// Open addressing with linear probing and deletion without tombstones (D. E. Knuth, The Art of Computer
-/// Programming 3, section 6.4, algorithms L and R). A dictionary would hash the hash of the name again and
-/// retain what it finds: half the time of a lookup.
+/// Programming 3, section 6.4, algorithms L and R). A dictionary would hash the hash again and retain what it
+/// finds: half the time of a lookup.
 ///
 /// Not synchronised: the shard's lock guards it.
 struct NameTable: ~Copyable {
     private struct Cell {
         var hash: UInt64
-        /// Counted by the table; nil where the cell is free.
+        /// Retained by the table; nil if the cell is free.
         var slot: Unretained<RegistrySlot>?
     }
 
     private static let smallest = 16
 
     private var cells: [Cell]
-    /// One less than how many cells there are, a power of two.
+    /// One less than the number of cells, a power of two.
     private var mask: Int
     private var count = 0
 
@@ -39,16 +39,16 @@ struct NameTable: ~Copyable {
         return nil
     }
 
-    /// Puts a slot in. There must be none of its name.
+    /// Inserts a slot. There must be none of its name.
     mutating func insert(_ slot: RegistrySlot) {
-        // At most three quarters are taken, so that a probe ends soon.
+        // At most three quarters are in use, so that a probe is short.
         if (count + 1) * 4 > (mask + 1) * 3 { resize(to: (mask + 1) * 2) }
-        // Given back in `remove` or `deinit`.
+        // Released in `remove` or `deinit`.
         place(Cell(hash: slot.key.hash, slot: .retaining(slot)))
         count += 1
     }
 
-    /// Takes a slot out, if it is in.
+    /// Removes a slot, if it is in the table.
     mutating func remove(_ slot: RegistrySlot) {
         var index = home(slot.key.hash)
         while let found = cells[index].slot, found.address != Unretained(slot).address {
@@ -61,13 +61,13 @@ struct NameTable: ~Copyable {
         if count * 8 < mask + 1, mask + 1 > Self.smallest { resize(to: (mask + 1) / 2) }
     }
 
-    /// Moves what stands behind a gap into it, where a probe would else end too early.
+    /// Moves later cells into a gap at which their probes would end too early.
     private mutating func closeGap(at freed: Int) {
         var gap = freed
         var index = (gap + 1) & mask
         while cells[index].slot != nil {
-            // How far a cell is from where its probe begins, and how far the gap is from the cell, both
-            // modulo the size.
+            // The distances of the cell from the start of its probe, and of the gap from the cell, modulo the
+            // size.
             if (index - home(cells[index].hash)) & mask >= (index - gap) & mask {
                 cells[gap] = cells[index]
                 gap = index

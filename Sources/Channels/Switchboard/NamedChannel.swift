@@ -1,4 +1,4 @@
-/// The channel of a name, or of a type of messages, on a switchboard.
+/// The channel of a name, or of a type of message, on a switchboard.
 ///
 /// ```swift
 /// board[.checkout].listen(self) { me, checkout in me.show(checkout) }
@@ -6,7 +6,7 @@
 /// board[Checkout.self].post(Checkout(total: 12))  // no name: one channel for each type of messages
 /// ```
 ///
-/// It is a light value that looks the channel up when it is used and does not keep it alive. It does hold its
+/// A light value that looks the channel up at each use and does not keep it alive. It retains its
 /// switchboard.
 @frozen
 public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
@@ -19,7 +19,7 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
         self.key = key
     }
 
-    /// The channel itself, created if there is none: to hold on to where the name is used often.
+    /// The channel itself, created if there is none: keep it if you use the name often.
     ///
     /// - Precondition: The name is not in use for another kind or type.
     /// - Complexity: O(1).
@@ -28,23 +28,24 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
     /// The name; nil for the channel of a type.
     public var name: String? { key.name }
 
-    /// Registers a listener on the channel, which is created if there is none and kept as long as anybody
-    /// listens.
+    /// Registers a listener on the channel, which is created if there is none and kept while it has
+    /// listeners.
     ///
     /// - Precondition: The name is not in use for another kind or type.
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         let channel = channel
-        // The registration keeps it from here on.
+        // The registration keeps the channel alive from here on.
         defer { withExtendedLifetime(channel) {} }
         return channel.register(listener, isolation: isolation)
     }
 
-    /// How many listeners there are, those of patterns, paused ones and sequences included, interceptors not.
+    /// The number of listeners, including those of patterns, paused ones and sequences, excluding
+    /// interceptors.
     ///
-    /// - Complexity: O(*n*): listeners whose owner has gone are taken out first.
+    /// - Complexity: O(*n*): listeners whose owner has gone are removed first.
     public var listenerCount: Int { switchboard.registry.list(key)?.activeListenerCount ?? 0 }
 
-    /// Whether nobody listens.
+    /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }
 
     /// Ends every listener and interceptor of an owner.
@@ -63,10 +64,9 @@ extension NamedChannel {
     /// See ``Channel/post(_:from:echo:isolation:)`` for the order and for who runs before this method
     /// returns.
     ///
-    /// - Returns: How many listeners were called or enqueued; 0 where nobody listens, in which case nothing
-    ///   is kept.
+    /// - Returns: How many listeners were called or enqueued; 0 if there are none, and then nothing is kept.
     /// - Precondition: The name is not in use for another kind or type.
-    /// - Complexity: O(1) for the lookup, O(*n*) in the number of listeners; where the name has no channel,
+    /// - Complexity: O(1) for the lookup, O(*n*) in the number of listeners; if the name has no channel,
     ///   O(*p*) in the number of patterns.
     @inlinable
     @discardableResult
@@ -77,14 +77,24 @@ extension NamedChannel {
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
         if let keeper = switchboard.keeper(key, ofMessages: Message.self) {
-            // The channel lives until the post has ended, whatever becomes of its name.
+            // The channel lives until the post has ended, even if its name is removed.
             defer { withExtendedLifetime(keeper) {} }
             return MessageAddress.lending(message) {
                 keeper.list.post($0, from: sender, echo: echo, isolation: isolation)
             }
         }
-        // Of the switchboard, so that a caller who makes this value only to post need not retain its parts.
-        return switchboard.postToChannel(of: key, message, from: sender, echo: echo, isolation: isolation)
+        return postToChannel(message, from: sender, echo: echo, isolation: isolation)
+    }
+
+    /// The same, if there are no listeners but those of patterns.
+    @usableFromInline
+    func postToChannel(
+        _ message: Message,
+        from sender: (any AnyObject & Sendable)?,
+        echo: Bool,
+        isolation: isolated (any Actor)?
+    ) -> Int {
+        channelToPost?.post(message, from: sender, echo: echo, isolation: isolation) ?? 0
     }
 
     /// Delivers a message and suspends until every listener has finished with it. See
@@ -115,23 +125,23 @@ extension Switchboard {
         return channel?.post(message, from: sender, echo: echo, isolation: isolation) ?? 0
     }
 
-    /// The channel to post on; nil where nobody would hear it.
-    fileprivate func channelToPost<Message: Sendable>(_ key: NameKey) -> Channel<Message>? {
-        if let found = find(key, ofMessages: Message.self) {
+    /// The channel to post on; nil if it would have no listener.
+    private var channelToPost: Channel<Message>? {
+        if let found = switchboard.find(key, ofMessages: Message.self) {
             return known(found, as: Channel<Message>.self)
         }
         let found = Self.unwrap {
             try registry.channel(key, kind: .messages(Message.self), as: Channel<Message>.self)
         }
         if let found { return found }
-        // Kept for the one post only: nothing but forwarders listens on it.
-        guard let name = key.name, patterns.match(name) else { return nil }
-        return channel(key, reentrancy: nil)
+        // Kept for this post only: it has no listeners but forwarders.
+        guard let name = key.name, switchboard.patterns.match(name) else { return nil }
+        return channel
     }
 }
 
 extension NamedChannel where Message == Void {
-    /// Delivers a message that says only that it was posted.
+    /// Delivers the empty message.
     @inlinable
     @discardableResult
     public func post(
@@ -142,8 +152,7 @@ extension NamedChannel where Message == Void {
         post((), from: sender, echo: echo, isolation: isolation)
     }
 
-    /// Delivers a message that says only that it was posted, and suspends until every listener has finished
-    /// with it.
+    /// Delivers the empty message, and suspends until every listener has finished with it.
     @discardableResult
     public func postAndWait(
         from sender: (any AnyObject & Sendable)? = nil,
@@ -161,8 +170,7 @@ extension Switchboard {
         NamedChannel(self, name.key)
     }
 
-    /// The channel of a type of messages, which has no name. Types are told apart by identity, not by their
-    /// name.
+    /// The channel of a type of message, which has no name. Types are distinguished by identity, not by name.
     @inlinable
     public subscript<Message: Sendable>(_ type: Message.Type) -> NamedChannel<Message> {
         NamedChannel(self, NameKey(of: type))

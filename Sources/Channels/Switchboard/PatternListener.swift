@@ -1,17 +1,17 @@
 internal import Synchronization
 
-/// A listener to a pattern: a list of its own, the hub, with the one listener, and an entry that forwards to
-/// it in every channel that matches.
+/// A listener to a pattern: a list of its own, the hub, with one listener, and in every matching channel an
+/// entry that forwards to it.
 ///
-/// So it has one token and one mailbox, and stands in each channel where its priority and registration put
-/// it. `forwarders` is guarded by its mutex, which is taken inside that of ``PatternListeners``.
+/// So it has one token and one mailbox, and its place by priority and registration in each channel.
+/// `forwarders` is guarded by its mutex, which is taken inside that of ``PatternListeners``.
 final class PatternListener: Sendable {
     let pattern: ChannelPattern
     let priority: Priority
     let site: PackedSite
     let hub: ListenerList
-    /// For a bridge, which hears only messages posted in this process: what to enqueue for one of them; nil
-    /// where it is not taken.
+    /// For a bridge, which hears only messages posted in this process: what to enqueue for a message; nil to
+    /// skip it.
     let intake: Intake?
     /// By the address of the channel's list.
     private let forwarders = Locked<[UInt: ListenerEntry]>([:])
@@ -54,7 +54,7 @@ final class PatternListener: Sendable {
         }
     }
 
-    /// Puts a forwarder into a channel, if there is none. Runs no user code.
+    /// Adds a forwarder to a channel, if there is none. Runs no user code.
     func attach(to list: ListenerList, named name: String) {
         let isNew = forwarders.withLock { $0[list.address] == nil }
         guard isNew else { return }
@@ -77,17 +77,17 @@ final class PatternListener: Sendable {
         }
         let entry = list.makeEntry(Registration(nil, .forwarder, options, call))
         forwarders.withLock { $0[list.address] = entry }
-        // Whoever holds the lock calls `didUnlock` later.
+        // The caller calls `didUnlock` later.
         _ = list.insert(entry, priority: priority.rawValue)
     }
 
-    /// The channel has gone.
+    /// The channel was deallocated.
     func forget(_ list: ListenerList) {
         let entry = forwarders.withLock { $0.removeValue(forKey: list.address) }
         withExtendedLifetime(entry) {}
     }
 
-    /// Takes the forwarders out of every channel.
+    /// Removes the forwarders from every channel.
     func detach() {
         let entries = forwarders.withLock { forwarders in
             defer { forwarders = [:] }

@@ -2,12 +2,12 @@ internal import Synchronization
 
 /// The listeners to patterns of a switchboard.
 ///
-/// Guarded by the mutex, in which no user code runs; shards and lists are locked inside it.
+/// Guarded by the mutex, under which no user code runs; the locks of shards and lists are taken inside it.
 final class PatternListeners: Sendable {
     private struct Table {
         /// In the order of registration.
         var listeners: [PatternListener] = []
-        /// Where the search for owners that have gone stands.
+        /// Where the search for dead owners continues.
         var hand = 0
     }
 
@@ -24,7 +24,7 @@ final class PatternListeners: Sendable {
         return all.contains { $0.pattern.matches(name) && !$0.hub.isEmptyNow }
     }
 
-    /// Adds a listener and attaches it to the channels there are.
+    /// Adds a listener and attaches it to the existing channels.
     func add(
         _ listener: PatternListener,
         channels: () -> [(name: String, kind: ChannelContent, list: ListenerList, object: AnyObject)]
@@ -44,8 +44,8 @@ final class PatternListeners: Sendable {
         sweep()
     }
 
-    /// Attaches the patterns that match to a new channel and then runs a body, before any other pattern
-    /// comes.
+    /// Attaches the matching patterns to a new channel and then runs a body, before another pattern can be
+    /// added.
     func attaching<Result>(
         to list: ListenerList,
         _ kind: ChannelContent,
@@ -76,7 +76,7 @@ final class PatternListeners: Sendable {
         if wasIn { listener.detach() }
     }
 
-    /// Lets go of listeners whose owner has gone, among the next few: each registration pays for some.
+    /// Removes listeners whose owner has gone among the next few: each registration pays for some.
     private func sweep() {
         let some = table.withLock { table in
             (0..<min(Self.looksPerAdd, table.listeners.count)).map { _ in
@@ -89,6 +89,6 @@ final class PatternListeners: Sendable {
 }
 
 extension ListenerList {
-    /// Whether nobody is registered.
+    /// Whether there are no listeners.
     var isEmptyNow: Bool { listenerCountNow == 0 }
 }

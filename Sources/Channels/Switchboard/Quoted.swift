@@ -1,5 +1,4 @@
-/// A text in quotation marks, with control characters made visible and a long one cut short: names come from
-/// outside and end up in logs.
+/// A text in quotation marks, escaped and truncated: names come from outside and end up in logs.
 package func quoted(_ text: String) -> String {
     var shown = ""
     for scalar in text.unicodeScalars.prefix(80) {
@@ -11,7 +10,7 @@ package func quoted(_ text: String) -> String {
 }
 
 extension Unicode.GeneralCategory {
-    /// Whether characters of this category can be shown in a message as they are.
+    /// Whether characters of this category can be printed as they are.
     fileprivate var isShownAsItIs: Bool {
         switch self {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false

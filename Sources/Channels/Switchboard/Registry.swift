@@ -15,7 +15,7 @@ enum ChannelContent {
         }
     }
 
-    /// Whether the switchboard holds it until it is removed.
+    /// Whether the switchboard keeps it until it is removed.
     var isHeld: Bool {
         if case .messages = self { false } else { true }
     }
@@ -31,7 +31,7 @@ extension ChannelContent: CustomStringConvertible {
     }
 }
 
-/// The channels of a switchboard by name, in shards so that threads that look up different names do not meet.
+/// The channels of a switchboard by name, in shards so that lookups of different names rarely contend.
 final class Registry: Sendable {
     private static let shardCount = 16
     private let shards = (0..<shardCount).map { _ in RegistryShard() }
@@ -40,14 +40,13 @@ final class Registry: Sendable {
         shards[Int(truncatingIfNeeded: key.hash >> 32) & (Self.shardCount - 1)]
     }
 
-    /// Keeps a channel that carries messages of a type and on which somebody listens; nil where there is
-    /// none.
+    /// Retains a channel that carries messages of a type and has listeners; nil if there is none.
     @inline(__always)
     func keeper(_ key: NameKey, ofMessages type: any Any.Type) -> ChannelKeeper? {
         shard(key).keeper(key, ofMessages: ObjectIdentifier(type))
     }
 
-    /// The channel that carries messages of a type; nil where there is none, or one of another kind.
+    /// The channel that carries messages of a type; nil if there is none, or one of another kind.
     @inline(__always)
     func channel(_ key: NameKey, ofMessages type: any Any.Type) -> AnyObject? {
         shard(key).channel(key, ofMessages: ObjectIdentifier(type))
@@ -59,7 +58,7 @@ final class Registry: Sendable {
     func channel<Object: AnyObject>(_ key: NameKey, kind: ChannelContent, as type: Object.Type) throws -> Object? {
         guard let (object, found) = shard(key).object(key) else { return nil }
         guard found == kind else { throw mismatch(key, found, kind) }
-        // The kind holds the very types of which the object is generic.
+        // The kind records the types of which the object is generic.
         return known(object, as: Object.self)
     }
 
@@ -68,7 +67,7 @@ final class Registry: Sendable {
         shard(key).list(key)
     }
 
-    /// Enters a channel, unless the name has one by now; returns the one that is in, of whatever kind.
+    /// Enters a channel, unless the name has one by now; returns the one entered, of whatever kind.
     func enter(
         _ key: NameKey,
         kind: ChannelContent,
@@ -78,7 +77,7 @@ final class Registry: Sendable {
         shard(key).enter(RegistrySlot(key, kind, object, list), object)
     }
 
-    /// Holds the channel while somebody listens on it, and no longer.
+    /// Retains the channel while it has listeners.
     func listeningChanged(_ key: NameKey, _ object: AnyObject, _ list: ListenerList) {
         shard(key).listeningChanged(key, object, list)
     }
@@ -88,18 +87,17 @@ final class Registry: Sendable {
         shard(key).remove(key)
     }
 
-    /// Frees the name of a channel that has gone.
+    /// Frees the name of a deallocated channel.
     func removeGone(_ key: NameKey, _ list: ListenerList) {
         shard(key).removeGone(key, list)
     }
 
-    /// Looks for listeners whose owner has gone on a few channels, which are let go of if nobody else
-    /// listens.
+    /// Removes listeners whose owner has gone from a few channels, which are released if they have no other.
     func sweepSome() {
         for list in shards[Int.random(in: 0..<Self.shardCount)].someLists() { list.sweepSome() }
     }
 
-    /// Every channel there is.
+    /// Every channel, sorted by name.
     var channels: [(name: String, kind: ChannelContent, list: ListenerList, object: AnyObject)] {
         shards.flatMap { $0.channels }
     }
@@ -116,8 +114,7 @@ final class Registry: Sendable {
     }
 }
 
-/// Keeps a channel alive. Weak references point to a channel, which makes it dear to retain; none points
-/// here.
+/// Keeps a channel alive. A channel has weak references, which makes retaining it slow; this object has none.
 @usableFromInline
 final class ChannelKeeper: @unchecked Sendable {  // constant, and every channel is Sendable
     let channel: AnyObject
@@ -135,11 +132,11 @@ final class ChannelKeeper: @unchecked Sendable {  // constant, and every channel
 final class RegistrySlot: @unchecked Sendable {
     let key: NameKey
     let kind: ChannelContent
-    /// The type of the messages, where it carries messages.
+    /// The type of the messages, if it carries messages.
     let messageType: ObjectIdentifier?
     let list: ListenerList
     @safe @exclusivity(unchecked) private(set) weak var object: AnyObject?
-    /// Keeps the object alive while the switchboard does.
+    /// Keeps the object alive on behalf of the switchboard.
     @safe @exclusivity(unchecked) var held: ChannelKeeper?
     @safe @exclusivity(unchecked) var position = 0
 
@@ -152,19 +149,19 @@ final class RegistrySlot: @unchecked Sendable {
         held = kind.isHeld ? ChannelKeeper(object, list) : nil
     }
 
-    /// The name, or the type of messages where it has none.
+    /// The name, or the type of message if it has none.
     var displayName: String {
         if key.type != nil, case .messages(let type) = kind { "\(type)" } else { key.text }
     }
 
-    /// The object, where it is there still.
+    /// The object, if it is still alive.
     var living: AnyObject? { held?.channel ?? object }
 }
 
-/// A part of the names.
+/// One shard of the names.
 ///
-/// `table`, `order` and `hand` are guarded by `lock`. Objects are handed out of it to be released: their
-/// deinit is user code.
+/// `table`, `order` and `hand` are guarded by `lock`. Objects are released outside it: their deinit is user
+/// code.
 final class RegistryShard: @unchecked Sendable {  // guards: see above
     private let lock = SpinLock()
     @safe @exclusivity(unchecked) private var table = NameTable()
@@ -198,7 +195,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     }
 
     func enter(_ slot: RegistrySlot, _ object: AnyObject) -> (AnyObject, ChannelContent) {
-        // What is replaced has gone already; its slot is released without the lock all the same.
+        // The object replaced is already gone; its slot, too, is released without the lock.
         var replaced: RegistrySlot?
         defer { withExtendedLifetime(replaced) {} }
         return lock.withLock {
@@ -218,7 +215,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         var released: ChannelKeeper?
         lock.withLock {
             guard let slot = self.slot(of: key), slot.list === list else { return }
-            // Read under the lock: of two threads that come here the later one reads the later count.
+            // Read under the lock: of two threads, the later one reads the later count.
             if list.hasOwnListeners {
                 if slot.held == nil { slot.held = ChannelKeeper(object, list) }
             } else {
@@ -275,7 +272,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         table.find(key)?.object
     }
 
-    /// The caller holds the slot.
+    /// The caller retains the slot.
     private func takeOut(_ slot: RegistrySlot) {
         table.remove(slot)
         let last = order.removeLast()

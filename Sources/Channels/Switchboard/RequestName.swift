@@ -13,12 +13,12 @@ public struct RequestName<Request: Sendable, Response: Sendable>: Hashable, Send
     /// The text of the name.
     public var text: String { key.text }
 
-    /// Creates a name that arrives at run time. See ``ChannelName/init(validating:)``.
+    /// Creates a name from a text at run time. See ``ChannelName/init(validating:)``.
     public init(validating text: String) throws {
         key = try NameKey(validating: text)
     }
 
-    /// Creates a name from a literal. Traps where it is not a valid name.
+    /// Creates a name from a literal. Traps if it is not a valid name.
     @inlinable
     public init(stringLiteral text: String) {
         key = NameKey(literal: text)

@@ -5,19 +5,19 @@
 /// board.state(.sales, initial: Sales()).update { $0.total += 12 }
 /// ```
 ///
-/// What is a valid name is said at ``ChannelName``.
+/// See ``ChannelName`` for what a valid name is.
 public struct StateName<State: Sendable>: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     let key: NameKey
 
     /// The text of the name.
     public var text: String { key.text }
 
-    /// Creates a name that arrives at run time. See ``ChannelName/init(validating:)``.
+    /// Creates a name from a text at run time. See ``ChannelName/init(validating:)``.
     public init(validating text: String) throws {
         key = try NameKey(validating: text)
     }
 
-    /// Creates a name from a literal. Traps where it is not a valid name.
+    /// Creates a name from a literal. Traps if it is not a valid name.
     public init(stringLiteral text: String) {
         key = NameKey(literal: text)
     }

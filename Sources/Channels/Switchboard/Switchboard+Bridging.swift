@@ -1,18 +1,18 @@
-/// What a bridge to other processes needs of a switchboard.
+/// What a bridge to other processes needs from a switchboard.
 extension Switchboard {
-    /// Hears what is posted in this process to names that match a pattern; not what came in from another
-    /// process, nor states and requests.
+    /// Hears what is posted in this process to names that match a pattern; not messages from other processes,
+    /// nor states and requests.
     ///
-    /// The listener stands last. The hearing is asynchronous, one message after the other, so that whoever
-    /// waits for a post waits for the body, and hears what it threw.
+    /// The listener comes last. It is asynchronous, one message at a time, so that `postAndWait` waits for
+    /// the body and reports what it throws.
     ///
     /// - Parameters:
     ///   - pattern: The names.
     ///   - buffering: How many messages may wait for the body.
-    ///   - intake: Called on the poster's thread, in its task, with the name and the message; what it returns
-    ///     is handed to the body, and where it is nil the message is not taken. Must not run user code.
+    ///   - intake: Called on the poster's thread, in its task, with the name and the message; its result is
+    ///     handed to the body, and nil skips the message. Must not run user code.
     ///   - body: Takes the name and what the intake returned.
-    /// - Returns: The token, as long as which the listener lives.
+    /// - Returns: The token, which owns the listener.
     package func listenForBridge(
         matching pattern: ChannelPattern,
         buffering: BufferingPolicy,
@@ -30,11 +30,11 @@ extension Switchboard {
         return register(listener, matching: pattern, intake: intake)
     }
 
-    /// Delivers a message that came in from another process, if anybody listens.
+    /// Delivers a message that came in from another process, if there are listeners.
     ///
     /// - Parameter waits: Whether to suspend until every listener has finished with it. If not, the report is
     ///   empty.
-    /// - Throws: ``ChannelError/Code/typeMismatch`` where the name is in use for another kind or type.
+    /// - Throws: ``ChannelError/Code/typeMismatch`` if the name is in use for another kind or type.
     package func deliver<Message: Sendable>(
         _ message: Message,
         to name: ChannelName<Message>,
@@ -42,7 +42,7 @@ extension Switchboard {
         waits: Bool
     ) async throws -> DeliveryReport {
         let found = try registry.channel(name.key, kind: .messages(Message.self), as: Channel<Message>.self)
-        // Kept for the one post only where nothing but patterns hear it.
+        // Kept for this post only, if only patterns hear it.
         guard let channel = try found ?? (patterns.match(name.text) ? channel(name.text, of: Message.self) : nil) else {
             return DeliveryReport()
         }

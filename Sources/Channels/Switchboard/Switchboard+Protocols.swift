@@ -1,10 +1,10 @@
 extension Switchboard {
-    /// The protocol channel of a protocol: one per protocol, whatever its name.
+    /// The protocol channel of a protocol: one per protocol, by the identity of its type.
     public func protocolChannel<Observer: Sendable>(_ observer: Observer.Type) -> ProtocolChannel<Observer> {
         protocols.channel(Observer.self) { ProtocolChannel(faults: faults, diagnostics: diagnostics) }
     }
 
-    /// Adds an observer of a protocol, unless it is in. See ``ProtocolChannel``.
+    /// Adds an observer of a protocol, unless it has been added. See ``ProtocolChannel``.
     ///
     /// - Returns: Whether it was added.
     /// - Precondition: The observer is an object.
@@ -21,13 +21,13 @@ extension Switchboard {
 
     /// Removes an observer of one protocol.
     ///
-    /// - Returns: Whether it was in.
+    /// - Returns: Whether it had been added.
     @discardableResult
     public func remove<Observer: Sendable>(_ observer: Observer, for type: Observer.Type) -> Bool {
         protocols.existing(type)?.remove(observer) ?? false
     }
 
-    /// Whether an observer is in for a protocol.
+    /// Whether an observer of a protocol has been added.
     ///
     /// - Precondition: The observer is an object.
     /// - Complexity: O(1).
@@ -35,8 +35,7 @@ extension Switchboard {
         protocols.existing(type)?.contains(observer) ?? false
     }
 
-    /// Calls a method on every observer of a protocol; a body that throws has to catch. See
-    /// ``ProtocolChannel/notify(from:echo:_:)``.
+    /// Calls a method on every observer of a protocol. See ``ProtocolChannel/notify(from:echo:_:)``.
     ///
     /// - Returns: How many observers were called.
     @inlinable
@@ -58,7 +57,7 @@ extension Switchboard {
     }
 }
 
-/// A protocol channel whose protocol is not known.
+/// A protocol channel of any protocol.
 protocol AnyProtocolChannel: AnyObject {
     var list: ListenerList { get }
     @discardableResult func remove(object: AnyObject) -> Bool
@@ -68,8 +67,8 @@ extension ProtocolChannel: AnyProtocolChannel {}
 
 /// The protocol channels of a switchboard by the identity of their protocol.
 ///
-/// `channels` is guarded by `lock`. Unchecked because the channels are stored without their type; only ones
-/// of Sendable protocols, which are Sendable, get in.
+/// `channels` is guarded by `lock`. Unchecked because the channels are stored without their type; only those
+/// of Sendable protocols, which are Sendable, are entered.
 final class ProtocolRegistry: @unchecked Sendable {
     private let lock = SpinLock()
     private var channels: [ObjectIdentifier: any AnyProtocolChannel] = [:]

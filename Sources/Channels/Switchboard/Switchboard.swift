@@ -9,16 +9,16 @@
 ///
 /// ## Behavior
 ///
-/// - There is one channel per name as long as anyone holds it or listens on it; unused names cost nothing,
-///   and a name that is free may be used with another type. A live sequence, or a task in
+/// - There is one channel per name while anyone holds it or listens on it. Unused names cost nothing, and a
+///   free name may be used with another type. A live sequence, or a task in
 ///   ``Listenable/next(isolation:fileID:line:where:)``, listens; a listener to a pattern does not keep a
 ///   channel.
-/// - A name has one kind (messages, state, requests) and one type. A typed name that is in use otherwise is a
-///   programmer's error and traps, naming both; one that arrived at run time throws
+/// - A name has one kind (messages, state, requests) and one type. A conflict between typed names is a
+///   programming error and traps, naming both; a conflict with a name from run time throws
 ///   ``ChannelError/Code/typeMismatch``.
-/// - Posting to a name nobody listens to costs a lookup, and a match against the patterns, and keeps nothing.
-/// - Named states and request channels are held until ``removeChannel(_:)-(String)``.
-/// - Order, isolation and everything else is the channel's: see ``Channel``.
+/// - Posting to a name without listeners costs a lookup and a match against the patterns, and keeps nothing.
+/// - Named states and request channels are kept until ``removeChannel(_:)-(String)``.
+/// - Order, isolation and everything else are those of ``Channel``.
 ///
 /// All methods may be called from any thread.
 public final class Switchboard: Sendable {
@@ -36,9 +36,9 @@ public final class Switchboard: Sendable {
     /// Creates a switchboard.
     ///
     /// - Parameters:
-    ///   - reentrancy: That of its channels, where they are not asked for with another.
-    ///   - onFault: Called for each fault of its channels, on the thread that found it; without one, a line
-    ///     on standard error for the 1st, 2nd, 4th, 8th … of a kind and place.
+    ///   - reentrancy: The default of its channels.
+    ///   - onFault: Called for each fault of its channels, on the thread that found it. By default a line is
+    ///     written to standard error for the 1st, 2nd, 4th, 8th … of a kind and place.
     ///   - diagnostics: What is counted beyond mailboxes, drops and faults.
     public init(
         reentrancy: Reentrancy = .nested(limit: 64),
@@ -56,8 +56,8 @@ public final class Switchboard: Sendable {
 
     /// The channel of a name.
     ///
-    /// - Parameter reentrancy: Where given, that of the channel if this call creates it; if the channel
-    ///   exists with another, it keeps that and a fault is raised.
+    /// - Parameter reentrancy: That of the channel, if this call creates it. If the channel exists with
+    ///   another, it keeps that and a fault is raised.
     /// - Precondition: The name is not in use for another kind or type.
     /// - Complexity: O(1).
     @inlinable
@@ -65,7 +65,7 @@ public final class Switchboard: Sendable {
         Message
     > {
         if reentrancy == nil, let found = find(name.key, ofMessages: Message.self) {
-            // What is found under a type of messages is a channel of that type.
+            // What is found under a type of message is a channel of that type.
             return known(found, as: Channel<Message>.self)
         }
         return channel(name.key, reentrancy: reentrancy)
@@ -82,10 +82,10 @@ public final class Switchboard: Sendable {
         Self.unwrap { try channel(key: key, of: Message.self, reentrancy: reentrancy) }
     }
 
-    /// The channel of a name that arrives at run time.
+    /// The channel of a name given at run time.
     ///
-    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` where the name is
-    ///   in use for another kind or type.
+    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` if the name is in
+    ///   use for another kind or type.
     public func channel<Message: Sendable>(
         _ name: String,
         of type: Message.Type,
@@ -93,7 +93,7 @@ public final class Switchboard: Sendable {
     ) throws -> Channel<Message> {
         let key = try NameKey(validating: name)
         if reentrancy == nil, let found = find(key, ofMessages: type) {
-            // What is found under a type of messages is a channel of that type.
+            // What is found under a type of message is a channel of that type.
             return known(found, as: Channel<Message>.self)
         }
         return try channel(key: key, of: type, reentrancy: reentrancy)
@@ -101,7 +101,7 @@ public final class Switchboard: Sendable {
 
     /// The state channel of a name, created with a first value if there is none.
     ///
-    /// It is held until it is removed; a later `initial` is ignored.
+    /// It is kept until it is removed; a later `initial` is ignored.
     ///
     /// - Precondition: The name is not in use for another kind or type.
     public func state<State: Sendable>(_ name: StateName<State>, initial: @autoclosure () -> State) -> StateChannel<
@@ -110,10 +110,10 @@ public final class Switchboard: Sendable {
         Self.unwrap { try state(key: name.key, of: State.self, initial: initial) }
     }
 
-    /// The state channel of a name that arrives at run time, created with a first value if there is none.
+    /// The state channel of a name given at run time, created with a first value if there is none.
     ///
-    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` where the name is
-    ///   in use for another kind or type.
+    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` if the name is in
+    ///   use for another kind or type.
     public func state<State: Sendable>(
         _ name: String,
         of type: State.Type,
@@ -122,7 +122,7 @@ public final class Switchboard: Sendable {
         try state(key: NameKey(validating: name), of: type, initial: initial)
     }
 
-    /// The request channel of a name. It is held until it is removed.
+    /// The request channel of a name. It is kept until it is removed.
     ///
     /// - Precondition: The name is not in use for another kind or types.
     public func requests<Request: Sendable, Response: Sendable>(
@@ -131,10 +131,10 @@ public final class Switchboard: Sendable {
         Self.unwrap { try requests(key: name.key, of: Request.self, returning: Response.self) }
     }
 
-    /// The request channel of a name that arrives at run time.
+    /// The request channel of a name given at run time.
     ///
-    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` where the name is
-    ///   in use for another kind or types.
+    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` if the name is in
+    ///   use for another kind or types.
     public func requests<Request: Sendable, Response: Sendable>(
         _ name: String,
         of request: Request.Type,
@@ -143,8 +143,7 @@ public final class Switchboard: Sendable {
         try requests(key: NameKey(validating: name), of: request, returning: response)
     }
 
-    /// Lets go of the channel of a name, of whatever kind. The name is free; a channel that somebody holds
-    /// goes on without it.
+    /// Releases the channel of a name. The name is free; a channel that is still held goes on without it.
     ///
     /// - Returns: Whether there was one.
     @discardableResult
@@ -164,15 +163,15 @@ public final class Switchboard: Sendable {
         registry.remove(name.key)
     }
 
-    /// The same for a name that arrives at run time. No channel has an invalid name.
+    /// The same for a name given at run time, of any kind. False for an invalid name.
     @discardableResult
     public func removeChannel(_ name: String) -> Bool {
         guard let key = try? NameKey(validating: name) else { return false }
         return registry.remove(key)
     }
 
-    /// Ends everything an object takes part in: its listeners and interceptors on every channel, to every
-    /// pattern, its responders, and its observations of every protocol.
+    /// Ends everything an object owns on this switchboard: its listeners and interceptors on every channel
+    /// and pattern, its responders, and its observations of every protocol.
     ///
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
     public func removeAll(_ owner: AnyObject) {
@@ -236,8 +235,8 @@ public final class Switchboard: Sendable {
             }
     }
 
-    /// Makes a channel, has the listeners of matching patterns listen on it and enters it, unless somebody
-    /// else was faster.
+    /// Creates a channel, attaches the listeners of matching patterns and enters it, unless another thread
+    /// was faster.
     private func create<Made: AnyObject & Sendable>(
         _ key: NameKey,
         kind: ChannelContent,
@@ -245,30 +244,29 @@ public final class Switchboard: Sendable {
     ) throws -> Made {
         let (made, list) = make()
         list.delegate = NamedChannelDelegate(key, reference, keeping: kind.isHeld ? nil : made, list.delegate)
-        // No pattern is registered between the attaching and the entering.
+        // No pattern is added between attaching and entering.
         let (entered, found) = patterns.attaching(to: list, kind) {
             registry.enter(key, kind: kind, made, list)
         }
         registry.sweepSome()
-        // Not under the mutex of the patterns: this may release the last reference to somebody else's
-        // channel.
+        // Not under the mutex of the patterns: this may release the last reference to a channel.
         guard found == kind else { throw registry.mismatch(key, found, kind) }
-        // The kind holds the very types of which the object is generic.
+        // The kind records the types of which the object is generic.
         return known(entered, as: Made.self)
     }
 
-    /// A channel has gone: so does its name.
+    /// A channel has been deallocated: its name is free.
     func hasClosed(_ list: ListenerList, _ key: NameKey) {
         registry.removeGone(key, list)
         patterns.forget(list)
     }
 
-    /// For typed names, where a conflict is a programmer's error.
+    /// For typed names, where a conflict is a programming error.
     static func unwrap<Value>(_ body: () throws -> Value) -> Value {
         do { return try body() } catch { preconditionFailure("\(error)") }
     }
 
-    /// Keeps the channel to post on, where somebody listens on it.
+    /// Retains the channel to post on, if it has listeners.
     @usableFromInline
     func keeper(_ key: NameKey, ofMessages type: any Any.Type) -> ChannelKeeper? {
         registry.keeper(key, ofMessages: type)

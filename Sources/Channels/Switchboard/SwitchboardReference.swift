@@ -1,8 +1,7 @@
-/// How channels find their switchboard, which may hold them: weakly.
+/// How channels find their switchboard, weakly because it may hold them.
 ///
-/// One for all channels, and held by the switchboard itself: forming a weak reference costs an allocation,
-/// and one that no reference points to while its object lives looks like a leak to the leak sanitizer, as
-/// with ``Switchboard/shared``.
+/// One for all channels, held by the switchboard itself: forming a weak reference allocates, and a side table
+/// to which nothing points looks like a leak to the leak sanitizer, as for ``Switchboard/shared``.
 final class SwitchboardReference: @unchecked Sendable {  // written once, before the switchboard is shared
     private(set) weak var registry: Registry?
     weak var switchboard: Switchboard?
@@ -16,9 +15,9 @@ final class SwitchboardReference: @unchecked Sendable {  // written once, before
 final class NamedChannelDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initialiser only
     private let key: NameKey
     private let reference: SwitchboardReference
-    /// The channel, where it is kept only as long as somebody listens.
+    /// The channel, if it is kept only while it has listeners.
     private weak var channel: AnyObject?
-    /// Who was told before.
+    /// The next delegate to tell.
     private let next: (any ListenerListDelegate)?
 
     init(
