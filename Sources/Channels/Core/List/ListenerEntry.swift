@@ -1,19 +1,18 @@
 internal import Synchronization
 
-/// One registration in a list: what is called, for whom, and where it stands.
+/// One registration in a list: what is called, for whom, and its place.
 ///
 /// `word`, `next` and `mailboxAddress` are atomic. `level`, `previous` and the links are guarded by the
 /// list's lock; `previous` links retired entries once the entry is out of the chain. `body` is replaced once,
 /// after the last post that could read it has ended (`ListenerList+Reclaim`). The rest is constant. 88 bytes:
-/// what a listener costs is a promise, see `Decisions/ListenerList.md`.
+/// the size is a promise, see `Decisions/ListenerList.md`.
 @usableFromInline
 final class ListenerEntry: @unchecked Sendable {  // guards: see above
     // Bits of `word` above the registration number. A post compares the word with the number at which it
-    // began: one comparison says that a listener is old enough and that nothing special is the matter with
-    // it.
+    // began: one comparison says that a listener is old enough and needs no special treatment.
     static let cancelled: UInt64 = 1 << 63
-    /// No message reaches it any more, but what waits in its mailbox is delivered: the channel has gone, or
-    /// it was `once`.
+    /// No message reaches it any more, but what waits in its mailbox is delivered: the channel was
+    /// deallocated, or it was `once`.
     static let closed: UInt64 = 1 << 62
     static let paused: UInt64 = 1 << 61
     /// Has a mailbox, or its calls are counted.
@@ -23,12 +22,12 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
     static let once: UInt64 = 1 << 58
     /// The body is a `ListenerCall`; without this bit, a bare `Body1` or, with an owner, `Body2`.
     static let general: UInt64 = 1 << 57
-    /// Hands messages on to the listener of a pattern.
+    /// Forwards messages to the listener of a pattern.
     static let forwards: UInt64 = 1 << 56
     static let ended = cancelled | closed
     static let number: UInt64 = (1 << 56) - 1
 
-    /// The registration number and the bits above.
+    /// The registration number and the bits above it.
     let word: Atomic<UInt64>
     /// The next listener in the order of delivery, or 0. Written under the list's lock.
     let next = Atomic<UInt>(0)
@@ -36,11 +35,11 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) var previous: UInt = 0
     @safe @exclusivity(unchecked) var body: ListenerBody
     @safe @exclusivity(unchecked) weak var owner: AnyObject?
-    /// Counted, and given back in `deinit`; set once, at the latest when the listener is first paused.
+    /// Retained, and released in `deinit`; set once, at the latest when the listener is first paused.
     private let mailboxAddress: Atomic<UInt>
     let site: PackedSite
-    /// Set once, when the entry is put in; nil if it never was. Counted, and given back in `deinit`: keeps
-    /// the list for the token.
+    /// Set once, when the entry is inserted; nil if it never was. Retained, and released in `deinit`: keeps
+    /// the list alive for the token.
     @safe @exclusivity(unchecked) var level: Unretained<PriorityLevel>?
 
     init(bits: UInt64, owner: AnyObject?, mailbox: Mailbox?, site: PackedSite, call: BareCall) {
@@ -64,15 +63,10 @@ extension ListenerEntry {
 
     var mailbox: Mailbox? { mailboxReference?.object }
 
-    /// The owner, retained: to be given up with ``Unretained/release()``. Written as one expression, which the
-    /// compiler makes one load of the weak reference and nothing else.
-    @inline(__always)
-    var retainedOwner: Unretained<AnyObject>? { owner.map { Unretained.retaining($0) } }
-
-    /// The list it was put into; nil if it never was.
+    /// The list it was inserted into; nil if it never was.
     var list: ListenerList? { level?.object.list }
 
-    /// An entry's address, as the links have it.
+    /// An entry's address, as stored in the links.
     var address: UInt { Unretained(self).address }
 
     /// Whether messages still reach it.
@@ -81,10 +75,10 @@ extension ListenerEntry {
     /// Whether what waits for it is to be discarded.
     var isCancelled: Bool { word.load(ordering: .acquiring) & Self.cancelled != 0 }
 
-    /// Whether it belongs to an object, rather than to its token.
+    /// Whether it belongs to an object, not to its token.
     var hasOwner: Bool { word.load(ordering: .relaxed) & Self.owned != 0 }
 
-    /// Whether the owner has gone.
+    /// Whether the owner was deallocated.
     var isOrphan: Bool { hasOwner && owner == nil }
 
     var isOnce: Bool { word.load(ordering: .relaxed) & Self.once != 0 }
@@ -93,7 +87,7 @@ extension ListenerEntry {
 
     var isGeneral: Bool { word.load(ordering: .relaxed) & Self.general != 0 }
 
-    /// Calls the listener. The owner, where it has one, is held by the caller.
+    /// Calls the listener. The caller holds the owner, if it has one.
     @inline(__always)
     func run(_ message: MessageAddress, _ owner: OwnerReference?, _ frame: FrameReference) {
         if isGeneral {
@@ -121,7 +115,7 @@ extension ListenerEntry {
         if let mailbox { mailbox.listenerHasLeft(self) } else { freeBody() }
     }
 
-    /// Frees what the closure holds. No post and no mailbox uses it any more.
+    /// Frees the closure's captures. No post and no mailbox uses it any more.
     func freeBody() {
         body = ListenerBody(.nothing)
         mailbox?.freeAsyncCall()
@@ -143,7 +137,7 @@ extension ListenerEntry {
         word.bitwiseAnd(~Self.paused, ordering: .sequentiallyConsistent)
     }
 
-    /// Gives a listener that is simply called a place where the messages it misses are counted.
+    /// Gives a listener without a mailbox a place to count the messages it misses.
     private func countMissed(in list: ListenerList) {
         let counts = Unretained.retaining(Mailbox(.direct, list.layout, .unbounded))
         let (exchanged, _) = mailboxAddress.compareExchange(
@@ -151,11 +145,11 @@ extension ListenerEntry {
             desired: counts.address,
             ordering: .acquiringAndReleasing
         )
-        // Another thread has paused it, too.
+        // Another thread has paused it meanwhile.
         if !exchanged { counts.release() }
     }
 
-    /// What has become of its messages, where they are counted.
+    /// What became of its messages, if they are counted.
     var accounts: Mailbox.Accounts? {
         word.load(ordering: .relaxed) & Self.special == 0 ? nil : mailbox?.accounts
     }

@@ -1,12 +1,11 @@
 internal import Synchronization
 
-// Coming: the one place where an entry is made, and how it gets into its chain.
+// Adding: where entries are made, and how they are inserted.
 extension ListenerList {
     /// Makes an entry of a listener.
     ///
-    /// - Parameter isSerial: Whether one message after the other is delivered, whichever threads post.
-    @inline(__always)
-    func makeEntry(_ listener: borrowing Registration, isSerial: Bool = false) -> ListenerEntry {
+    /// - Parameter isSerial: Whether messages are delivered one at a time, whichever threads post.
+    func makeEntry<Message>(_ listener: borrowing Listener<Message>, isSerial: Bool = false) -> ListenerEntry {
         var bits = listener.owner == nil ? 0 : ListenerEntry.owned
         if listener.isOnce { bits |= ListenerEntry.once }
         if !listener.isBare { bits |= ListenerEntry.general }
@@ -50,26 +49,19 @@ extension ListenerList {
         return target.map { Mailbox($0, layout, buffering, awaiting: asyncCall) }
     }
 
-    /// Registers a listener for as long as its owner or the token lives.
-    @usableFromInline
-    func register(_ listener: borrowing Registration) -> ListenerToken {
-        ListenerToken(add(listener))
-    }
-
-    /// Makes an entry of a listener and puts it in.
-    @inline(__always)
-    func add(_ listener: borrowing Registration) -> ListenerEntry {
+    /// Makes an entry of a listener and inserts it.
+    func add<Message>(_ listener: borrowing Listener<Message>) -> ListenerEntry {
         let entry = makeEntry(listener)
         add(entry, priority: listener.priority.rawValue, asInterceptor: listener.isInterceptor)
         return entry
     }
 
-    /// Puts an entry in, behind those of its priority. Afterwards posts reach it.
+    /// Inserts an entry, after those of its priority. From then on posts reach it.
     ///
-    /// A weak reference to an object that is being deinitialised is nil from the start: such an owner's entry
-    /// is an orphan as any other.
+    /// A weak reference to an object being deinitialised is nil from the start: such an owner's entry is an
+    /// orphan like any other.
     ///
-    /// - Complexity: O(1) for the priorities in use, O(log *p*) to start a new one of *p*.
+    /// - Complexity: O(1) for a priority in use, O(log *p*) to add one to *p*.
     private func add(_ entry: ListenerEntry, priority: Int, asInterceptor: Bool) {
         let outcome = insert(entry, priority: priority, asInterceptor: asInterceptor)
         if outcome.sweeps { sweepSome() }
@@ -77,10 +69,10 @@ extension ListenerList {
         if let delegate { delegate.listeningChanged(in: self) }
     }
 
-    /// The same without what may run user code: the caller, who holds a lock of its own, looks after `sweeps`
-    /// later and then calls ``didUnlock()``.
+    /// The same without running user code: the caller, which holds a lock of its own, handles `sweeps` later
+    /// and then calls ``didUnlock()``.
     ///
-    /// - Returns: `isIn` is false where the channel has gone: the entry is then inactive.
+    /// - Returns: `isIn` is false if the channel was deallocated: the entry is then inactive.
     func insert(
         _ entry: ListenerEntry,
         priority: Int,
@@ -99,7 +91,7 @@ extension ListenerList {
     }
 
     /// Gives an entry a new number, as if it had just been registered, in its old place. The caller calls
-    /// ``didUnlock()`` when it holds no lock of its own any more.
+    /// ``didUnlock()`` once it holds no lock.
     func renumber(_ entry: ListenerEntry, clearing bits: UInt64) {
         withBareLock {
             let number = nextNumber.load(ordering: .relaxed)

@@ -2,7 +2,7 @@ internal import Synchronization
 
 // The chains themselves. Everything here is called under the lock.
 extension ListenerList {
-    /// The level of a priority, which is in its index; that keeps it until it is discarded.
+    /// The level of a priority, kept alive by its index.
     @inline(__always)
     func level(of priority: Int, forInterceptors: Bool) -> Unretained<PriorityLevel> {
         if let recentLevel, recentLevel.borrow({ $0.priority == priority && $0.isForInterceptors == forInterceptors }) {
@@ -22,21 +22,21 @@ extension ListenerList {
             level.isIndexed = true
             emptyLevelCount += 1
         }
-        // Its index keeps it, and whoever takes it out there clears `recentLevel`.
+        // Its index keeps it; removing it there clears `recentLevel`.
         let reference = Unretained(level)
         recentLevel = reference
         return reference
     }
 
-    /// Puts an entry behind the others of its level.
+    /// Links an entry after the others of its level.
     func link(_ entry: ListenerEntry, into level: Unretained<PriorityLevel>) {
-        // Given back in the entry's deinit.
+        // Released in the entry's deinit.
         level.retain()
         entry.level = level
         let number = nextNumber.load(ordering: .relaxed)
-        // The bits above the number are only added to later, by whoever has the token, which nobody has yet.
+        // Bits above the number are only set through the token, which does not exist yet.
         entry.word.store(entry.word.load(ordering: .relaxed) | number, ordering: .relaxed)
-        // The list's reference; given back in `RetiredEntries.Chain.free`.
+        // The list's reference; released in `RetiredEntries.Chain.free`.
         let address = Unretained.retaining(entry).address
         level.borrow { level in
             let before = level.tail != 0 ? level.tail : begin(level)
@@ -54,7 +54,7 @@ extension ListenerList {
                 head.store(address, ordering: .releasing)
             }
             level.tail = address
-            // After the link: a post that reads the higher number finds the entry.
+            // After linking: a post that reads the higher number finds the entry.
             nextNumber.store(number + 1, ordering: .releasing)
             if !level.isForInterceptors { changeListenerCount(by: 1) }
         }
@@ -69,7 +69,7 @@ extension ListenerList {
         level.isForInterceptors ? interceptorHead.load(ordering: .relaxed) : head.load(ordering: .relaxed)
     }
 
-    /// The first entry of a level is about to come.
+    /// Called before the first entry of a level is linked.
     ///
     /// - Returns: The address of the last entry of the next higher priority, or 0.
     @inline(__always)
@@ -89,12 +89,12 @@ extension ListenerList {
         return above?.tail ?? 0
     }
 
-    /// Up to so many empty levels are kept for the next listener of their priority: one that comes and goes
-    /// allocates nothing but itself.
+    /// So many empty levels are kept for the next listener of their priority, so that one that is added and
+    /// removed allocates nothing but itself.
     private static var mostEmptyLevels: Int32 { 16 }
 
     private func levelIsEmpty(_ level: PriorityLevel) {
-        // A level keeps the list, and a closed list is not closed a second time.
+        // A level keeps the list, and a list is closed only once.
         guard isClosed || emptyLevelCount >= Self.mostEmptyLevels else {
             emptyLevelCount += 1
             return
@@ -104,7 +104,7 @@ extension ListenerList {
         if level.isForInterceptors { interceptorLevels.remove(level) } else { levels.remove(level) }
     }
 
-    /// Takes an entry out. It keeps its `next`, for posts that stand on it.
+    /// Unlinks an entry. It keeps its `next`, for posts that are at it.
     func unlink(_ entry: ListenerEntry) {
         // The entry keeps the level.
         entry.level?.borrow { level in

@@ -1,11 +1,11 @@
 internal import CChannels
 internal import Synchronization
 
-/// Entries that have been taken out and may still be in the hands of posts.
+/// Entries that have been unlinked and may still be used by posts.
 ///
 /// Two generations: `current` waits for the posts in `underWay`, which were under way when it began to wait;
-/// `incoming` was retired since and begins to wait when `current` is free. Later posts are not waited for, so
-/// endless posting cannot keep an entry alive.
+/// `incoming` was retired since and begins to wait when `current` has been freed. Later posts are not waited
+/// for, so endless posting cannot keep an entry alive.
 struct RetiredEntries {
     /// Entries linked through `previous`, each holding the reference the list had on it.
     struct Chain {
@@ -30,8 +30,8 @@ struct RetiredEntries {
             }
         }
 
-        /// Frees the closures and gives back the references. Runs user code: the deinit of what the closures
-        /// held.
+        /// Frees the closures and releases the references. Runs user code: the deinit of what the closures
+        /// captured.
         consuming func free() {
             var address = first
             while let entry = Unretained<ListenerEntry>(address: address) {
@@ -49,24 +49,24 @@ struct RetiredEntries {
     var current = Chain()
     var incoming = Chain()
     var underWay: [PostUnderWay] = []
-    /// Who waits for the posts under way to end, and for which.
+    /// The tasks that wait for posts to end, and for which.
     var waiters: [(posts: [PostUnderWay], continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// Whether every thread is known to see that there is something here; see `barrierThenCollect`.
+    /// Whether every thread is known to see `hasRetired`; see `barrierThenCollect`.
     var isAnnounced = false
-    /// How often in a row posts have looked since, and nothing was there.
+    /// How many collections in a row have found nothing.
     var idleCollections = 0
-    /// An announcement costs microseconds, looking in vain some ten nanoseconds: where listeners come and go
-    /// beside a poster, it is not taken back at once.
+    /// An announcement costs microseconds, a vain collection some ten nanoseconds: next to a poster, with
+    /// listeners added and removed, it is not withdrawn at once.
     static let mostIdleCollections = 64
 
     var isEmpty: Bool { current.isEmpty && incoming.isEmpty && waiters.isEmpty }
 }
 
 extension ListenerList {
-    /// Takes over the list's reference on an entry just unlinked. Under the lock.
+    /// Takes over the list's reference to an entry just unlinked. Under the lock.
     ///
-    /// - Parameter freed: Receives what no post can see: the caller frees it without the lock.
+    /// - Parameter freed: Receives entries that no post can see: the caller frees them without the lock.
     /// - Returns: Whether the caller must then call ``barrierThenCollect()``.
     func retire(_ entry: ListenerEntry, freed: inout RetiredEntries.Chain) -> Bool {
         if isLocal {
@@ -98,9 +98,9 @@ extension ListenerList {
         return announceRetired(to: posts)
     }
 
-    /// Has posts look for retired entries when they end. Under the lock.
+    /// Makes posts look for retired entries when they end. Under the lock.
     ///
-    /// - Returns: Whether one on another thread may just have ended without looking.
+    /// - Returns: Whether a post on another thread may just have ended without looking.
     func announceRetired(to posts: [PostUnderWay]) -> Bool {
         if !hasRetired.load(ordering: .relaxed) { hasRetired.store(true, ordering: .sequentiallyConsistent) }
         guard !retired.isAnnounced, posts.contains(where: { !$0.isOnCallingThread }) else { return false }
@@ -108,20 +108,20 @@ extension ListenerList {
         return true
     }
 
-    /// Makes sure that no post ends unnoticed.
+    /// Ensures that the end of no post goes unnoticed.
     ///
     /// A post clears its slot and then reads `hasRetired`, without a barrier between the two, so a post on
     /// another thread may read the old value while its slot still looks taken. After a barrier on every
     /// thread either its slot is seen to be clear, here, or it reads the new value and collects.
     @inline(never)
     func barrierThenCollect() {
-        // False only where every post ends with a barrier of its own (`ThreadRecord.endsWithBarrier`).
+        // False only if every post ends with a barrier of its own (`ThreadRecord.endsWithBarrier`).
         _ = channels_barrier_on_all_threads()
         collect(waitsForLock: true)
         collectIfAsked()
     }
 
-    /// Frees what the post that has just ended was the last to see.
+    /// Frees entries of which the post that just ended was the last user.
     @inline(never)
     func collectAfterPost() {
         if isLocal {
@@ -138,21 +138,21 @@ extension ListenerList {
 
     /// Collects on behalf of posts that ended while this thread held the lock: a post never waits for it.
     ///
-    /// The post sets `mustCollect` and then tries the lock; the holder gives the lock up and then exchanges
+    /// The post sets `mustCollect` and then tries the lock; the holder releases the lock and then exchanges
     /// `mustCollect`. Both are sequentially consistent, so one of the two sees the other.
     @inline(never)
     func collectIfAsked() {
         while mustCollect.exchange(false, ordering: .sequentiallyConsistent) {
             guard collect(waitsForLock: false) else {
                 mustCollect.store(true, ordering: .sequentiallyConsistent)
-                // The holder may have given the lock up between the two lines above without seeing the flag.
+                // The holder may have released the lock between the two lines above without seeing the flag.
                 guard collect(waitsForLock: false) else { return }
                 continue
             }
         }
     }
 
-    /// Frees every generation whose posts have ended, and resumes those who wait for them.
+    /// Frees every generation whose posts have ended, and resumes the tasks that wait for them.
     ///
     /// - Returns: Whether the lock was available.
     @discardableResult

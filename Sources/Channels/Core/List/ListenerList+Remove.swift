@@ -1,13 +1,13 @@
 internal import Synchronization
 
-// Going: how an entry is taken out, and who else asks about all of them.
+// Removing entries, and visiting all of them.
 extension ListenerList {
-    /// Cancels an entry and takes it out. Any thread, any number of times.
+    /// Cancels an entry and unlinks it. Idempotent; any thread.
     ///
     /// - Returns: Whether this call was the one that ended it.
     @discardableResult
     func remove(_ entry: ListenerEntry, as reason: UInt64 = ListenerEntry.cancelled, inSweep: Bool = false) -> Bool {
-        // Whoever sets the first of the two bits owns the entry's removal, so it is taken out, and freed,
+        // The thread that sets the first of the two bits owns the removal, so the entry is unlinked and freed
         // once.
         let (before, _) = entry.word.bitwiseOr(reason, ordering: .sequentiallyConsistent)
         guard before & ListenerEntry.ended == 0 else { return false }
@@ -21,7 +21,7 @@ extension ListenerList {
             unlink(entry)
             if wasOwned { ownedCount -= 1 }
             if entry.isForwarder { forwarderCount -= 1 }
-            // What a sweep takes out is no change that calls for another: sweeps would nest.
+            // Removals by a sweep do not call for another: sweeps would nest.
             return (retire(entry, freed: &freed), !inSweep && changeCallsForSweep())
         }
         freed.free()
@@ -30,7 +30,7 @@ extension ListenerList {
         if let delegate { delegate.listeningChanged(in: self) }
     }
 
-    /// Ends every listener: the channel has gone. What waits in mailboxes is still delivered.
+    /// Ends every listener: the channel is being deallocated. What waits in mailboxes is still delivered.
     func close() {
         var freed = RetiredEntries.Chain()
         var closing: [ListenerEntry] = []
@@ -42,14 +42,14 @@ extension ListenerList {
                 while let entry = Unretained<ListenerEntry>(address: address)?.object {
                     address = entry.next.load(ordering: .relaxed)
                     let (before, _) = entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent)
-                    // One that is ended already is being taken out by whoever ended it.
+                    // One that has ended is being unlinked by the thread that ended it.
                     guard before & ListenerEntry.ended == 0 else { continue }
                     closing.append(entry)
                     unlink(entry)
                     needsBarrier = retire(entry, freed: &freed) || needsBarrier
                 }
             }
-            // PriorityLevels hold the list.
+            // Levels retain the list.
             recentLevel = nil
             levels.removeEmpty()
             interceptorLevels.removeEmpty()
@@ -71,7 +71,7 @@ extension ListenerList {
         }
     }
 
-    /// How many listeners there are whose owner lives.
+    /// The number of listeners whose owner is alive.
     var activeListenerCount: Int {
         if withLock({ ownedCount > 0 }) {
             forEachEntry { entry in
@@ -81,7 +81,7 @@ extension ListenerList {
         return listenerCount.load(ordering: .acquiring)
     }
 
-    /// Visits every listener and interceptor, without the lock. The body may do what a listener may do.
+    /// Visits every listener and interceptor, without the lock. The body may do anything a listener may.
     func forEachEntry(includingInterceptors: Bool = true, _ body: (ListenerEntry) -> Void) {
         let thread = ThreadReference.current
         precondition(thread.pointee.depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")

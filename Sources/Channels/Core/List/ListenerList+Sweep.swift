@@ -1,16 +1,16 @@
 internal import Synchronization
 
-/// Listeners whose owner has gone are found without a post: every few changes look at a few entries, one
-/// after the other and then from the start, more often while there are clearly more entries than lived in the
-/// last round. So at most about a third as many dead ones stand beside those that live, and no single change
-/// pays for more than a few. (A look costs a weak load, and among many listeners misses the cache: two for
-/// each change were a third of the time of registering and cancelling beside 10,000.)
+/// Listeners whose owner has gone are found without a post: every few changes check the next few entries,
+/// starting over at the end, and more often while there are clearly more entries than were alive in the last
+/// round. So there are at most about a third as many dead entries as living ones, and no single change pays
+/// for more than a few. (A check costs a weak load, and among many listeners a cache miss: two per change
+/// took a third of the time of registering and cancelling among 10,000.)
 extension ListenerList {
     private static let entriesPerSweep = 16
     private static let changesPerSweep: Int32 = 32
     private static let changesPerSweepWhileGrowing: Int32 = 4
 
-    /// Whether this change is one that sweeps. Under the lock.
+    /// Whether this change sweeps. Under the lock.
     func changeCallsForSweep() -> Bool {
         guard ownedCount > 0 else { return false }
         changesSinceSweep += 1
@@ -29,7 +29,7 @@ extension ListenerList {
         guard thread.pointee.depth < ThreadRecord.slotCount else { return }
         enter(thread)
         defer { leave(thread) }
-        // Under the lock the chain does not change; after it the entries stay because the list has been
+        // Under the lock the chain does not change; afterwards the entries stay because the list has been
         // entered.
         var (address, count) = withLock { () -> (UInt, Int) in
             if cursor == 0 { cursor = nextChainToSweep() }
@@ -41,9 +41,9 @@ extension ListenerList {
             }
             return (first, count)
         }
-        // Looking at a weak owner holds it for a moment, and letting go may run its deinit: not under the
-        // lock. What is taken out meanwhile still leads onward; what has come in between is looked at in
-        // place of the last ones.
+        // Loading a weak owner retains it for a moment, and releasing it may run its deinit: not under the
+        // lock. Entries unlinked meanwhile still lead onward; ones added in between are checked instead of
+        // the last ones.
         var living: Int32 = 0
         while count > 0, let entry = Unretained<ListenerEntry>(address: address) {
             entry.borrow { entry in
@@ -58,12 +58,12 @@ extension ListenerList {
 }
 
 extension ListenerList {
-    /// Where the search goes on after the end of a chain. Under the lock.
+    /// Where the search continues after the end of a chain. Under the lock.
     private func nextChainToSweep() -> UInt {
         sweepsInterceptors.toggle()
         if sweepsInterceptors {
-            // A round has ended, here or where the last entry was taken out. Two sweeps at once, or entries
-            // that moved, may have been counted twice.
+            // A round has ended, here or when the last entry was removed. With two sweeps at once, entries
+            // may have been counted twice.
             livingInLastRound = min(livingSeen, Int32(clamping: ownedCount))
             livingSeen = 0
             let first = interceptorHead.load(ordering: .relaxed)

@@ -4,27 +4,26 @@ internal import Synchronization
 ///
 /// Two chains of entries, listeners and interceptors, each in the order of delivery: by priority, then by
 /// registration. A post walks a chain through the atomic `next` of each entry, without a lock; a change takes
-/// `lock`. An entry that has been taken out keeps its `next`, which always points onward in the order of
-/// delivery, so a post that stands on it finds its way; its closure is freed when the posts that could have
-/// seen it have ended (`ListenerList+Reclaim`, and the proof in `Decisions/ListenerList.md`).
+/// `lock`. An unlinked entry keeps its `next`, which always points onward in the order of delivery, so a post
+/// that is at it can continue; its closure is freed when the posts that could have seen it have ended
+/// (`ListenerList+Reclaim`, and the proof in `Decisions/ListenerList.md`).
 ///
-/// Nothing here is generic: a message is an address, and the closures made where the type was known do the
-/// rest.
+/// Nothing here is generic: a message is an address, read by closures made where its type was known.
 ///
 /// Guards: `lock` guards the levels, counts, `cursor`, `retired` and `waiters`. The heads, `nextNumber`,
 /// `hasRetired` and `mustCollect` are atomic. The list of a `LocalChannel` (`isLocal`) is used by one
-/// isolation domain, which stands in for the lock.
+/// isolation domain, which replaces the lock.
 @usableFromInline
 final class ListenerList: @unchecked Sendable {  // guards: see above
     let layout: MessageLayout
-    /// The type of the channel, for the texts of faults.
+    /// The type of the channel, for the text of faults.
     let channelType: any Any.Type
     let kind: ChannelKind
     let name: String?
     let reentrancy: Reentrancy
     let faults: FaultReporter
     let isLocal: Bool
-    /// Posts made; only where diagnostics count them.
+    /// Posts made, if diagnostics count them.
     let counter: PostCounter?
 
     let lock = SpinLock()
@@ -34,8 +33,8 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     let interceptorHead = Atomic<UInt>(0)
     let nextNumber = Atomic<UInt64>(1)
     let hasRetired = Atomic<Bool>(false)
-    /// The groups of the threads that have ever posted here (`ThreadRecord.group`), so that a canceller need
-    /// not look at all others.
+    /// The groups of the threads that have posted here (`ThreadRecord.group`), so that a canceller need not
+    /// look at the others.
     let posters = Atomic<UInt64>(0)
 
     /// Set by a post that ends while another thread holds the lock; see `collectIfAsked`.
@@ -44,26 +43,25 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
 
     @safe @exclusivity(unchecked) var levels = PriorityIndex()
     @safe @exclusivity(unchecked) var interceptorLevels = PriorityIndex()
-    /// The level used last: most listeners of a channel have one priority. Its index keeps it.
+    /// The level used last: most listeners of a channel have one priority. Kept alive by its index.
     @safe @exclusivity(unchecked) var recentLevel: Unretained<PriorityLevel>?
-    /// How many levels are in their index although they are empty.
+    /// The number of empty levels in the indices.
     @safe @exclusivity(unchecked) var emptyLevelCount: Int32 = 0
     @safe @exclusivity(unchecked) var isClosed = false
-    /// How many entries have an owner, and so can be orphaned.
+    /// The number of entries that have an owner.
     @safe @exclusivity(unchecked) var ownedCount = 0
-    /// Where the search for orphans goes on.
+    /// Where the search for orphans continues.
     @safe @exclusivity(unchecked) var cursor: UInt = 0
     /// Whether that place is in the chain of interceptors.
     @safe @exclusivity(unchecked) var sweepsInterceptors = true
     @safe @exclusivity(unchecked) var changesSinceSweep: Int32 = 0
-    /// How many entries with a living owner the search has met in this round, and had met at the end of the
-    /// last.
+    /// The number of entries with a living owner met in this round, and in the last.
     @safe @exclusivity(unchecked) var livingSeen: Int32 = 0
     @safe @exclusivity(unchecked) var livingInLastRound: Int32 = 0
     @safe @exclusivity(unchecked) var retired = RetiredEntries()
     /// Posts under way on a local list.
     @safe @exclusivity(unchecked) var localPosts = 0
-    /// How many of the listeners forward to a pattern listener.
+    /// The number of listeners that forward to a pattern listener.
     @safe @exclusivity(unchecked) var forwarderCount = 0
     /// Set before the list is shared.
     @safe @exclusivity(unchecked) var delegate: (any ListenerListDelegate)?
@@ -87,19 +85,18 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
         counter = counts ? PostCounter() : nil
     }
 
-    /// How many listeners there are, some of which may have lost their owner.
+    /// The number of listeners, some of which may have lost their owner.
     var listenerCountNow: Int { listenerCount.load(ordering: .acquiring) }
 
     /// Whether the chain has no listener.
     var hasNoListenerNow: Bool { head.load(ordering: .acquiring) == 0 }
 
-    /// Whether anybody listens on this channel itself, beyond those who listen to a pattern. The caller calls
-    /// ``didUnlock()`` later.
+    /// Whether this channel has listeners besides those of patterns. The caller calls ``didUnlock()`` later.
     var hasOwnListeners: Bool {
         withBareLock { listenerCountNow > forwarderCount || interceptorHead.load(ordering: .relaxed) != 0 }
     }
 
-    /// The channel's name, or its type where it has none.
+    /// The channel's name, or its type if it has none.
     var displayName: String { name ?? "\(channelType)" }
 
     /// The number the next listener gets.
@@ -123,16 +120,16 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
         return result
     }
 
-    /// Does the work of posts that ended while the calling thread held the lock. Whoever has held it calls
-    /// this, without any lock: it may run user code.
+    /// Collects on behalf of posts that ended while the calling thread held the lock. Called after every
+    /// section of the lock, without any lock: it may run user code.
     @inline(__always)
     func didUnlock() {
-        // Set, under the lock, before a post could leave anything to do, so a holder that came later sees it.
+        // Set under the lock before a post could leave work, so a later holder sees it.
         if hasRetired.load(ordering: .relaxed) { collectIfAsked() }
     }
 }
 
-/// The posts of a channel, where diagnostics count them.
+/// The number of posts of a channel, if diagnostics count them.
 final class PostCounter: Sendable {
     let posts = Atomic<Int>(0)
 

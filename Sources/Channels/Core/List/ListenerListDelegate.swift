@@ -1,12 +1,12 @@
-/// What a list tells those who build on it. Called without locks; may run user code.
+/// What a list tells the channel or switchboard built on it. Called without locks; may run user code.
 protocol ListenerListDelegate: AnyObject, Sendable {
-    /// A listener has come or gone.
+    /// A listener was added or removed.
     func listeningChanged(in list: ListenerList)
 
-    /// The channel has gone.
+    /// The channel was deallocated.
     func listHasClosed(_ list: ListenerList)
 
-    /// A paused listener is to hear messages again. True where the delegate sees to it.
+    /// A paused listener is to be resumed. Returns true if the delegate does so.
     func resume(_ entry: ListenerEntry) -> Bool
 }
 

@@ -1,11 +1,11 @@
-/// The levels of a chain from the highest priority to the lowest, in short runs, so that a level is found in
-/// O(log *n*) and put in or taken out in about constant time however many priorities there are.
+/// The levels of a chain from the highest priority to the lowest, in short runs: a level is found in O(log
+/// *n*) and inserted or removed in about constant time.
 struct PriorityIndex {
-    /// No run is empty. Within and across runs the priorities fall.
+    /// No run is empty. Priorities descend within and across runs.
     private var runs: [[PriorityLevel]] = []
     private static let longestRun = 64
 
-    /// Where the first level stands whose priority is at most the given one.
+    /// The position of the first level whose priority is at most the given one.
     private func position(of priority: Int) -> (run: Int, offset: Int) {
         var low = 0
         var high = runs.count
@@ -38,7 +38,7 @@ struct PriorityIndex {
         return run > 0 ? runs[run - 1].last : nil
     }
 
-    /// Puts a level in. There must be none of its priority.
+    /// Inserts a level. There must be none of its priority.
     mutating func insert(_ level: PriorityLevel) {
         var (run, offset) = position(of: level.priority)
         if run == runs.count {
@@ -57,7 +57,7 @@ struct PriorityIndex {
         }
     }
 
-    /// Takes a level out, if it is in.
+    /// Removes a level, if it is in the index.
     mutating func remove(_ level: PriorityLevel) {
         let (run, offset) = position(of: level.priority)
         guard run < runs.count, runs[run][offset] === level else { return }
@@ -68,7 +68,7 @@ struct PriorityIndex {
         }
     }
 
-    /// Takes out every level in which nobody is.
+    /// Removes every empty level.
     mutating func removeEmpty() {
         for run in runs.indices.reversed() {
             for level in runs[run] where level.tail == 0 { level.isIndexed = false }

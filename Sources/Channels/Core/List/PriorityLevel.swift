@@ -1,6 +1,6 @@
-/// The listeners of one priority in one chain, and where the last of them stands.
+/// The listeners of one priority in one chain, by the last of them.
 ///
-/// Guarded by the lock of the list it belongs to, but for the constants.
+/// Guarded by the lock of its list, except for the constants.
 final class PriorityLevel: @unchecked Sendable {  // guards: see above
     let priority: Int
     let list: ListenerList

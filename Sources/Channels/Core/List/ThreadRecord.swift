@@ -1,37 +1,33 @@
 internal import CChannels
 internal import Synchronization
 
-/// One post that a thread has under way, as other threads see it.
+/// A post that a thread has under way, as seen by other threads.
 ///
 /// `sequence` is bumped before `list` is set, so a pair of both names one post: it has ended once either has
 /// changed.
 struct HazardSlot: ~Copyable {
     /// The address of the list being read, or 0. Written by the owning thread only.
     let list = Atomic<UInt>(0)
-    /// How many posts have used this slot. Written by the owning thread only.
+    /// The number of posts that have used this slot. Written by the owning thread only.
     let sequence = Atomic<UInt>(0)
 }
 
-/// What the library knows of a thread: the posts it has under way.
+/// What the library knows about a thread: the posts it has under way.
 ///
-/// Records are never freed; one whose thread has ended serves the next thread. `top` and `depth` belong to
-/// the owning thread, the slots are atomic, `isTaken` is claimed by an exchange, and the rest is constant.
+/// Records are never freed; one whose thread has ended is reused by another thread. `top` and `depth` belong
+/// to the owning thread, the slots are atomic, `isTaken` is claimed by an exchange, and the rest is constant.
 @safe
 struct ThreadRecord: ~Copyable {
-    /// How many posts may be nested on one thread, over all channels.
+    /// The most posts nested on one thread, over all channels.
     static let deepest = 1_024
-    /// What the posts inside an outermost one may cost.
-    private static let mostSpent = 1 << 24
-    /// How many bytes of the stack are kept for what a listener does beside posting.
-    static let reservedStack: UInt = 64 << 10
-    /// Room for the hazards of ``deepest`` posts and a few of the library's own.
+    /// Slots for ``deepest`` posts and a few uses by the library itself.
     static let slotCount = deepest + 64
 
     /// The innermost post under way on this thread.
     var top: FrameReference?
     /// Whether a fault handler runs on this thread.
     var isReportingFault = false
-    /// How many posts are under way on this thread.
+    /// The number of posts under way on this thread.
     var depth = 0
     /// How many mailboxes are being emptied on this thread.
     var drains = 0
@@ -40,19 +36,19 @@ struct ThreadRecord: ~Copyable {
     /// The lowest address of the thread's stack.
     fileprivate var stackEnd: UInt = 0
     fileprivate let slots: UnsafeMutablePointer<HazardSlot>
-    /// How many of the slots have ever been used.
+    /// The number of slots ever used.
     let used = Atomic<Int>(0)
-    /// Whether posts must end with a full barrier, because the system has none that a canceller could run on
+    /// Whether posts must end with a full barrier, because the system has none that a canceller can run on
     /// every thread.
     let endsWithBarrier: Bool
     let isTaken = Atomic<Bool>(true)
-    /// One bit: threads are told apart in so many groups, and lists remember which have posted.
+    /// One bit: threads are divided into 64 groups, and lists remember which have posted.
     let group: UInt64
     /// The record of the group registered before this one.
     fileprivate let next: ThreadReference?
 
     fileprivate init(group: UInt64, next: ThreadReference?, endsWithBarrier: Bool) {
-        // Never given back: records are not.
+        // Never freed, as records are not.
         unsafe slots = .allocate(capacity: Self.slotCount)
         for index in 0..<Self.slotCount { unsafe (slots + index).initialize(to: HazardSlot()) }
         self.group = group
@@ -126,7 +122,7 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
         let record = free() ?? create()
         record.pointee.stackEnd = UInt(channels_stack_end())
         unsafe channels_set_thread_record(UnsafeMutableRawPointer(record.pointer)) { record in
-            // The thread has ended: nothing of it is under way. It is the record set above.
+            // The thread has ended, and with it its posts. This is the record set above.
             let ended = unsafe ThreadReference(record!.assumingMemoryBound(to: ThreadRecord.self))
             ended.pointee.isTaken.store(false, ordering: .releasing)
         }
@@ -164,7 +160,7 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
                 ordering: .sequentiallyConsistent
             )
             if exchanged { return record }
-            // Nobody has seen this one yet.
+            // Not published yet.
             unsafe record.pointee.slots.deinitialize(count: ThreadRecord.slotCount)
             unsafe record.pointee.slots.deallocate()
             unsafe record.pointer.deinitialize(count: 1)
@@ -172,7 +168,7 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
         }
     }
 
-    /// How many records there are.
+    /// The number of records.
     private static let count = Atomic<Int>(0)
 
     /// The record registered last in each group; they form chains that only grow.
@@ -195,8 +191,8 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
     ///   groups.
     @inline(__always)
     fileprivate static func forEachPost(on list: ListenerList, _ body: (SlotReference) -> Bool) {
-        // The calling thread has its record before it looks: else it could be given that of a thread that
-        // posted and ended in between, and take that post for its own, which it alone would look after.
+        // The calling thread obtains its record before it looks. Otherwise it could be given that of a thread
+        // that posted and ended in between, and mistake that post for its own.
         _ = current
         var groups = list.posters.load(ordering: .sequentiallyConsistent)
         while groups != 0 {
@@ -215,7 +211,7 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
     }
 }
 
-/// A post that somebody waits for: a slot, and the sequence it had.
+/// A post that is waited for: a slot, and its sequence number then.
 struct PostUnderWay: Sendable {
     private let slot: SlotReference
     private let sequence: UInt
@@ -252,7 +248,7 @@ struct PostUnderWay: Sendable {
             || slot.pointee.sequence.load(ordering: .acquiring) != sequence
     }
 
-    /// Whether it stands on the calling thread's own stack.
+    /// Whether it is a post of the calling thread.
     var isOnCallingThread: Bool {
         let own = ThreadReference.current.pointee.slot(0)
         return unsafe slot.pointer >= own.pointer && slot.pointer < own.pointer + ThreadRecord.slotCount

@@ -4,13 +4,16 @@ internal import Synchronization
 
 /// The drain: one job that delivers what waits, on the listener's own isolation.
 extension Mailbox {
-    /// How often an emptied mailbox is looked at before the drain takes what has come, or ends if nothing
-    /// has.
+    /// Messages delivered while the owner is held once.
+    private static let longestRun = 64
+    /// Runs after which a drain yields its actor or queue.
+    private static let runsBeforeYield = 16
+    /// How often the drain polls an emptied mailbox before it takes what has arrived, or ends.
     private static let looks = 2
     /// About a microsecond: less than a new job costs.
     private static let spinsBetweenLooks = 48
-    /// What is worth taking before the last look. One swap for many messages: posters and the drain seldom
-    /// meet at the lock.
+    /// How many messages end the polling early. One swap takes many, so that posters and the drain seldom
+    /// contend for the lock.
     private static let gathered = 32
 
     /// Starts the one drain job. The caller has set `phase` to scheduled.
@@ -25,8 +28,8 @@ extension Mailbox {
             Task.detached { while await self.drain(listener, on: actor) { await Task.yield() } }
         case .owner:
             Task.detached {
-                // Held for one turn at a time: messages that wait do not keep their owner alive.
-                while true {
+                // Retained for one run at a time: messages that wait do not keep their owner alive.
+                repeat {
                     guard let owner = listener.owner as? any Actor else { return self.goIdle(listener, isDead: true) }
                     guard await self.drain(listener, on: owner) else { return }
                     await Task.yield()
@@ -43,12 +46,17 @@ extension Mailbox {
         while drain(listener) {}
     }
 
-    private func drain(_ listener: ListenerEntry, on actor: isolated any Actor) -> Bool {
-        drain(listener)
+    private func drain(_ listener: ListenerEntry, on actor: isolated any Actor) async {
+        while drain(listener) { await Task.yield() }
     }
 
-    /// Delivers until nothing waits. True, with `phase` scheduled, where others should have a turn first.
-    func drain(_ listener: ListenerEntry) -> Bool {
+    /// The same, once. Ending and starting again yields the actor.
+    private func drain(_ listener: ListenerEntry, for owner: isolated any Actor) -> Bool {
+        drain(listener, runs: 1)
+    }
+
+    /// Delivers until nothing waits. True, with `phase` scheduled, to yield first.
+    func drain(_ listener: ListenerEntry, runs: Int = runsBeforeYield) -> Bool {
         let isMine = lock.withLock {
             guard phase == .scheduled else { return false }
             phase = .draining
@@ -61,8 +69,8 @@ extension Mailbox {
         return true
     }
 
-    /// Delivers for one turn. False, with `phase` idle, where there is no more.
-    private func deliverTurn(_ listener: ListenerEntry) -> Bool {
+    /// Delivers up to 64 messages. False, with `phase` idle, if there are no more.
+    private func deliverRun(_ listener: ListenerEntry) -> Bool {
         let owner = listener.owner
         guard owner != nil || !listener.hasOwner, let list = listener.list else {
             goIdle(listener, isDead: true)
@@ -80,7 +88,7 @@ extension Mailbox {
         return hasMore
     }
 
-    /// Takes everything that waits at once: for buffers without a bound, from which nothing is dropped.
+    /// Takes everything that waits at once: for unbounded buffers, from which nothing is dropped.
     private func deliverBatches(_ listener: ListenerEntry, _ owner: AnyObject?, _ frame: FrameReference) -> Bool {
         // `deliverTurn` holds it.
         let reference = owner.map { OwnerReference($0) }
@@ -106,7 +114,7 @@ extension Mailbox {
         return true
     }
 
-    /// Takes one message at a time: what waits stays where a full buffer can drop it.
+    /// Takes one message at a time, so that a full buffer can drop what waits.
     private func deliverOneByOne(_ listener: ListenerEntry, _ owner: AnyObject?, _ frame: FrameReference) -> Bool {
         // `deliverTurn` holds it.
         let reference = owner.map { OwnerReference($0) }
@@ -138,10 +146,10 @@ extension Mailbox {
         frame.pointee.envelope = nil
     }
 
-    /// Awaits the closure for one message after the other.
+    /// Awaits the closure for one message at a time.
     private func drainAwaiting(_ listener: ListenerEntry, on isolation: AsyncIsolation) async {
         lock.withLock { phase = .draining }
-        // One turn after the other uses the memory.
+        // Reused for every message.
         let place = layout.allocate()
         defer { place.deallocate() }
         var turn = DrainTurn()
@@ -160,9 +168,9 @@ extension Mailbox {
         }
     }
 
-    /// Takes a message and awaits the closure for it. Both in one turn on the closure's isolation, so that a
-    /// `cancel` there comes either before the message is taken or after the call has begun. False, with
-    /// `phase` idle, where there are no more.
+    /// Takes a message and awaits the closure for it, without suspending in between, so that a `cancel` on
+    /// the closure's isolation comes either before the message is taken or after the call has begun. False,
+    /// with `phase` idle, if there are no more.
     private func deliverNext(
         _ listener: ListenerEntry,
         _ message: MessageAddress,
@@ -178,8 +186,8 @@ extension Mailbox {
             return false
         }
         delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
-        // A task made by the closure inherits the chain, also beyond the call, hence one for each.
-        let chain = ListenerChain(listener, upstream: envelope?.tracker?.chain)
+        // One per call, because a task made by the closure inherits it and may outlive the call.
+        let chain = ListenerChain(listener, upstream: envelope?.tracker?.chain ?? [])
         let outcome = await ListenerChain.$current.withValue(chain) {
             await self.outcome(message, owner, envelope, listener)
         }
@@ -195,8 +203,7 @@ extension Mailbox {
         _ envelope: Envelope?,
         _ listener: ListenerEntry
     ) async -> PostTracker.Outcome {
-        // Loaded for the call only, so that it is freed, at the latest, when those who wait for the drain are
-        // told.
+        // Loaded for the call only, so that it is freed before tasks that wait for the drain resume.
         guard let list = listener.list, let asyncCall else { return .discarded }
         do {
             try await asyncCall(message, owner, PostContext(envelope, list))
@@ -209,18 +216,18 @@ extension Mailbox {
 
     // MARK: Taking, or going idle
 
-    /// Waits a moment for messages, so that many can be taken at once.
+    /// Spins briefly, so that many messages can be taken at once.
     func gather() {
-        // Looked at seldom: each look takes the counter's cache line away from the posters.
+        // Polled seldom: each look takes the counter's cache line away from the posters.
         for _ in 0..<Self.looks {
             for _ in 0..<Self.spinsBetweenLooks { channels_spin_hint() }
             if posted.load(ordering: .relaxed) &- delivered.load(ordering: .relaxed) >= Self.gathered { return }
         }
     }
 
-    /// Swaps in what has come since. False, with `phase` idle, where nothing has.
+    /// Swaps in what has arrived since. False, with `phase` idle, if nothing has.
     private func refill(_ listener: ListenerEntry) -> Bool {
-        // What a job was started for is not kept waiting; what follows may be many.
+        // The message that started the job is not delayed; many may follow.
         if hasTaken { gather() }
         hasTaken = true
         var leaving = Leaving()
@@ -236,7 +243,7 @@ extension Mailbox {
         return hasMore
     }
 
-    /// Moves the first message out. False, with `phase` idle, where there is none.
+    /// Moves the first message out. False, with `phase` idle, if there is none.
     private func take(into message: MessageAddress, _ envelope: inout Envelope?, _ listener: ListenerEntry) -> Bool {
         var leaving = Leaving()
         let hasMore = lock.withLock {
@@ -253,7 +260,7 @@ extension Mailbox {
 
     /// Ends the drain and discards what waits, if the listener is dead.
     private func goIdle(_ listener: ListenerEntry, isDead: Bool) {
-        // The drain's own, left where the owner went between two runs.
+        // The drain's own, left over if the owner was deallocated between two runs.
         if isDead { batch.discardAll() }
         var leaving = Leaving()
         var discarded: MessageQueue?
@@ -269,7 +276,7 @@ extension Mailbox {
         if listener.isActive { listener.list?.remove(listener) }
     }
 
-    /// What is left to do, without the lock, by a drain that has ended.
+    /// What a drain that has ended must do without the lock.
     private struct Leaving {
         var waiters: [CheckedContinuation<Void, Never>] = []
         var freesBody = false

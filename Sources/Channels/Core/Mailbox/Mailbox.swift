@@ -1,8 +1,8 @@
 internal import Dispatch
 internal import Synchronization
 
-/// How an async listener is called: the message, the owner, what else there is to know. The call takes its
-/// copy of the message before it first suspends.
+/// The call of an async listener: the message, the owner, the context. It copies the message before it first
+/// suspends.
 @usableFromInline
 typealias AsyncListenerCall = @Sendable (MessageAddress, AnyObject?, PostContext) async throws -> Void
 
@@ -13,11 +13,10 @@ enum AsyncIsolation {
     case owner
 }
 
-/// The FIFO in front of a listener that cannot be called on the poster's thread.
+/// The FIFO of a listener that cannot be called on the poster's thread.
 ///
-/// One drain job empties it, however many messages a burst brings. While it holds messages, or one of them is
-/// being delivered, `isBusy` is set, and a post that could call the listener at once enqueues behind them
-/// instead.
+/// One drain job empties it, however long the burst. While it holds messages, or one is being delivered,
+/// `isBusy` is set, and a post that could call the listener at once enqueues instead.
 ///
 /// Guards: `lock` guards `incoming`, `phase`, `waiters`, `hasLeft` and the writing of `posted` and `dropped`.
 /// `batch` belongs to the drain, of which there is one at a time (`phase`), or to the readers of a sequence,
@@ -27,38 +26,38 @@ enum AsyncIsolation {
 final class Mailbox: @unchecked Sendable {  // guards: see above
     /// Where the messages are delivered.
     enum Target {
-        /// On the poster's thread: there is nothing to wait for. Counts calls for diagnostics.
+        /// On the poster's thread: nothing waits. Counts calls for diagnostics.
         case direct
-        /// The same, for a responder: whoever asks gives it a task, and says when it begins and ends.
+        /// The same, for a responder: the asker runs it in a task, and reports its begin and end.
         case responder(ResponderCalls)
-        /// On the actor to which the listener's closure is isolated; the closure holds it.
+        /// On the actor to which the listener's closure is isolated; the closure retains it.
         case actor(any Actor)
         /// On the owner, an actor.
         case owner
         case queue(DispatchQueue)
         /// By awaiting an async closure, one call at a time.
         case async(AsyncIsolation)
-        /// By whoever asks: a sequence.
+        /// By the readers of a sequence.
         case consumer(SequenceReaders)
-        /// On the poster's thread, or that of whoever is delivering already.
+        /// On the poster's thread, or the thread that is delivering already.
         case inline
     }
 
     enum Phase { case idle, scheduled, draining }
 
     let target: Target
-    /// Whether whoever reads the sequence takes the messages, and there is no drain.
+    /// Whether readers of a sequence take the messages: there is no drain.
     var isConsumed: Bool { readers != nil }
-    /// Those of `target`, which keeps them.
+    /// Those of `target`, which keeps them alive.
     let readers: Unretained<SequenceReaders>?
     let isUnbounded: Bool
-    /// The address of the actor of `target`, which the closure holds; 0 where there is none.
+    /// The address of the actor of `target`, which the closure retains; 0 if there is none.
     private let actorAddress: UInt
     private let isInline: Bool
     let layout: MessageLayout
     let policy: BufferingPolicy
     let lock = SpinLock()
-    /// Taken before `lock` where both are.
+    /// Taken before `lock`, if both are.
     let readLock = SpinLock()
     let isBusy = Atomic<Bool>(false)
     let posted = Atomic<Int>(0)
@@ -74,13 +73,13 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
 
     let direct = Atomic<Int>(0)
     private let missed = Atomic<Int>(0)
-    /// Those who wait for the drain under way to end.
+    /// The tasks that wait for the drain to end.
     @safe @exclusivity(unchecked) var waiters: [CheckedContinuation<Void, Never>] = []
     /// The entry, once no post can see it: its closure is freed when the mailbox is idle.
     @safe @exclusivity(unchecked) var hasLeft = false
     /// The closure of an async listener. Freed as an entry's body is: once no drain can begin.
     @safe @exclusivity(unchecked) private(set) var asyncCall: AsyncListenerCall?
-    /// The owner has gone, or the listener was cancelled: nothing is delivered any more.
+    /// The owner was deallocated, or the listener was cancelled: nothing is delivered any more.
     let isDead = Atomic<Bool>(false)
 
     init(
@@ -103,7 +102,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
 
     // MARK: Direct calls
 
-    /// Whether a post of this isolation may call the listener at once.
+    /// Whether a post of this isolation may call the listener directly.
     func mayCall(from isolation: UInt, owner: AnyObject?) -> Bool {
         switch target {
         case .direct, .responder: return true
@@ -116,14 +115,14 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
         return !isBusy.load(ordering: .acquiring)
     }
 
-    /// The same where the listener is isolated to an actor, or where one post after the other comes
-    /// (`inline`). False says nothing.
+    /// A fast check for listeners isolated to an actor, or called by one post at a time (`inline`). False is
+    /// inconclusive.
     @inline(__always)
     func isFree(for isolation: UInt) -> Bool {
         (isInline || isolation != 0 && isolation == actorAddress) && !isBusy.load(ordering: .acquiring)
     }
 
-    /// Counts a call where ``isFree(for:)`` said yes: there is one at a time.
+    /// Counts a call that ``isFree(for:)`` allowed: there is one at a time.
     @inline(__always)
     func countLoneCall() {
         direct.store(direct.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
@@ -142,9 +141,9 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
 
     private enum Enqueued { case nothing, schedule, wake, overflow, refused }
 
-    /// Puts a copy of the message in.
+    /// Enqueues a copy of the message.
     ///
-    /// - Returns: Whether the listener was there to receive it; also true where the buffer was full.
+    /// - Returns: Whether the listener accepted it; true also if the buffer was full.
     func enqueue(_ message: MessageAddress, _ frame: FrameReference, for listener: ListenerEntry) -> Bool {
         if isUnbounded, !frame.pointee.carriesMore { return enqueueAlone(message, for: listener) }
         let tracker = frame.pointee.envelope?.tracker
@@ -153,8 +152,8 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
         if isAwaited { tracker?.expectOne() }
         var displaced: KeptEnvelope?
         let outcome = lock.withLock { () -> Enqueued in
-            // `cancel` sets the bit before it takes this lock to discard: what is put in before is found by
-            // it.
+            // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued
+            // before.
             guard !listener.isCancelled, !isDead.load(ordering: .relaxed) else { return .refused }
             posted.store(posted.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
             var overflows = false
@@ -224,13 +223,13 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
         return isIn
     }
 
-    /// Wakes a reader, where there are readers and one of them waits.
+    /// Wakes a reader, if there are readers and one of them waits.
     @inline(__always)
     private func wakeReader() {
         readers?.borrow { $0.wakeOne() }
     }
 
-    /// Has the message just put in taken out.
+    /// Has the message just enqueued delivered: by a reader, or by a drain.
     @inline(__always)
     private func hasMessage(for listener: ListenerEntry) {
         if readers != nil { wakeReader() } else { schedule(listener) }
@@ -245,7 +244,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
 
     // MARK: Ending
 
-    /// Discards what waits: the listener was cancelled or its owner has gone.
+    /// Discards what waits: the listener was cancelled or its owner was deallocated.
     func discardWaiting(of listener: ListenerEntry) {
         var discarded: MessageQueue?
         let isIdle = lock.withLock {
@@ -263,7 +262,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
         }
     }
 
-    /// The channel has gone: what waits is still delivered.
+    /// The channel was deallocated: what waits is still delivered.
     func channelHasGone() {
         readers?.borrow { $0.wakeAll() }
     }
@@ -273,7 +272,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
         let isIdle = lock.withLock {
             hasLeft = true
             let isIdle = phase == .idle && incoming.isEmpty
-            // Nothing is put in behind the closure's end, by an owner that registers while it goes.
+            // Nothing may be enqueued after the closure is freed, by an owner that registers in its deinit.
             if isIdle, !isConsumed { isDead.store(true, ordering: .sequentiallyConsistent) }
             return isIdle
         }
@@ -300,8 +299,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
 
     // MARK: Accounts
 
-    /// What has come of the messages posted so far. They add up: posted = delivered + waiting + dropped +
-    /// discarded.
+    /// What became of the messages posted so far: posted = delivered + waiting + dropped + discarded.
     struct Accounts {
         let posted, delivered, waiting, dropped, discarded: Int
     }
@@ -328,13 +326,13 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     var missedCount: Int { missed.load(ordering: .relaxed) }
 }
 
-/// A hundred and twenty-eight bytes that nobody uses: two cache lines, which processors fetch in pairs.
+/// 128 unused bytes: two cache lines, which processors fetch in pairs.
 private struct Padding {
     private let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
     private let more: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
 }
 
-/// A message taken out of a queue to be destroyed without the lock, and its envelope.
+/// A message removed from a queue to be destroyed without the lock, and its envelope.
 private struct KeptEnvelope {
     let message: KeptMessage?
     let envelope: Envelope?
@@ -359,7 +357,7 @@ extension MessageQueue {
         return taken
     }
 
-    /// Destroys every message and tells those who wait for them.
+    /// Destroys every message and reports it as discarded.
     mutating func discardAll() {
         while !isEmpty {
             // The slot keeps the envelope until `removeFirst`.

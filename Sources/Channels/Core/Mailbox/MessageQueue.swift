@@ -1,19 +1,19 @@
 /// A FIFO of messages of one layout, each with its envelope, in a chain of blocks.
 ///
-/// Not synchronised: its owner's lock guards it. A slot holds the message and nothing else: few messages have
-/// an envelope, and slots travel from the poster's cache to the listener's. A block in which one has an
-/// envelope gets a table of them. Blocks are used up one after the other and the last is used again, so that
-/// a queue that is emptied now and then allocates nothing, and nothing is ever moved to a larger buffer: for
-/// a burst, that and fresh pages of memory were a third of the time of enqueueing.
+/// Not synchronised: its owner's lock guards it. A slot holds only the message: few have an envelope, and
+/// slots move from the poster's cache to the listener's. A block gets a table of envelopes when one of its
+/// messages has one. Blocks are used in turn and the last is reused, so that a queue that is emptied now and
+/// then allocates nothing, and nothing is moved to a larger buffer: in a burst, that and page faults took a
+/// third of the time of enqueueing.
 ///
-/// `@safe` because no pointer leaves it but as the address of a message: `count` messages stand in the slots
+/// `@safe` because no pointer leaves it except as the address of a message: `count` messages are in the slots
 /// from `first` in the first block to `end` in the last, and only those are read, moved or destroyed.
 @safe
 struct MessageQueue: ~Copyable {
     /// The first words of a block.
     @unsafe
     private struct Header {
-        /// The block behind it; nil in the last.
+        /// The next block; nil in the last.
         var next: UnsafeMutableRawPointer?
         var capacity: Int
         /// The references of the envelopes, or 0, for each slot; nil where none had one.
@@ -26,7 +26,7 @@ struct MessageQueue: ~Copyable {
     private static let growth = 4
     /// Blocks of large messages have fewer slots.
     private static let bytesPerBlock = 16_384
-    /// What an empty queue that is not needed for now keeps.
+    /// The largest block that an idle queue keeps.
     private static let mostBytesKept = 2_048
 
     let layout: MessageLayout
@@ -35,10 +35,10 @@ struct MessageQueue: ~Copyable {
     private let start: Int
     private var firstBlock: UnsafeMutableRawPointer?
     private var lastBlock: UnsafeMutableRawPointer?
-    /// The tables of the first and the last block, as their headers have them.
+    /// The tables of the first and the last block, as in their headers.
     private var firstEnvelopes: UnsafeMutablePointer<UInt>?
     private var lastEnvelopes: UnsafeMutablePointer<UInt>?
-    /// The next slot to be taken out, in the first block.
+    /// The next slot to be emptied, in the first block.
     private var first = 0
     /// The next slot to be filled, and how many there are, in the last block.
     private var end = 0
@@ -103,21 +103,21 @@ struct MessageQueue: ~Copyable {
         return envelope
     }
 
-    /// The first message, where it stands, and its envelope, still held by the slot. There must be one.
+    /// The first message, in place, and its envelope, still retained by the slot. There must be one.
     @inline(__always)
     func peek() -> (message: MessageAddress, envelope: Unretained<Envelope>?) {
         (firstSlot, firstEnvelope)
     }
 
-    /// The message that was put in last, where it stands.
+    /// The message enqueued last, in place.
     var last: MessageAddress? {
         guard count > 0 else { return nil }
-        // The slot before the next one to be filled: a block is added for a message only, so it is in the
-        // last block.
+        // The slot before the next to be filled: a block is only added for a message, so it is in the last
+        // block.
         return unsafe MessageAddress(lastBlock.unsafelyUnwrapped + start + (end - 1) * stride)
     }
 
-    /// Destroys the first message and gives up its envelope.
+    /// Destroys the first message and releases its envelope.
     @inline(__always)
     mutating func removeFirst() {
         layout.destroy(firstSlot)
@@ -125,7 +125,7 @@ struct MessageQueue: ~Copyable {
         firstIsOut()
     }
 
-    /// Gives up the block of an empty queue, where it is large: nothing is expected soon.
+    /// Frees the block of an empty queue, if it is large: no message is expected soon.
     mutating func giveBack() {
         guard count == 0, let block = unsafe lastBlock, capacity * stride > Self.mostBytesKept else { return }
         unsafe lastEnvelopes?.deallocate()
@@ -147,17 +147,17 @@ struct MessageQueue: ~Copyable {
         unsafe MessageAddress(firstBlock.unsafelyUnwrapped + start + first &* stride)
     }
 
-    /// Still held by the queue.
+    /// Still retained by the queue.
     @inline(__always)
     private var firstEnvelope: Unretained<Envelope>? {
         guard let envelopes = unsafe firstEnvelopes else { return nil }
         return unsafe Unretained(address: envelopes[first])
     }
 
-    /// Keeps the envelope of the message just put in.
+    /// Keeps the envelope of the message just enqueued.
     @inline(never)
     private mutating func keep(_ envelope: Envelope) {
-        // There is a block: a message was put in.
+        // There is a block: a message was enqueued.
         let block = unsafe lastBlock.unsafelyUnwrapped
         if unsafe lastEnvelopes == nil {
             let envelopes = UnsafeMutablePointer<UInt>.allocate(capacity: capacity)
@@ -166,7 +166,7 @@ struct MessageQueue: ~Copyable {
             unsafe lastEnvelopes = envelopes
             if unsafe firstBlock == block { unsafe firstEnvelopes = envelopes }
         }
-        // Balanced where the slot is emptied.
+        // Balanced when the slot is emptied.
         unsafe lastEnvelopes.unsafelyUnwrapped[end - 1] = Unretained.retaining(envelope).address
     }
 
@@ -176,7 +176,7 @@ struct MessageQueue: ~Copyable {
         first &+= 1
         count &-= 1
         if count == 0 {
-            // The only block left, because a block is added for a message only, is used from its beginning.
+            // Blocks are only added for messages, so this is the only one left: reuse it from its start.
             first = 0
             end = 0
         } else if unsafe firstBlock != lastBlock,
@@ -190,7 +190,7 @@ struct MessageQueue: ~Copyable {
     @inline(never)
     private mutating func dropFirstBlock() {
         let block = unsafe firstBlock.unsafelyUnwrapped
-        // There is one behind it, see above.
+        // There is a next one, see above.
         let next = unsafe Self.header(of: block).pointee.next.unsafelyUnwrapped
         unsafe firstBlock = next
         unsafe firstEnvelopes?.deallocate()

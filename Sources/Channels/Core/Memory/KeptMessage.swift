@@ -1,7 +1,7 @@
 /// A message on the heap.
 ///
-/// Sendable: the address is constant, and the message behind it is written before anybody else has the
-/// object, or under its owner's lock, and destroyed by its deinit.
+/// Sendable: the address is constant, and the message is written before the object is shared, or under its
+/// owner's lock, and destroyed by its deinit.
 final class KeptMessage: @unchecked Sendable {
     let address: MessageAddress
     private let layout: MessageLayout
@@ -16,7 +16,7 @@ final class KeptMessage: @unchecked Sendable {
         self.init(MessageLayout(Message.self)) { $0.initialize(to: message) }
     }
 
-    /// Makes room for a message, which the body puts in.
+    /// Allocates memory for a message, which the body initializes.
     init(_ layout: MessageLayout, _ fill: (MessageAddress) -> Void) {
         address = layout.allocate()
         self.layout = layout

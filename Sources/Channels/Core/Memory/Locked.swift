@@ -2,32 +2,29 @@ internal import CChannels
 internal import Synchronization
 
 #if canImport(Darwin)
-/// A value behind a lock, on which threads wait in the kernel: for sections that may take longer than a few
-/// dozen instructions.
+/// A value behind a mutex: for sections that may be longer than a few dozen instructions.
 package typealias Locked<Value: ~Copyable> = Mutex<Value>
 
 extension Mutex where Value: ~Copyable {
-    /// As it is; it decides by itself whether to spin.
+    /// The system's lock decides by itself whether to spin.
     package init(_ initial: consuming sending Value, spins: Bool) {
         self.init(initial)
     }
 }
 #else
-/// A value behind a lock, on which threads wait in the kernel: for sections that may take longer than a few
-/// dozen instructions.
+/// A value behind a mutex: for sections that may be longer than a few dozen instructions.
 ///
-/// A mutex of the C library, because the thread sanitizer knows it. The slow path of `Mutex` is in a library
-/// that is not instrumented on Linux (Swift 6.3), so that whoever runs tests under the sanitizer would see
-/// false reports inside our locks.
+/// A mutex of the C library, because the thread sanitizer knows it. On Linux (Swift 6.3) the slow path of
+/// `Mutex` is in a library that is not instrumented, so the sanitizer would report false races in the tests
+/// of every app.
 @safe
 package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // `value` is reached with the lock held only
     private let lock: OpaquePointer
     private let value: UnsafeMutablePointer<Value>
 
-    /// - Parameter spins: Whether a thread that finds the lock taken looks again before it sleeps: for short
-    ///   sections that many threads want.
+    /// - Parameter spins: Whether a thread spins before it sleeps: for short, contended sections.
     package init(_ initial: consuming Value, spins: Bool = false) {
-        // Both belong to this value alone, and are given back in its deinit.
+        // Both belong to this value alone, and are freed in its deinit.
         unsafe lock = channels_lock_make(spins)
         unsafe value = .allocate(capacity: 1)
         unsafe value.initialize(to: initial)

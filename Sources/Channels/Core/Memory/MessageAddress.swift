@@ -1,9 +1,8 @@
 /// The address of a message whose type the reader knows.
 ///
 /// The core is not generic. A channel hands its list the address of a message of its own type, and the
-/// closures made where the type was known read it as that type. Nothing else ever stands at the address: that
-/// is what makes this type `@safe`, together with the lender, who keeps the memory in place while the address
-/// is used.
+/// closures made where the type was known read it as that type. This type is `@safe` because nothing else is
+/// ever at the address, and because the lender keeps the memory in place while it is used.
 @safe
 @frozen
 @usableFromInline
@@ -36,12 +35,12 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
         unsafe withUnsafeMutablePointer(to: &value) { unsafe body(MessageAddress(UnsafeMutableRawPointer($0))) }
     }
 
-    /// Lends memory for one value, which the body initialises where it returns true. Returns that value.
+    /// Lends memory for one value, which the body initialises if it returns true. Returns that value.
     @inlinable
     @inline(__always)
     static func receiving<Value>(as type: Value.Type, _ body: (MessageAddress) -> Bool) -> Value? {
         unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { place in
-            // The allocation has one element, which the body initialises where it returns true.
+            // The allocation has one element, which the body initialises if it returns true.
             unsafe body(MessageAddress(UnsafeMutableRawPointer(place.baseAddress.unsafelyUnwrapped)))
                 ? place.moveElement(from: 0) : nil
         }
@@ -72,14 +71,14 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
         unsafe borrowing(raw.assumingMemoryBound(to: Message.self), body)
     }
 
-    /// Puts another message in the place of the one that stands here.
+    /// Replaces the message.
     @inlinable
     @inline(__always)
     func store<Message>(_ message: Message) {
         unsafe raw.assumingMemoryBound(to: Message.self).pointee = message
     }
 
-    /// Swaps the message that stands here with another.
+    /// Swaps the message with another.
     @inlinable
     @inline(__always)
     func swap<Message>(with other: inout Message) {
@@ -96,15 +95,15 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
         try unsafe body(&raw.assumingMemoryBound(to: Message.self).pointee)
     }
 
-    /// Puts a message into memory that holds none.
+    /// Initialises memory that holds no message.
     @inlinable
     @inline(__always)
     func initialize<Message>(to message: consuming Message) {
         unsafe raw.initializeMemory(as: Message.self, to: message)
     }
 
-    /// Copies the bytes of a value into memory that is then given up with ``deallocate()``, without retaining
-    /// what the value refers to.
+    /// Copies the bytes of a value to new memory, to be freed with ``deallocate()``, without retaining what
+    /// the value refers to.
     static func allocateBytes<Value>(of value: Value) -> MessageAddress {
         let size = MemoryLayout<Value>.size
         let alignment = MemoryLayout<Value>.alignment
@@ -113,8 +112,7 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
         return unsafe MessageAddress(place)
     }
 
-    /// Gives up memory from `MessageLayout.allocate` or ``allocateBytes(of:)``, which holds no message any
-    /// more.
+    /// Frees memory from `MessageLayout.allocate` or ``allocateBytes(of:)``, which holds no message any more.
     func deallocate() {
         unsafe raw.deallocate()
     }

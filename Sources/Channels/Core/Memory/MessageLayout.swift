@@ -2,7 +2,7 @@
 struct MessageLayout: Sendable {
     let type: any Any.Type
     let size: Int
-    /// What a value is given in memory of its own.
+    /// The size of a value in an array.
     let stride: Int
     let alignment: Int
     /// Whether a copy is a copy of the bytes and there is nothing to destroy.
@@ -21,7 +21,7 @@ struct MessageLayout: Sendable {
 
     // MARK: Memory for one message
 
-    /// Memory on the heap, which holds no message yet. Given up with ``MessageAddress/deallocate()``.
+    /// Memory on the heap, which holds no message yet. Freed with ``MessageAddress/deallocate()``.
     func allocate() -> MessageAddress {
         unsafe MessageAddress(.allocate(byteCount: max(stride, 1), alignment: alignment))
     }

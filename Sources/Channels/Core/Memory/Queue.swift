@@ -17,7 +17,7 @@ struct Queue<Element>: ~Copyable {
         }
     }
 
-    /// Changes the element that waits last, where there is one. Returns what the body returns.
+    /// Changes the last element, if there is one. Returns what the body returns.
     mutating func withLast<Result>(_ body: (inout Element) -> Result) -> Result? {
         messages.last?.mutate(as: Element.self, body)
     }

@@ -4,8 +4,8 @@ internal import Synchronization
 #if canImport(Darwin)
 /// A lock for sections of a few dozen instructions in which nothing but this library's own code runs.
 ///
-/// On Apple's systems it is the system's unfair lock, which hands its priority on. Elsewhere it spins, then
-/// yields the processor, then sleeps: a lock that parks in the kernel at once makes sixteen posters queue for
+/// On Apple's systems it is the system's unfair lock, which donates priority. Elsewhere it spins, then yields
+/// the processor, then sleeps: a lock that parks in the kernel at once makes sixteen posters queue for
 /// hundreds of microseconds behind one that was preempted.
 struct SpinLock: ~Copyable, Sendable {
     private let mutex = Mutex<Void>(())
@@ -44,7 +44,7 @@ struct SpinLock: ~Copyable, Sendable {
     }
 
     /// Not inlined, so that the optimiser cannot sink a retain of something the lock guards below the store
-    /// that gives it up.
+    /// that releases it.
     @inline(never)
     private func unlock() {
         isHeld.store(false, ordering: .releasing)

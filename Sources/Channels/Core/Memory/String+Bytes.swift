@@ -8,8 +8,8 @@ internal import Musl
 
 /// Reads the UTF-8 of a string.
 ///
-/// `@safe` because it is lent for a call in which the string stays, and every index is checked in debug
-/// builds; those who read say why theirs is in range.
+/// `@safe` because it is lent for a call during which the string stays alive, and indices are checked in
+/// debug builds; callers state why theirs are in range.
 @safe
 struct ByteReader {
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -42,7 +42,7 @@ extension String {
         return copy.withUTF8 { unsafe body(ByteReader($0)) }
     }
 
-    /// Whether two strings are the same words in memory, and so the same text; false says nothing.
+    /// Whether two strings have the same representation, and so the same text; false is inconclusive.
     @inline(__always)
     func hasRepresentation(of other: String) -> Bool {
         guard MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size else { return false }

@@ -1,9 +1,8 @@
-/// A reference that does not count: something else keeps the object alive for as long as the reference is
-/// used.
+/// An uncounted reference: something else keeps the object alive while the reference is used.
 ///
-/// What keeps it alive is said where one is made or stored: the chain for an entry that a post walks over,
-/// the entry for its mailbox, the caller of a post for the channel and the sender. In return a post neither
-/// retains nor releases what it passes by.
+/// What keeps it alive is stated where one is made or stored: the chain for an entry that a post visits, the
+/// entry for its mailbox, the caller of a post for the channel and the sender. So a post neither retains nor
+/// releases what it visits.
 ///
 /// `@safe` because the pointer does not leave this type, except as a number to be compared.
 @safe
@@ -30,7 +29,7 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
         unsafe self.reference = reference
     }
 
-    /// A reference that does count: it has to be given up with ``release()``.
+    /// A counted reference: it must be released with ``release()``.
     @inline(__always)
     static func retaining(_ object: Object) -> Unretained {
         unsafe Unretained(.passRetained(object))
@@ -61,11 +60,11 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
     @inline(__always)
     func retain() { _ = unsafe reference.retain() }
 
-    /// Gives up a reference that counts.
+    /// Releases a counted reference.
     @inline(__always)
     func release() { unsafe reference.release() }
 
-    /// The object, with the reference that counts.
+    /// The object, taking over the counted reference.
     @inline(__always)
     func take() -> Object { unsafe reference.takeRetainedValue() }
 
@@ -74,7 +73,7 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
     static func == (left: Unretained, right: Unretained) -> Bool { left.address == right.address }
 }
 
-/// The owner of a listener, held by whoever calls the listener.
+/// The owner of a listener, held by the caller of the listener.
 @safe
 @frozen
 @usableFromInline
@@ -88,7 +87,7 @@ struct OwnerReference: Sendable {
         unsafe address = UInt(bitPattern: Unmanaged.passUnretained(owner).toOpaque())
     }
 
-    /// The same, of a reference that is kept.
+    /// The same, from an uncounted reference.
     @inline(__always)
     init(_ owner: Unretained<AnyObject>) {
         address = owner.address
@@ -104,22 +103,22 @@ struct OwnerReference: Sendable {
     }
 }
 
-/// An object whose class is known from where it was kept. Checked in debug builds.
+/// An object whose class is known from where it was stored. Checked in debug builds.
 @inlinable
 @inline(__always)
 func known<Object: AnyObject>(_ object: AnyObject, as type: Object.Type) -> Object {
     unsafe unsafeDowncast(object, to: type)
 }
 
-/// A sender or owner as the Sendable object it was when it came in; the bits are the same.
+/// A sender or owner as the Sendable object it was passed as; the bits are the same.
 func sendable(_ object: AnyObject) -> any AnyObject & Sendable {
-    // Channels that keep or hand on a sender take Sendable objects only. A marker protocol leaves no trace.
+    // Channels that keep or forward a sender accept Sendable objects only. A marker protocol has no run-time
+    // representation.
     unsafe unsafeBitCast(object, to: (any AnyObject & Sendable).self)
 }
 
-/// Something that enters a `@Sendable` closure although it is not Sendable: sound where one isolation domain
-/// both makes and calls the closure, as on a `LocalChannel`.
-@frozen
+/// Lets a `@Sendable` closure capture something that is not Sendable: sound if one isolation domain both
+/// makes and calls the closure, as on a `LocalChannel`.
 @usableFromInline
 struct Unchecked<Value>: @unchecked Sendable {  // see above: one isolation domain makes and uses it
     @usableFromInline let value: Value

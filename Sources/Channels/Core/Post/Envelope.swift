@@ -1,10 +1,9 @@
-/// What travels with a message beyond the message itself: kept with it in a mailbox, and only where there is
-/// something to keep.
+/// What travels with a message: kept with it in a mailbox, and only if there is something to keep.
 @usableFromInline
 final class Envelope: Sendable {
     let sender: (any AnyObject & Sendable)?
     let origin: Origin
-    /// Who waits for the listeners to finish.
+    /// Tracks the listeners, if the poster waits for them to finish.
     let tracker: PostTracker?
 
     init(sender: (any AnyObject & Sendable)?, origin: Origin, tracker: PostTracker?) {
@@ -14,7 +13,7 @@ final class Envelope: Sendable {
     }
 }
 
-/// What a listener can be told of a post beyond the message; see ``Posted``.
+/// What a listener can be told about a post besides the message; see ``Posted``.
 @usableFromInline
 struct PostContext: Sendable {
     let sender: (any AnyObject & Sendable)?
@@ -28,12 +27,12 @@ struct PostContext: Sendable {
         origin = envelope?.origin ?? .local
     }
 
-    /// For the post under way, or what is delivered out of a mailbox in one.
+    /// For a post under way, or a delivery from a mailbox.
     @usableFromInline
     init(_ frame: FrameReference) {
         let envelope = frame.pointee.envelope
         sender = frame.pointee.sender.map { sendable($0.object) } ?? envelope?.sender
-        // Whoever posts keeps the list.
+        // The poster keeps the list alive.
         channelName = frame.pointee.list.borrow { $0.name }
         origin = envelope?.origin ?? .local
     }

@@ -2,7 +2,7 @@ internal import Synchronization
 
 // How a closure is stored without its type, and called again.
 //
-// The two commonest forms of a listener, `(Message)` and `(Owner, Message)` that do not throw, are called
+// The two most common forms of a listener, `(Message)` and `(Owner, Message)` that do not throw, are called
 // without a closure in between. A closure stored in a generic struct has the most general calling convention
 // of its type, whatever the struct is generic over: each argument of generic type is passed by address. So
 // `Body1<Sale>` and `Body1<Erased>` hold closures of one convention, and one may be called as the other if
@@ -10,11 +10,11 @@ internal import Synchronization
 // address it was given and nothing else. (The parameters of `Body1` and `Body2` carry no constraint: a class
 // constraint would change the convention.)
 //
-// A synchronous closure of type `@isolated(any)` has the calling convention of a plain one: the isolation
-// stands in its context, is read through `.isolation` and enforced by whoever calls. The same holds for
-// `isolated Owner`, which is an ordinary argument. The list calls such a closure only on the isolation its
-// listener was registered with. The casts go through structs with one field and the same generic parameters
-// under the same constraints: cast by itself, a closure is wrapped in two thunks with an allocation each.
+// A synchronous closure of type `@isolated(any)` has the calling convention of a plain one: the isolation is
+// in its context, is read through `.isolation` and enforced by the caller. The same holds for `isolated
+// Owner`, which is an ordinary argument. The list calls such a closure only on the isolation its listener was
+// registered with. The casts go through structs with one field and the same generic parameters under the same
+// constraints: cast by itself, a closure is wrapped in two thunks with an allocation each.
 
 /// What a list calls for a message: the message, the owner (nil for a token-owned listener), and the post
 /// under way.
@@ -139,7 +139,7 @@ struct Erased: ~Copyable {
 /// A closure whose type has been forgotten: a ``ListenerCall``, or the contents of a `Body1` or `Body2`.
 @usableFromInline
 struct BareCall: Sendable {
-    // Only the two words matter; called through `ListenerBody`, which knows what they are.
+    // Only the two words matter; `ListenerBody`, which knows what they are, calls them.
     private let storage: ListenerCall
 
     @usableFromInline

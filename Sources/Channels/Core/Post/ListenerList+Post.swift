@@ -1,10 +1,10 @@
 internal import Synchronization
 
-// The way of a message through a list: begin, walk, end.
+// A message's path through a list: begin, walk, end.
 extension ListenerList {
-    /// Hands a message to every listener registered now.
+    /// Delivers a message to every listener registered now.
     ///
-    /// - Parameter message: Only read: interceptors are asked about a copy.
+    /// - Parameter message: Only read: interceptors work on a copy.
     /// - Returns: How many listeners were called or enqueued.
     @usableFromInline
     func post(_ message: MessageAddress, from sender: AnyObject?, echo: Bool, isolation: (any Actor)?) -> Int {
@@ -27,7 +27,7 @@ extension ListenerList {
         return frame.lend { post(message, in: $0) }
     }
 
-    /// The same, for a post with which more travels than the message.
+    /// The same, for a post with an envelope.
     @discardableResult
     func post(
         _ message: MessageAddress,
@@ -52,8 +52,8 @@ extension ListenerList {
         return reached
     }
 
-    /// Delivers to the listeners registered before a number, or to one of them, for a channel that keeps its
-    /// posts in a queue of its own.
+    /// Delivers to the listeners registered before a number, or to one of them, for a channel that queues its
+    /// posts itself.
     func post(
         _ message: MessageAddress,
         isolation: (any Actor)?,
@@ -80,7 +80,7 @@ extension ListenerList {
         if let counter { counter.posts.wrappingAdd(1, ordering: .relaxed) }
     }
 
-    /// Makes a frame the innermost post of the thread while a body walks over the listeners.
+    /// Makes a frame the innermost post of the thread while a body visits the listeners.
     @inline(__always)
     func withPost<Result>(_ frame: FrameReference, _ thread: ThreadReference, _ body: () -> Result) -> Result {
         let outer = thread.pointee.top
@@ -89,14 +89,14 @@ extension ListenerList {
         thread.pointee.top = frame
         enter(thread)
         let result = body()
-        // Leaving may free closures. What is posted while they go is posted inside this post, and waits where
-        // others wait for it to end.
+        // Leaving may free closures. What their deinits post is nested in this post, and on a queued channel
+        // waits for its end.
         leave(thread)
         thread.pointee.top = frame.pointee.previous
         return result
     }
 
-    /// Announces that the thread reads this list: until `leave`, no entry that it can reach is freed.
+    /// Announces that the thread reads this list: no entry that it can reach is freed until `leave`.
     @inline(__always)
     func enter(_ thread: ThreadReference) {
         let depth = thread.pointee.depth
@@ -106,8 +106,8 @@ extension ListenerList {
             return
         }
         let group = thread.pointee.group
-        // Before the slot is set: a canceller that does not see the bit comes before this post, which then
-        // sees what was taken out.
+        // Before the slot is set: a canceller that does not see the bit precedes this post, which then does
+        // not meet the unlinked entry.
         if posters.load(ordering: .acquiring) & group == 0 {
             posters.bitwiseOr(group, ordering: .sequentiallyConsistent)
         }
@@ -117,8 +117,8 @@ extension ListenerList {
             thread.pointee.used.store(depth + 1, ordering: .sequentiallyConsistent)
         }
         slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)
-        // A full barrier: whoever takes an entry out from here on sees this post, or this post sees that it
-        // is out.
+        // A full barrier: a thread that unlinks an entry from here on sees this post, or this post sees that
+        // it is unlinked.
         _ = slot.pointee.list.exchange(address, ordering: .sequentiallyConsistent)
     }
 
@@ -153,12 +153,13 @@ extension ListenerList {
     /// Delivers to the listeners registered before a number. The caller has entered the list.
     @inline(__always)
     func deliver(_ message: MessageAddress, _ frame: FrameReference, before number: UInt64) -> Int {
-        // With 0 every listener is delivered to with care.
+        // With 0 every listener takes the slow path.
         let limit = frame.pointee.takesCare ? 0 : number
         var reached = 0
         var address = head.load(ordering: .sequentiallyConsistent)
         while let entry = Unretained<ListenerEntry>(address: address) {
-            // Entered: no entry that this walk can reach is freed before it ends, so none needs a retain.
+            // The list is entered: no entry that this walk can reach is freed before it ends, so none is
+            // retained.
             entry.borrow { listener in
                 let word = listener.word.load(ordering: .acquiring)
                 if word < limit {
@@ -166,8 +167,9 @@ extension ListenerList {
                     listener.body.callBare(message)
                     reached &+= 1
                 } else if word ^ ListenerEntry.owned < limit {
-                    // Retained for the call, and released behind it.
-                    if let owner = listener.retainedOwner {
+                    // Retained for the call, and released after it.
+                    if let owner = listener.owner {
+                        let owner = Unretained.retaining(owner)
                         frame.pointee.listener = entry
                         listener.body.callBare(message, owner: OwnerReference(owner))
                         reached &+= 1
@@ -184,8 +186,8 @@ extension ListenerList {
         return reached
     }
 
-    /// Delivers to one listener that is not simply called: too new, paused, removed, excluded, counted, once,
-    /// or with a mailbox.
+    /// Delivers to a listener that may need special treatment: too new, paused, removed, excluded, counted,
+    /// once, or with a mailbox.
     @inline(never)
     func deliverWithCare(
         _ message: MessageAddress,
@@ -203,9 +205,8 @@ extension ListenerList {
         guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < number else { return false }
         let mayEnqueueUnseen = word & (ListenerEntry.once | ListenerEntry.forwards | ListenerEntry.paused) == 0
         if mayEnqueueUnseen, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
-            // Its drain is under way and finds out whether the owner is still there: a weak load for each
-            // message would cost more than all the rest. `isBusy` may be outdated; then the message starts a
-            // drain, as any other.
+            // Its drain is under way and checks the owner: a weak load per message would cost more than
+            // everything else. `isBusy` may be outdated; then the message starts a drain, as usual.
             let outcome = mailbox.borrow { mailbox -> Bool? in
                 guard mailbox.isBusy.load(ordering: .relaxed) else { return nil }
                 return mailbox.isUnbounded && !frame.pointee.carriesMore
@@ -236,7 +237,7 @@ extension ListenerList {
             mailbox.countDirectCall()
         }
         guard word & ListenerEntry.forwards == 0 else {
-            // Whoever is forwarded to counts, and is waited for, there.
+            // The pattern's listener is counted, and waited for, in its own list.
             frame.pointee.forwardedTo = 0
             listener.run(message, nil, frame)
             return frame.pointee.forwardedTo > 0
@@ -245,7 +246,7 @@ extension ListenerList {
         return true
     }
 
-    /// Calls a listener on the current thread and, if somebody waits for the post, reports how it went.
+    /// Calls a listener on the current thread and reports the outcome if the poster waits for it.
     private func call(
         _ listener: ListenerEntry,
         _ message: MessageAddress,
@@ -265,8 +266,8 @@ extension ListenerList {
         tracker.finish(frame.pointee.outcome(for: listener))
     }
 
-    /// Calls a listener with a plain body, whose mailbox is free for this post and with which nothing else is
-    /// the matter.
+    /// Calls a listener with a plain body, whose mailbox is free for this post and which needs no other
+    /// treatment.
     @inline(__always)
     private func callAlone(_ listener: ListenerEntry, _ message: MessageAddress, _ frame: FrameReference) -> Bool {
         frame.pointee.begins(listener)
@@ -280,6 +281,8 @@ extension ListenerList {
             remove(listener)
             return false
         }
+        // Retained for the call, and released after it.
+        let reference = Unretained.retaining(owner)
         listener.mailboxReference?.borrow { $0.countLoneCall() }
         listener.body.callBare(message, owner: OwnerReference(owner))
         owner.release()
@@ -290,8 +293,8 @@ extension ListenerList {
 // MARK: - Interceptors
 
 extension ListenerList {
-    /// Asks the interceptors and, where they let the message pass, delivers it: on a copy, which they may
-    /// replace.
+    /// Runs the interceptors on a copy of the message, which they may replace, and delivers it unless it is
+    /// stopped.
     @inline(never)
     private func interceptAndDeliver(_ message: MessageAddress, _ frame: FrameReference, before number: UInt64) -> Int {
         layout.withTemporary { copy in
@@ -301,7 +304,7 @@ extension ListenerList {
         }
     }
 
-    /// Asks the interceptors. False where one of them stopped the message.
+    /// Runs the interceptors. False if one of them stopped the message.
     @inline(never)
     private func intercept(_ message: MessageAddress, _ frame: FrameReference, before number: UInt64) -> Bool {
         var address = interceptorHead.load(ordering: .sequentiallyConsistent)
@@ -315,7 +318,7 @@ extension ListenerList {
         return true
     }
 
-    /// Asks one of them. False where it stopped the message.
+    /// Runs one of them. False if it stopped the message.
     private func ask(
         _ interceptor: ListenerEntry,
         _ message: MessageAddress,

@@ -1,9 +1,9 @@
 internal import Synchronization
 
 extension ListenerList {
-    /// Decides what becomes of a post made while others are under way on this thread.
+    /// Decides about a post made while others are under way on this thread.
     ///
-    /// - Returns: Nil where it is to be delivered now, else what `post` returns.
+    /// - Returns: Nil to deliver it now, otherwise the result of `post`.
     @inline(never)
     func admit(
         _ message: MessageAddress,
@@ -66,8 +66,8 @@ extension ListenerList {
         let sender = frame.pointee.sender?.object
         let echo = frame.pointee.excluded == 0
         let envelope = frame.pointee.envelope
-        // The outer post's caller holds its actor until the queue is empty; an actor entered further in may
-        // be gone by then.
+        // The outer post's caller keeps its actor until the queue is empty; an actor entered further in may
+        // be deallocated by then.
         let isolation = frame.pointee.isolation == outer.pointee.isolation ? frame.pointee.isolation : 0
         envelope?.tracker?.expectOne(isListener: false)
         queue.posts.append(

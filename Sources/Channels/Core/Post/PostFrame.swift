@@ -1,30 +1,31 @@
-/// One post under way: lives on the stack of the posting thread and is read by that thread only.
+/// A post under way: on the stack of the posting thread, and used by that thread only.
 @usableFromInline
 struct PostFrame {
     /// The post in which this one is nested, whatever its channel.
     var previous: FrameReference?
     private(set) var list: Unretained<ListenerList>
-    /// The object given as `from:`; the caller keeps it.
+    /// The object given as `from:`; the caller keeps it alive.
     let sender: Unretained<AnyObject>?
-    /// The owner whose listeners are skipped: the sender where `echo` is false.
+    /// The owner whose listeners are skipped: the sender if `echo` is false.
     let excluded: UInt
-    /// The identity of the actor whose isolation the poster has; the caller keeps it. 0 where there is none.
+    /// The identity of the poster's actor, which the caller keeps alive; 0 if there is none.
     var isolation: UInt
-    /// How many posts of this list, this one included, stand on this thread's stack. In a queued channel: how
-    /// long the chain is that led to this post.
+    /// The number of posts of this list on this thread's stack, including this one. On a queued channel: the
+    /// length of the chain that led to this post.
     var depth = 1
-    /// What few posts need, made on demand. Released by ``end()``. Kept apart so that the frame is made and
-    /// dropped for nothing.
+    /// What few posts need, made on demand. Released by ``end()``. Separate so that creating and dropping a
+    /// frame is free.
     private var extras: Unretained<Extras>?
-    /// Whether no listener may be called straight from the loop.
+    /// Whether every listener takes the slow path.
     var takesCare: Bool
-    /// What an interceptor said of the message.
+    /// An interceptor's verdict on the message.
     var verdict = Verdict.continue
-    /// How many listeners the last forwarder reached.
+    /// The number of listeners that the last forwarder reached.
     var forwardedTo = 0
-    /// Which listener is being called, for the site of a fault. Kept by the list while the post is under way.
+    /// The listener being called, for the site of a fault. Kept alive by the list while the post is under
+    /// way.
     var listener: Unretained<ListenerEntry>?
-    /// Where the reader of an adapted sequence wants its element.
+    /// Where the reader of an adapted sequence expects its element.
     var place: MessageAddress?
 
     enum Verdict: Sendable { case `continue`, stop }
@@ -36,8 +37,8 @@ struct PostFrame {
         isolation: (any Actor)? = nil,
         envelope: Envelope? = nil
     ) {
-        // The list, the sender and the actor are parameters of the call during which the frame exists: their
-        // caller keeps them.
+        // The list, the sender and the actor are parameters of the call during which the frame exists: the
+        // caller keeps them alive.
         self.list = Unretained(list)
         self.sender = sender.map { Unretained($0) }
         self.isolation = isolation.map { Unretained<AnyObject>($0).address } ?? 0
@@ -46,7 +47,7 @@ struct PostFrame {
         if envelope != nil { self.envelope = envelope }
     }
 
-    /// The frame of a post that hands the message of another on to the listener of a pattern.
+    /// The frame of a post that forwards the message of another to the listener of a pattern.
     init(forwarding outer: PostFrame, to list: ListenerList) {
         self = outer
         self.list = Unretained(list)
@@ -54,7 +55,7 @@ struct PostFrame {
         previous = nil
         listener = nil
         extras = nil
-        // With its own extras: each frame gives up its own.
+        // With its own extras: each frame releases its own.
         if let envelope = outer.envelope { self.envelope = envelope }
     }
 
@@ -73,25 +74,23 @@ struct PostFrame {
         return made
     }
 
-    /// Makes a listener the one that is being called.
+    /// Makes a listener the one being called.
     @inline(__always)
     mutating func begins(_ listener: ListenerEntry) {
-        // Whoever calls it keeps it: the list while a post is under way, or the drain.
+        // Kept alive by the list while a post is under way, or by the drain.
         self.listener = Unretained(listener)
     }
 
-    /// Gives up what the frame holds. To be called once, when the post has ended.
+    /// Releases what the frame holds. Called once, when the post has ended.
     @inline(__always)
     mutating func end() {
         if let extras { extras.release() }
     }
 
-    @inline(__always) var hasExtras: Bool { extras != nil }
+    /// Whether anything travels with the message.
+    @inline(__always) var carriesMore: Bool { extras != nil || sender != nil }
 
-    /// Whether anything travels with the message beyond the message itself.
-    @inline(__always) var carriesMore: Bool { hasExtras || sender != nil }
-
-    /// What travels with the message beyond the message itself. Made when a mailbox first asks for it.
+    /// What travels with the message. Made when a mailbox first needs it.
     var envelope: Envelope? {
         get { extras?.object.envelope }
         set { ensureExtras().envelope = newValue }
@@ -103,13 +102,13 @@ struct PostFrame {
         set { ensureExtras().queue = newValue }
     }
 
-    /// What the call under way threw, where somebody waits for the post.
+    /// What the call under way threw, if the poster waits.
     var thrown: (any Error)? {
         get { extras?.object.thrown }
         set { if extras != nil || newValue != nil { ensureExtras().thrown = newValue } }
     }
 
-    /// What has to be kept with a message in a mailbox; nil where there is nothing.
+    /// What must be kept with a message in a mailbox; nil if nothing.
     mutating func envelopeToKeep(withTracker: Bool) -> Envelope? {
         if let envelope {
             guard envelope.tracker != nil, !withTracker else { return envelope }
@@ -142,7 +141,7 @@ struct FrameReference: @unchecked Sendable {  // used by the posting thread only
     }
 
     var pointee: PostFrame {
-        // The frame is there for the whole post, see the type's comment.
+        // The frame exists for the whole post, see the type's comment.
         @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) }
         @inline(__always) nonmutating unsafeMutableAddress { unsafe pointer }
     }
@@ -160,8 +159,7 @@ struct FrameReference: @unchecked Sendable {  // used by the posting thread only
         list.faults.report(.listenerThrew, list: list, listener: pointee.listener?.object, error: error)
     }
 
-    /// Carries out what an interceptor said of the message at an address, of which the list asks about a
-    /// copy.
+    /// Applies an interceptor's verdict to the message at an address, which is a copy.
     @inlinable
     func apply<Message>(_ interception: Interception<Message>, to message: MessageAddress) {
         switch interception {

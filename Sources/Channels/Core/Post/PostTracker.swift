@@ -7,21 +7,21 @@ final class PostTracker: Sendable {
     enum Outcome {
         case completed, dropped, discarded
         case failed(DeliveryFailure)
-        /// A post that waited for its turn has ended: not a listener.
+        /// A queued post has ended: not a listener.
         case settled
     }
 
     private struct State {
         var report = DeliveryReport()
-        /// Calls that have not finished, and 1 for the post itself.
+        /// Unfinished calls, plus 1 for the post itself.
         var outstanding = 1
         var isCancelled = false
         var continuation: CheckedContinuation<DeliveryReport, Never>?
     }
 
-    /// The calls that wait, directly or not, for this post: it waits for none of their listeners while they
-    /// do.
-    let chain: ListenerChain?
+    /// The calls that wait, directly or not, for this post: while they do, it does not wait for their
+    /// listeners.
+    let chain: [ListenerChain]
     private let state = Locked(State())
 
     init(chain: ListenerChain?) {
@@ -94,7 +94,7 @@ final class PostTracker: Sendable {
 }
 
 extension PostFrame {
-    /// How the call just made went.
+    /// The outcome of the call just made.
     func outcome(for listener: ListenerEntry) -> PostTracker.Outcome {
         guard let thrown else { return .completed }
         return .failed(DeliveryFailure(thrown, listener, listener.owner))

@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// Taking messages out for a sequence, by whichever task reads.
+/// How the readers of a sequence take messages.
 extension Mailbox {
     /// Moves the first message to uninitialised memory.
     ///
-    /// - Parameter envelope: Receives what travelled with it, to be released without the lock.
+    /// - Parameter envelope: Receives the message's envelope, to be released without the lock.
     func takeOne(into place: MessageAddress, _ envelope: inout Envelope?) -> Bool {
         guard policy.kind == .unbounded else {
-            // What waits stays where a full buffer can drop it.
+            // Other messages stay in the buffer, which can drop them.
             return lock.withLock {
                 guard !incoming.isEmpty else { return false }
                 envelope = incoming.moveFirst(to: place)
@@ -24,8 +24,8 @@ extension Mailbox {
         }
     }
 
-    /// Takes everything that has come at once: readers and posters seldom meet at the lock. Under the
-    /// readers' lock.
+    /// Takes everything at once, so that readers and posters seldom contend for the lock. Under the readers'
+    /// lock.
     private func refillForReaders() -> Bool {
         return lock.withLock {
             guard !incoming.isEmpty else {
@@ -39,14 +39,14 @@ extension Mailbox {
         }
     }
 
-    /// Discards what readers have taken out and not read. The listener was cancelled: nothing follows.
+    /// Discards what readers have taken and not read. The listener was cancelled: no message follows.
     func discardTaken() {
         var discarded: MessageQueue?
         readLock.withLock { discarded = batch.takeAll() }
         discarded?.discardAll()
     }
 
-    /// Waits a moment, after messages were taken. Whether others have come.
+    /// Spins briefly, after messages were taken. Returns whether more have arrived.
     var comesInQuickly: Bool {
         let hadMessages = readLock.withLock {
             defer { hasTaken = false }
@@ -60,7 +60,7 @@ extension Mailbox {
     /// Whether it is worth taking the lock to look.
     var mayHoldMessages: Bool { isBusy.load(ordering: .acquiring) }
 
-    /// Whether anything waits.
+    /// Whether a message waits.
     var hasWaiting: Bool {
         // Both at once: another reader may be moving messages from the one to the other.
         readLock.withLock { !batch.isEmpty || lock.withLock { !incoming.isEmpty } }

@@ -1,12 +1,12 @@
-/// What a sequence and its iterators share: the registration, and the mailbox that they empty.
+/// What a sequence and its iterators share: the registration, and the mailbox they read.
 @usableFromInline
 final class SequenceBuffer: Sendable {
-    /// Ends the registration when the buffer goes.
+    /// Ends the registration when the buffer is released.
     private let token: ListenerToken
     private let mailbox: Mailbox
     private let readers: SequenceReaders
-    /// Whether what stands in the mailbox is the sequence's element as it is. Otherwise the entry's body
-    /// makes one.
+    /// Whether the messages in the mailbox are the sequence's elements. Otherwise the entry's body makes
+    /// them.
     private let isPlain: Bool
 
     /// - Precondition: The token is that of a listener with these readers.
@@ -37,7 +37,7 @@ final class SequenceBuffer: Sendable {
     /// Puts the first element into uninitialised memory.
     @usableFromInline
     func take(into place: MessageAddress) -> Bool {
-        // Released at the end, without a lock: the sender may go with it.
+        // Released at the end, without a lock: it may hold the last reference to the sender.
         var envelope: Envelope?
         defer { withExtendedLifetime(envelope) {} }
         guard !isPlain else { return mailbox.takeOne(into: place, &envelope) }
@@ -45,7 +45,7 @@ final class SequenceBuffer: Sendable {
             guard mailbox.takeOne(into: message, &envelope), let list = entry.list else { return false }
             var frame = PostFrame(list: list, envelope: envelope)
             frame.place = place
-            // The body of an adapted listener ends by putting an element into the place.
+            // The body of an adapted listener ends by initializing the place.
             frame.lend { entry.run(message, nil, $0) }
             frame.end()
             mailbox.layout.destroy(message)
@@ -55,22 +55,22 @@ final class SequenceBuffer: Sendable {
 
     /// Suspends until there may be something to take.
     ///
-    /// - Returns: False where nothing more will come, or the task is cancelled.
+    /// - Returns: False if no more messages will arrive, or the task is cancelled.
     @usableFromInline
     func waitForMore() async -> Bool {
         guard entry.isActive, !Task.isCancelled else {
-            // It may have been woken, before it was cancelled, for a message that another reader can take.
+            // It may have been woken, before its cancellation, for a message that another reader can take.
             if mailbox.hasWaiting { readers.wakeOne() }
             return false
         }
-        // Resuming a task costs more than a moment's patience, where messages have been coming.
+        // While messages keep arriving, spinning briefly costs less than resuming a task.
         if mailbox.comesInQuickly { return true }
         let reader = readers.newReader()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 readers.wait(continuation, as: reader)
-                // A message put in, or an end, after the look that led here and before the line above has
-                // woken nobody.
+                // A message enqueued, or an end, between the last check and the line above has woken no
+                // reader.
                 if mailbox.hasWaiting || !entry.isActive || Task.isCancelled { readers.wake(reader) }
             }
         } onCancel: {

@@ -11,7 +11,7 @@ final class SequenceReaders: Sendable {
     }
 
     private let waiting = Locked(Waiting())
-    /// How many wait: a post looks here first.
+    /// The number of waiting readers: a post checks it first.
     private let count = Atomic<Int>(0)
 
     func newReader() -> Int {
@@ -33,8 +33,8 @@ final class SequenceReaders: Sendable {
         resume { $0.firstIndex { $0.id == reader } }
     }
 
-    /// Resumes the reader that has waited longest. Called after a message was put in, under the mailbox's
-    /// lock, behind which a reader looks again once it has been counted.
+    /// Resumes the reader that has waited longest. Called after a message was enqueued under the mailbox's
+    /// lock; a reader checks under that lock again after it has been counted.
     @inline(__always)
     func wakeOne() {
         if count.load(ordering: .sequentiallyConsistent) > 0 { wakeFirst() }
