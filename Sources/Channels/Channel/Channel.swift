@@ -2,6 +2,7 @@
 ///
 /// ```swift
 /// final class Till: Sendable { let sold = Channel<Sale>() }
+/// let till = Till()
 /// till.sold.listen(self) { me, sale in me.show(sale) }
 /// till.sold.post(Sale(total: 12))
 /// ```

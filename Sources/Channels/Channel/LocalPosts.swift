@@ -18,20 +18,6 @@ public struct LocalPosts<Content>: LocalListenable {
 @available(*, unavailable)
 extension LocalPosts: Sendable {}
 
-/// A message of a ``LocalChannel``, and who posted it.
-public struct LocalPosted<Message> {
-    /// The message.
-    public let message: Message
-    /// The object given as `from:`.
-    public let sender: AnyObject?
-
-    /// Creates a post, for tests of code that is handed one.
-    public init(message: Message, sender: AnyObject? = nil) {
-        self.message = message
-        self.sender = sender
-    }
-}
-
 extension LocalChannel {
     /// The messages with who posted them.
     public var posts: LocalPosts<Message> { LocalPosts(self) }

@@ -11,60 +11,6 @@ public struct SwitchboardSnapshot: Codable, Hashable, Sendable {
     public var patterns: [ChannelSnapshot]
 }
 
-/// One channel and its listeners.
-public struct ChannelSnapshot: Codable, Hashable, Sendable {
-    /// The name, the protocol or the pattern; for a channel without a name, the type of its messages.
-    public var name: String
-    /// Its kind.
-    public var kind: ChannelKind
-    /// The type of the messages, of the state, or of requests and responses.
-    public var messageType: String
-    /// Messages posted, if they are counted.
-    public var posts: Int?
-    /// In the order of delivery, interceptors first.
-    public var listeners: [ListenerSnapshot]
-}
-
-/// One listener.
-public struct ListenerSnapshot: Codable, Hashable, Sendable {
-    /// How messages reach it.
-    public enum Delivery: String, Codable, Sendable {
-        /// On the poster's thread, before the listeners.
-        case interceptor
-        /// On the poster's thread.
-        case direct
-        /// On the actor to which its closure is isolated, the main actor or another.
-        case mainActor, actor
-        /// On a dispatch queue.
-        case queue
-        /// By awaiting an async closure.
-        case async
-        /// Read by a sequence.
-        case sequence
-        /// By the listener of a pattern.
-        case pattern
-        /// As an async function that answers.
-        case responder
-    }
-
-    /// The type of the owner; nil if the token owns the listener.
-    public var ownerType: String?
-    /// The rank of its priority.
-    public var priority: Int
-    /// How messages reach it.
-    public var delivery: Delivery
-    /// Whether it is paused.
-    public var isPaused: Bool
-    /// Where it was registered.
-    public var registrationSite: RegistrationSite
-    /// Messages handed to it, if they are counted: with a mailbox, or with diagnostics on.
-    public var delivered: Int?
-    /// Messages that wait in its mailbox.
-    public var waiting: Int?
-    /// Messages dropped because its buffer was full.
-    public var dropped: Int?
-}
-
 extension Switchboard {
     /// The switchboard as it is now.
     ///

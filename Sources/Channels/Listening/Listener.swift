@@ -17,49 +17,11 @@
 /// ```
 @frozen
 public struct Listener<Message> {
-    /// Where and how it is called.
-    @usableFromInline
-    enum Delivery {
-        /// On the poster's thread if it has this isolation (nil: always), otherwise on the actor.
-        case isolated((any Actor)?)
-        /// The same, the actor being the owner.
-        case owner
-        case queue(DispatchQueue)
-        /// By awaiting a closure.
-        case async(AsyncListenerCall, AsyncIsolation)
-        /// By the reader of the sequence.
-        case sequence(SequenceReaders)
-        /// On the poster's thread, before the listeners.
-        case interceptor
-        /// By the asker.
-        case responder(ResponderCalls)
-        /// On the poster's thread, to forward the message to the listener of a pattern.
-        case forwarder
-    }
+    @usableFromInline var registration: Registration
 
-    @usableFromInline let owner: AnyObject?
-    @usableFromInline let delivery: Delivery
-    @usableFromInline let call: BareCall
-    /// Whether the call is a `Body1` or `Body2`, called without a closure in between. Of a sequence: whether
-    /// its elements are the messages as they are.
-    @usableFromInline let isBare: Bool
-    @usableFromInline let priority: Priority
-    @usableFromInline let isOnce: Bool
-    /// Nil to let the source decide.
-    @usableFromInline var buffering: BufferingPolicy?
-    @usableFromInline let site: PackedSite
-
-    @usableFromInline
-    init(_ owner: AnyObject?, _ delivery: Delivery, _ options: ListenerOptions, isBare: Bool = false, _ call: BareCall)
-    {
-        self.owner = owner
-        self.delivery = delivery
-        self.call = call
-        self.isBare = isBare
-        priority = options.priority
-        isOnce = options.isOnce
-        buffering = options.buffering
-        site = options.site
+    @inlinable
+    init(_ registration: Registration) {
+        self.registration = registration
     }
 
     @inlinable
@@ -126,8 +88,8 @@ extension Listener {
                 original.run(adapted, owner, frame)
             }
         case .async(let original, let isolation):
-            return Listener<Source>(owner, on: isolation, options) { message, owner, context in
-                // On the heap, because it must not move while the closure is awaited.
+            let call: AsyncListenerCall = { message, owner, context in
+                // On the heap, because it stays in its place while the closure is awaited.
                 let adapted = KeptMessage(transform(message.load(as: Source.self), context))
                 defer { withExtendedLifetime(adapted) {} }
                 try await original(adapted.address, owner, context)

@@ -30,7 +30,8 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
         Iterator(buffer: buffer)
     }
 
-    /// Reads the messages. An iterator must not be used by two tasks at once: each makes its own.
+    /// Reads the messages. Not for two tasks at once: each makes its own.
+    @frozen
     public struct Iterator: AsyncIteratorProtocol {
         @usableFromInline let buffer: SequenceBuffer
 

@@ -252,10 +252,8 @@ extension ListenerList {
             remove(observer)
             return false
         }
-        // Retained for the call, and released after it.
-        let held = Unretained.retaining(owner)
-        defer { held.release() }
-        guard frame.pointee.excluded != held.address else { return false }
+        defer { owner.release() }
+        guard frame.pointee.excluded != owner.address else { return false }
         frame.pointee.begins(observer)
         observer.mailboxReference?.borrow { $0.countDirectCall() }
         observer.body.callGeneral(visitor, nil, frame)

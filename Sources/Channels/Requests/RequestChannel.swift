@@ -3,9 +3,9 @@ internal import Synchronization
 /// Request/response: one object asks, others respond.
 ///
 /// ```swift
-/// let prices = RequestChannel<Item, Price>()
+/// let prices = RequestChannel<String, Int>()
 /// prices.respond(self) { me, item in await me.price(of: item) }
-/// let price = try await prices.ask(item)
+/// let price = try await prices.ask("tea", timeout: .seconds(1))
 /// ```
 ///
 /// ## Behavior
@@ -111,10 +111,13 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
 
     /// Asks the responder of the highest priority.
     ///
-    /// - Parameter timeout: How long to wait for the answer, by the continuous clock; nil for no limit.
-    /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` if there is none;
-    ///   ``ChannelError/Code/timedOut`` when the timeout expires; `CancellationError` when the task is
-    ///   cancelled. In the last two cases the responder's task is cancelled and not waited for.
+    /// - Parameter timeout: How long to wait for the answer; nil for as long as it takes. It is measured by
+    ///   the continuous clock.
+    /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` where there is none;
+    ///   ``ChannelError/Code/recursionLimit`` where 1,024 calls wait for each other;
+    ///   ``ChannelError/Code/timedOut``, at once, when the time is over, and `CancellationError`, at once,
+    ///   when the task is cancelled. In both cases the responder's task is cancelled; what it still does,
+    ///   nobody waits for.
     public func ask(_ request: Request, timeout: Duration? = nil) async throws -> Response {
         try Task.checkCancellation()
         countAsk()
@@ -171,8 +174,8 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         _ answer: @escaping Answer
     ) -> ListenerToken {
         let calls = ResponderCalls()
-        let responder = Listener<Responder?>(owner, .responder(calls), options) { place, _, frame in
-            // The entry being called, which the list keeps meanwhile.
+        let call = BareCall { place, _, frame in
+            // The entry is the one that is being called, and kept for that.
             guard let entry = frame.pointee.listener?.object else { return }
             place.mutate(as: Responder?.self) { place in
                 place = Responder(answer: answer, entry: entry, calls: calls)
@@ -211,9 +214,9 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         timeout: Duration? = nil
     ) async throws -> Response {
         let exchange = Exchange<Response>()
-        let chain = ListenerChain(responder.entry, upstream: ListenerChain.calls)
-        // Unstructured, because a task group would wait for a responder that ignores cancellation. It
-        // inherits the priority and task-local values of the asker.
+        let chain = ListenerChain(responder.entry, upstream: ListenerChain.call)
+        // Unstructured, because a task group would wait for a responder that does not listen to cancellation.
+        // It inherits the priority and task-local values of the asker.
         let task = Task {
             let result: Result<Response, any Error>
             do {

@@ -5,29 +5,13 @@ internal import Synchronization
 /// Not generic, because the metadata of generic types nested in a generic class is looked up at every use:
 /// `set` took ten times as long.
 ///
-/// Guards: `guarded` guards the value, the turns and the deliverer. `updater` is atomic.
+/// Guards: `guarded` guards the value and the turns, which say who delivers (`StateTurns`). `updater` is atomic.
 @usableFromInline
 final class StateCore: @unchecked Sendable {  // guards: see above
     private struct Guarded: ~Copyable, @unchecked Sendable {  // reached under the lock only
         /// The value stored.
         let value: KeptMessage
-        /// The turns that wait, and the value of each.
-        var turns = Queue<Turn>()
-        var values: MessageQueue
-        /// The record of the thread that delivers, or 0.
-        var deliverer: UInt = 0
-        /// The length of the chain that led to the value being delivered.
-        var depth = 0
-    }
-
-    /// The listeners of a value that is set and not yet delivered.
-    private struct Turn {
-        /// The number of the first listener that is too new for it.
-        var before: UInt64
-        /// The length of the chain that led to it.
-        let depth: Int
-        /// The only listener it is for: one that is new, or resumed.
-        let entry: ListenerEntry?
+        var turns: StateTurns
     }
 
     private static let deepest = 1_024
@@ -144,12 +128,14 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 // MARK: - Turns
 
 extension StateCore {
-    /// The turn of the value just stored. Under the lock.
-    ///
-    /// - Returns: The turn if no thread is delivering: the caller then must. It bypasses the queue, which is
-    ///   empty.
-    private func turnForChange(_ guarded: inout Guarded, _ envelope: Envelope? = nil) -> Turn? {
-        // Registering takes the state's lock and hands over the value then.
+    /// The value just stored is to be delivered. Under the lock. Nil where nobody listens.
+    @inline(__always)
+    private func admitChange(
+        _ guarded: inout Guarded,
+        _ envelope: Envelope?,
+        _ thread: ThreadReference
+    ) -> StateTurns.Admission? {
+        // Who registers does so under the state's lock and is handed the value then.
         if list.hasNoListenerNow, list.counter == nil { return nil }
         return guarded.turns.admit(
             guarded.value.address,
@@ -161,34 +147,20 @@ extension StateCore {
         )
     }
 
-    /// The turn of the value stored for a listener that is new or resumes. Under the lock.
-    private func turnOf(_ entry: ListenerEntry, _ guarded: inout Guarded) -> Turn? {
-        // It may have been paused and resumed twice without a change in between: one turn is enough.
-        let isWaiting = guarded.turns.withLast { last in
-            guard last.entry === entry else { return false }
-            last.before = list.nextNumberNow
-            return true
-        }
-        if isWaiting == true { return nil }
-        return enqueue(&guarded, onlyFor: entry)
+    /// The value stored is to be delivered to a listener that is new or resumes. Under the lock.
+    private func admitEntry(_ entry: ListenerEntry, _ guarded: inout Guarded) -> StateTurns.Admission {
+        guarded.turns.admit(
+            guarded.value.address,
+            nil,
+            before: list.nextNumberNow,
+            for: entry,
+            from: ThreadReference.current.address,
+            mayStand: false
+        )
     }
 
-    private func enqueue(_ guarded: inout Guarded, onlyFor entry: ListenerEntry?, _ envelope: Envelope? = nil) -> Turn?
-    {
-        let thread = ThreadReference.current.address
-        if guarded.deliverer == 0 {
-            guarded.deliverer = thread
-            guarded.depth = 1
-            return Turn(before: list.nextNumberNow, depth: 1, entry: entry)
-        }
-        let depth = guarded.deliverer == thread ? guarded.depth + 1 : 1
-        guarded.turns.append(Turn(before: list.nextNumberNow, depth: depth, entry: entry))
-        guarded.values.append(copying: guarded.value.address, envelope)
-        return nil
-    }
-
-    /// Runs a body under the lock and, if it returns a turn, delivers the value stored.
-    private func takeTurn(_ isolation: (any Actor)?, _ body: (inout Guarded) -> Turn?) {
+    /// Does something under the lock and delivers the value stored, where that is the caller's part.
+    private func takeTurn(_ isolation: (any Actor)?, _ body: (inout Guarded) -> StateTurns.Admission?) {
         list.layout.withTemporary { message in
             let admission = guarded.withLock { guarded -> StateTurns.Admission? in
                 let admission = body(&guarded)
@@ -205,7 +177,30 @@ extension StateCore {
         }
     }
 
-    /// Delivers a turn, then those that wait, in order, until none does.
+    /// Does what is left to do for a value that somebody else delivers.
+    @inline(never)
+    private func settle(_ admission: StateTurns.Admission, _ isolation: (any Actor)?) {
+        switch admission {
+        case .deliver, .wait: break
+        case .refuse: if let top = ThreadReference.current.pointee.top { list.reportFanOut(top) }
+        case .stand(let setter):
+            // An async listener is no place to stand in, either; that is looked up only here, because it costs.
+            if ListenerChain.current == nil { setter.stand() }
+            let outcome = guarded.withLock { $0.turns.leaves(setter) }
+            if outcome.delivers {
+                deliverWaiting(isolation)
+            } else if outcome.isOverfull {
+                list.faults.report(
+                    .stateBacklog,
+                    list: list,
+                    listener: nil,
+                    detail: "more than \(StateTurns.mostWaiting) values wait to be delivered"
+                )
+            }
+        }
+    }
+
+    /// Delivers a turn, and then what waits, in order, until nothing does or somebody else takes over.
     private func deliver(
         _ message: MessageAddress,
         _ turn: StateTurns.Turn,
@@ -213,30 +208,16 @@ extension StateCore {
         _ envelope: Envelope? = nil
     ) {
         list.post(message, isolation: isolation, before: turn.before, onlyTo: turn.entry, envelope: envelope)
-        if hasNextTurn() { deliverWaiting(isolation) }
-    }
-
-    /// Whether a turn waits. If not, this thread stops delivering.
-    private func hasNextTurn() -> Bool {
-        guarded.withLock { guarded in
-            guard guarded.turns.isEmpty else { return true }
-            guarded.deliverer = 0
-            guarded.depth = 0
-            return false
-        }
+        if guarded.withLock({ !$0.turns.endsIfNothingWaits() }) { deliverWaiting(isolation) }
     }
 
     @inline(never)
     private func deliverWaiting(_ isolation: (any Actor)?) {
         let thread = ThreadReference.current.address
         list.layout.withTemporary { message in
-            repeat {
-                let (turn, envelope) = guarded.withLock { guarded in
-                    // There is a value for each turn, and only the deliverer removes them: it has found one.
-                    guard let turn = guarded.turns.popFirst() else { preconditionFailure("no turn waits") }
-                    let envelope = guarded.values.moveFirst(to: message)
-                    guarded.depth = turn.depth
-                    return (turn, envelope)
+            while true {
+                let (next, relieved) = guarded.withLock { guarded in
+                    (guarded.turns.next(for: thread, into: message), guarded.turns.nextToGoOn())
                 }
                 relieved?.goOn()
                 switch next {

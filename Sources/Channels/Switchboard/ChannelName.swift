@@ -10,8 +10,9 @@
 /// 1,024 bytes of UTF-8. Two names are equal if they have the same Unicode scalars: canonical equivalents
 /// (`é` in one scalar or two) are different names.
 ///
-/// A literal with interpolation is not a name, because it can only be validated at run time: use `try
-/// ChannelName(validating:)`.
+/// A literal with interpolation is not a name, because it is not known before run time whether it is valid:
+/// `try ChannelName(validating:)`.
+@frozen
 public struct ChannelName<Message: Sendable>: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     @usableFromInline let key: NameKey
 

@@ -3,6 +3,7 @@
 ///
 /// ```swift
 /// final class Basket: ChannelParticipant, Sendable {}
+/// let basket = Basket()
 /// basket.listen(on: "shop.checkout") { me, post in me.note(post.message["total"], post.sender) }
 /// basket.post(["total": 3], to: "shop.checkout")
 /// basket.leave("shop.checkout")

@@ -3,7 +3,7 @@
 /// ```swift
 /// board[.checkout].listen(self) { me, checkout in me.show(checkout) }
 /// board[.checkout].post(Checkout(total: 12), from: self, echo: false)
-/// board[Checkout.self].post(Checkout(total: 12))  // no name: one channel for each type of messages
+/// board[Checkout.self].post(Checkout(total: 12))  // no name: one channel for each type of message
 /// ```
 ///
 /// A light value that looks the channel up at each use and does not keep it alive. It retains its
@@ -83,18 +83,8 @@ extension NamedChannel {
                 keeper.list.post($0, from: sender, echo: echo, isolation: isolation)
             }
         }
-        return postToChannel(message, from: sender, echo: echo, isolation: isolation)
-    }
-
-    /// The same, if there are no listeners but those of patterns.
-    @usableFromInline
-    func postToChannel(
-        _ message: Message,
-        from sender: (any AnyObject & Sendable)?,
-        echo: Bool,
-        isolation: isolated (any Actor)?
-    ) -> Int {
-        channelToPost?.post(message, from: sender, echo: echo, isolation: isolation) ?? 0
+        // Of the switchboard, so that a caller who makes this value only to post need not retain its parts.
+        return switchboard.postToChannel(of: key, message, from: sender, echo: echo, isolation: isolation)
     }
 
     /// Delivers a message and suspends until every listener has finished with it. See
@@ -125,18 +115,18 @@ extension Switchboard {
         return channel?.post(message, from: sender, echo: echo, isolation: isolation) ?? 0
     }
 
-    /// The channel to post on; nil if it would have no listener.
-    private var channelToPost: Channel<Message>? {
-        if let found = switchboard.find(key, ofMessages: Message.self) {
+    /// The channel to post on; nil where nobody would hear it.
+    fileprivate func channelToPost<Message: Sendable>(_ key: NameKey) -> Channel<Message>? {
+        if let found = find(key, ofMessages: Message.self) {
             return known(found, as: Channel<Message>.self)
         }
         let found = Self.unwrap {
             try registry.channel(key, kind: .messages(Message.self), as: Channel<Message>.self)
         }
         if let found { return found }
-        // Kept for this post only: it has no listeners but forwarders.
-        guard let name = key.name, switchboard.patterns.match(name) else { return nil }
-        return channel
+        // Kept for the one post only: nothing but forwarders listens on it.
+        guard let name = key.name, patterns.match(name) else { return nil }
+        return channel(key, reentrancy: nil)
     }
 }
 

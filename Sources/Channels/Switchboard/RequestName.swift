@@ -1,8 +1,8 @@
 /// The name of a request channel and the types of its requests and responses.
 ///
 /// ```swift
-/// extension RequestName<Item, Price> { static var price: Self { "shop.price" } }
-/// let price = try await board.requests(.price).ask(item)
+/// extension RequestName<String, Int> { static var price: Self { "shop.price" } }
+/// let price = try await board.requests(.price).ask("tea")
 /// ```
 @frozen
 public struct RequestName<Request: Sendable, Response: Sendable>: Hashable, Sendable, ExpressibleByStringLiteral,

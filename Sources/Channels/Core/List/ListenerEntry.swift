@@ -63,7 +63,12 @@ extension ListenerEntry {
 
     var mailbox: Mailbox? { mailboxReference?.object }
 
-    /// The list it was inserted into; nil if it never was.
+    /// The owner, retained: to be given up with ``Unretained/release()``. Written as one expression, which the
+    /// compiler makes one load of the weak reference and nothing else.
+    @inline(__always)
+    var retainedOwner: Unretained<AnyObject>? { owner.map { Unretained.retaining($0) } }
+
+    /// The list it was put into; nil if it never was.
     var list: ListenerList? { level?.object.list }
 
     /// An entry's address, as stored in the links.

@@ -4,8 +4,9 @@ internal import Synchronization
 extension ListenerList {
     /// Makes an entry of a listener.
     ///
-    /// - Parameter isSerial: Whether messages are delivered one at a time, whichever threads post.
-    func makeEntry<Message>(_ listener: borrowing Listener<Message>, isSerial: Bool = false) -> ListenerEntry {
+    /// - Parameter isSerial: Whether one message after the other is delivered, whichever threads post.
+    @inline(__always)
+    func makeEntry(_ listener: borrowing Registration, isSerial: Bool = false) -> ListenerEntry {
         var bits = listener.owner == nil ? 0 : ListenerEntry.owned
         if listener.isOnce { bits |= ListenerEntry.once }
         if !listener.isBare { bits |= ListenerEntry.general }
@@ -49,8 +50,15 @@ extension ListenerList {
         return target.map { Mailbox($0, layout, buffering, awaiting: asyncCall) }
     }
 
-    /// Makes an entry of a listener and inserts it.
-    func add<Message>(_ listener: borrowing Listener<Message>) -> ListenerEntry {
+    /// Registers a listener for as long as its owner or the token lives.
+    @usableFromInline
+    func register(_ listener: borrowing Registration) -> ListenerToken {
+        ListenerToken(add(listener))
+    }
+
+    /// Makes an entry of a listener and puts it in.
+    @inline(__always)
+    func add(_ listener: borrowing Registration) -> ListenerEntry {
         let entry = makeEntry(listener)
         add(entry, priority: listener.priority.rawValue, asInterceptor: listener.isInterceptor)
         return entry

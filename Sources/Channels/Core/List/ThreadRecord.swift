@@ -20,7 +20,11 @@ struct HazardSlot: ~Copyable {
 struct ThreadRecord: ~Copyable {
     /// The most posts nested on one thread, over all channels.
     static let deepest = 1_024
-    /// Slots for ``deepest`` posts and a few uses by the library itself.
+    /// What the posts inside an outermost one may cost.
+    private static let mostSpent = 1 << 24
+    /// How many bytes of the stack are kept for what a listener does beside posting.
+    static let reservedStack: UInt = 64 << 10
+    /// Room for the hazards of ``deepest`` posts and a few of the library's own.
     static let slotCount = deepest + 64
 
     /// The innermost post under way on this thread.

@@ -4,11 +4,8 @@ internal import Synchronization
 
 /// The drain: one job that delivers what waits, on the listener's own isolation.
 extension Mailbox {
-    /// Messages delivered while the owner is held once.
-    private static let longestRun = 64
-    /// Runs after which a drain yields its actor or queue.
-    private static let runsBeforeYield = 16
-    /// How often the drain polls an emptied mailbox before it takes what has arrived, or ends.
+    /// How often an emptied mailbox is looked at before the drain takes what has come, or ends if nothing
+    /// has.
     private static let looks = 2
     /// About a microsecond: less than a new job costs.
     private static let spinsBetweenLooks = 48
@@ -28,8 +25,8 @@ extension Mailbox {
             Task.detached { while await self.drain(listener, on: actor) { await Task.yield() } }
         case .owner:
             Task.detached {
-                // Retained for one run at a time: messages that wait do not keep their owner alive.
-                repeat {
+                // Held for one turn at a time: messages that wait do not keep their owner alive.
+                while true {
                     guard let owner = listener.owner as? any Actor else { return self.goIdle(listener, isDead: true) }
                     guard await self.drain(listener, on: owner) else { return }
                     await Task.yield()
@@ -46,17 +43,12 @@ extension Mailbox {
         while drain(listener) {}
     }
 
-    private func drain(_ listener: ListenerEntry, on actor: isolated any Actor) async {
-        while drain(listener) { await Task.yield() }
+    private func drain(_ listener: ListenerEntry, on actor: isolated any Actor) -> Bool {
+        drain(listener)
     }
 
-    /// The same, once. Ending and starting again yields the actor.
-    private func drain(_ listener: ListenerEntry, for owner: isolated any Actor) -> Bool {
-        drain(listener, runs: 1)
-    }
-
-    /// Delivers until nothing waits. True, with `phase` scheduled, to yield first.
-    func drain(_ listener: ListenerEntry, runs: Int = runsBeforeYield) -> Bool {
+    /// Delivers until nothing waits. True, with `phase` scheduled, where others should have a turn first.
+    func drain(_ listener: ListenerEntry) -> Bool {
         let isMine = lock.withLock {
             guard phase == .scheduled else { return false }
             phase = .draining
@@ -69,8 +61,8 @@ extension Mailbox {
         return true
     }
 
-    /// Delivers up to 64 messages. False, with `phase` idle, if there are no more.
-    private func deliverRun(_ listener: ListenerEntry) -> Bool {
+    /// Delivers for one turn. False, with `phase` idle, where there is no more.
+    private func deliverTurn(_ listener: ListenerEntry) -> Bool {
         let owner = listener.owner
         guard owner != nil || !listener.hasOwner, let list = listener.list else {
             goIdle(listener, isDead: true)
@@ -186,8 +178,8 @@ extension Mailbox {
             return false
         }
         delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
-        // One per call, because a task made by the closure inherits it and may outlive the call.
-        let chain = ListenerChain(listener, upstream: envelope?.tracker?.chain ?? [])
+        // A task made by the closure inherits the chain, also beyond the call, hence one for each.
+        let chain = ListenerChain(listener, upstream: envelope?.tracker?.chain)
         let outcome = await ListenerChain.$current.withValue(chain) {
             await self.outcome(message, owner, envelope, listener)
         }

@@ -117,8 +117,9 @@ func sendable(_ object: AnyObject) -> any AnyObject & Sendable {
     unsafe unsafeBitCast(object, to: (any AnyObject & Sendable).self)
 }
 
-/// Lets a `@Sendable` closure capture something that is not Sendable: sound if one isolation domain both
-/// makes and calls the closure, as on a `LocalChannel`.
+/// Something that enters a `@Sendable` closure although it is not Sendable: sound where one isolation domain
+/// both makes and calls the closure, as on a `LocalChannel`.
+@frozen
 @usableFromInline
 struct Unchecked<Value>: @unchecked Sendable {  // see above: one isolation domain makes and uses it
     @usableFromInline let value: Value

@@ -167,9 +167,8 @@ extension ListenerList {
                     listener.body.callBare(message)
                     reached &+= 1
                 } else if word ^ ListenerEntry.owned < limit {
-                    // Retained for the call, and released after it.
-                    if let owner = listener.owner {
-                        let owner = Unretained.retaining(owner)
+                    // Retained for the call, and released behind it.
+                    if let owner = listener.retainedOwner {
                         frame.pointee.listener = entry
                         listener.body.callBare(message, owner: OwnerReference(owner))
                         reached &+= 1
@@ -281,8 +280,6 @@ extension ListenerList {
             remove(listener)
             return false
         }
-        // Retained for the call, and released after it.
-        let reference = Unretained.retaining(owner)
         listener.mailboxReference?.borrow { $0.countLoneCall() }
         listener.body.callBare(message, owner: OwnerReference(owner))
         owner.release()

@@ -87,8 +87,10 @@ struct PostFrame {
         if let extras { extras.release() }
     }
 
-    /// Whether anything travels with the message.
-    @inline(__always) var carriesMore: Bool { extras != nil || sender != nil }
+    @inline(__always) var hasExtras: Bool { extras != nil }
+
+    /// Whether anything travels with the message beyond the message itself.
+    @inline(__always) var carriesMore: Bool { hasExtras || sender != nil }
 
     /// What travels with the message. Made when a mailbox first needs it.
     var envelope: Envelope? {

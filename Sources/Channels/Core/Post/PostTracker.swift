@@ -19,9 +19,9 @@ final class PostTracker: Sendable {
         var continuation: CheckedContinuation<DeliveryReport, Never>?
     }
 
-    /// The calls that wait, directly or not, for this post: while they do, it does not wait for their
-    /// listeners.
-    let chain: [ListenerChain]
+    /// The calls that wait, directly or not, for this post: it waits for none of their listeners while they
+    /// do.
+    let chain: ListenerChain?
     private let state = Locked(State())
 
     init(chain: ListenerChain?) {
