@@ -1,0 +1,12 @@
+import Channels
+
+// time: shown
+nonisolated func start(_ till: Till, _ display: Display) {
+    till.sold.listen(display) { me, sale in
+        let price = "\(sale.total) euros"
+        let text = sale.article + ": " + price
+        me.note(text)
+        if sale.total > 100 { me.note("large") }
+        me.show(sale)
+    }
+}

@@ -1,0 +1,16 @@
+import Channels
+
+nonisolated struct Panel: Sendable {
+    func show(_ sale: Sale) {}
+
+    func start(_ till: Till) {
+        // expect: only an object can own a listener, of a Sendable class or an actor;
+        // expect: without an owner write 'let token = source.listen { message in … }' and keep the token
+        till.sold.listen(self) { me, sale in me.show(sale) }
+    }
+
+    func startOnQueue(_ till: Till) {
+        // expect: only an object can own a listener
+        till.sold.listen(self, on: .main) { me, sale in me.show(sale) }
+    }
+}
