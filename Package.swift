@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "Channels", targets: ["Channels"]),
         .library(name: "ChannelsBridge", targets: ["ChannelsBridge"]),
         .library(name: "ChannelsTesting", targets: ["ChannelsTesting"]),
+        .library(name: "ChannelsBridgeTesting", targets: ["ChannelsBridgeTesting"]),
         .executable(name: "tour", targets: ["tour"]),
         .library(name: "ChannelsNATS", targets: ["ChannelsNATS"]),
         .executable(name: "channels", targets: ["channels"]),
@@ -37,7 +38,12 @@ let package = Package(
         .target(name: "CChannels"),
         .target(name: "Channels", dependencies: ["CChannels"], swiftSettings: settings + [.strictMemorySafety()]),
         .target(name: "ChannelsBridge", dependencies: ["Channels"], swiftSettings: settings),
-        .target(name: "ChannelsTesting", dependencies: ["Channels", "ChannelsBridge"], swiftSettings: settings),
+        .target(name: "ChannelsTesting", dependencies: ["Channels"], swiftSettings: settings),
+        .target(
+            name: "ChannelsBridgeTesting",
+            dependencies: ["Channels", "ChannelsBridge", "ChannelsTesting"],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "tour",
             dependencies: [
@@ -52,7 +58,7 @@ let package = Package(
         .testTarget(name: "ChannelsTests", dependencies: ["Channels"], swiftSettings: settings),
         .testTarget(
             name: "ChannelsBridgeTests",
-            dependencies: ["Channels", "ChannelsBridge", "ChannelsTesting"],
+            dependencies: ["Channels", "ChannelsBridge", "ChannelsTesting", "ChannelsBridgeTesting"],
             swiftSettings: settings
         ),
         .testTarget(name: "TourTests", dependencies: ["tour"], swiftSettings: settings),
@@ -85,6 +91,7 @@ let package = Package(
                 "Channels",
                 "ChannelsBridge",
                 "ChannelsTesting",
+                "ChannelsBridgeTesting",
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
             ],
             swiftSettings: settings

@@ -48,7 +48,15 @@ public final class Recorder<Element: Sendable>: Sendable {
     ///
     /// - Returns: The first `count` elements; fewer where the task was cancelled.
     public func first(_ count: Int) async -> [Element] {
-        Array(await wait { $0.count >= count }.prefix(count))
+        Array(await wait(count: count).prefix(count))
+    }
+
+    /// Waits until at least as many elements were recorded, or the task is cancelled.
+    ///
+    /// - Returns: Everything that was recorded by then.
+    @discardableResult
+    public func wait(count: Int) async -> [Element] {
+        await wait { $0.count >= count }
     }
 
     /// Waits until what was recorded satisfies a condition, or the task is cancelled.

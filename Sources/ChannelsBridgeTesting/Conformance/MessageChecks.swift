@@ -1,5 +1,6 @@
 internal import Channels
 internal import ChannelsBridge
+internal import ChannelsTesting
 internal import Synchronization
 
 extension TransportConformance {

@@ -1,5 +1,6 @@
 internal import Channels
 internal import ChannelsBridge
+internal import ChannelsTesting
 
 extension TransportConformance {
     /// Messages at least once.

@@ -1,4 +1,5 @@
 internal import ChannelsBridge
+internal import ChannelsTesting
 
 extension TransportConformance {
     /// Requests and replies.
