@@ -1,3 +1,4 @@
+internal import Channels
 public import ChannelsBridge
 
 /// The checks that a `Transport` has to pass, for its author to run.
@@ -113,19 +114,19 @@ public struct TransportConformance: Sendable {
             return Outcome(check: check, skipped: "there is no way to break the connection", failures: [])
         }
         let run = ConformanceRun(self)
-        let answer = Answer<Void>()
+        let first = FirstResult<Void>()
         // Unstructured, so that a check that hangs can be left behind.
         let task = Task {
             do {
                 try await check.body(run)
-                answer.finish(.success(()))
+                first.finish(.success(()))
             } catch {
-                answer.finish(.failure(error))
+                first.finish(.failure(error))
             }
         }
         let late = BridgeError(.timedOut, detail: "the check did not end within \(timeout)")
         do {
-            try await answer.value(within: timeout, clock: ContinuousClock(), else: late)
+            try await first.value(within: timeout, clock: ContinuousClock(), else: late)
         } catch {
             task.cancel()
             run.fail("\(error)")

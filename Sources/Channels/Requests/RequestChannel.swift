@@ -213,7 +213,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         to request: Request,
         timeout: Duration? = nil
     ) async throws -> Response {
-        let exchange = Exchange<Response>()
+        let first = FirstResult<Response>()
         let chain = ListenerChain(responder.entry, upstream: ListenerChain.call)
         // Unstructured, because a task group would wait for a responder that does not listen to cancellation.
         // It inherits the priority and task-local values of the asker.
@@ -229,58 +229,26 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
             }
             chain.callHasEnded()
             responder.calls.end()
-            exchange.finish(result)
+            first.finish(result)
         }
         let timer = timeout.map { timeout in
             Task {
                 // The answer cancels it.
                 guard (try? await Task.sleep(for: timeout, clock: .continuous)) != nil else { return }
-                exchange.finish(.failure(timedOut(after: timeout)))
+                first.finish(.failure(timedOut(after: timeout)))
                 task.cancel()
             }
         }
         defer { timer?.cancel() }
         return try await withTaskCancellationHandler {
-            try await exchange.result()
+            try await first.value()
         } onCancel: {
             task.cancel()
-            exchange.finish(.failure(CancellationError()))
+            first.finish(.failure(CancellationError()))
         }
     }
 
     private func timedOut(after timeout: Duration) -> ChannelError {
         ChannelError(.timedOut, name: list.name, "\(list.displayName) gave no answer within \(timeout)")
-    }
-}
-
-/// Where an asker waits for whichever comes first: an answer, the timeout or its cancellation.
-///
-/// Guarded by the mutex; the continuation is resumed without it.
-private final class Exchange<Response: Sendable>: Sendable {
-    private struct State {
-        var result: Result<Response, any Error>?
-        var continuation: CheckedContinuation<Response, any Error>?
-    }
-
-    private let state = Locked(State())
-
-    func finish(_ result: Result<Response, any Error>) {
-        let continuation = state.withLock { state -> CheckedContinuation<Response, any Error>? in
-            guard state.result == nil else { return nil }
-            state.result = result
-            defer { state.continuation = nil }
-            return state.continuation
-        }
-        continuation?.resume(with: result)
-    }
-
-    func result() async throws -> Response {
-        try await withCheckedThrowingContinuation { continuation in
-            let result = state.withLock { state -> Result<Response, any Error>? in
-                if state.result == nil { state.continuation = continuation }
-                return state.result
-            }
-            if let result { continuation.resume(with: result) }
-        }
     }
 }

@@ -48,7 +48,7 @@ public final class Bridge: Sendable {
     public var events: Channel<TransportEvent> { context.events }
 
     private let context: BridgeContext
-    let lanes: [any Lane]
+    let workers: [any RouteWorker]
     private let hasRun = Atomic<Bool>(false)
 
     /// Creates a bridge. What is posted on its outgoing routes from now on waits until it runs.
@@ -84,9 +84,9 @@ public final class Bridge: Sendable {
         status = StateChannel(.waiting)
         let parts = routes.flatMap { $0.parts }
         var before: [BridgeRoute.Kind: [ChannelPattern]] = [:]
-        lanes = (parts.filter(\.isDurable) + parts.filter { !$0.isDurable }).map { part in
+        workers = (parts.filter(\.isDurable) + parts.filter { !$0.isDurable }).map { part in
             defer { if let pattern = part.pattern { before[part.kind, default: []].append(pattern) } }
-            return part.lane(context, before[part.kind, default: []])
+            return part.makeWorker(context, before[part.kind, default: []])
         }
     }
 
@@ -95,7 +95,7 @@ public final class Bridge: Sendable {
     /// Each number is exact for its own moment.
     public var statistics: BridgeStatistics {
         var statistics = context.statistics
-        for lane in lanes { lane.add(to: &statistics) }
+        for worker in workers { worker.add(to: &statistics) }
         return statistics
     }
 
@@ -117,7 +117,7 @@ public final class Bridge: Sendable {
         do {
             try await start()
         } catch {
-            for lane in lanes { lane.abandon() }
+            for worker in workers { worker.abandon() }
             // In a task of its own: this one may be cancelled.
             await Task { [context] in try? await context.transport.close(within: .zero) }.value
             // Who waits to send finds the transport closed.
@@ -133,15 +133,15 @@ public final class Bridge: Sendable {
     // MARK: Running
 
     private func start() async throws {
-        for lane in lanes where !context.transport.capabilities.isSuperset(of: lane.needs) {
+        for worker in workers where !context.transport.capabilities.isSuperset(of: worker.needs) {
             throw BridgeError(
                 .unsupported,
                 detail: "\(type(of: context.transport)) cannot do what a route of the bridge needs"
             )
         }
         try await context.transport.connect { [weak self] event in self?.take(event) }
-        for lane in lanes { try await lane.start() }
-        for lane in lanes { lane.work() }
+        for worker in workers { try await worker.start() }
+        for worker in workers { worker.work() }
         context.isReady.open()
         // Not over the news of a connection lost meanwhile.
         status.update { if $0 == .waiting { $0 = .running } }
@@ -169,9 +169,9 @@ public final class Bridge: Sendable {
         let began = ContinuousClock.now
         let reason = context.closing.withLock { $0 }
         let isDone = Latch()
-        let ending = Task { [lanes] in
+        let ending = Task { [workers] in
             await withTaskGroup(of: Void.self) { group in
-                for lane in lanes { group.addTask { await lane.finish() } }
+                for worker in workers { group.addTask { await worker.finish() } }
             }
             isDone.open()
         }
@@ -181,7 +181,7 @@ public final class Bridge: Sendable {
             ? await isDone.wait(atMost: context.configuration.closeDeadline, clock: ContinuousClock()) : false
         var failure: (any Error)?
         if !wasInTime {
-            for lane in lanes { lane.abandon() }
+            for worker in workers { worker.abandon() }
             failure = BridgeError(.deadlineExceeded, subject: context.name, detail: "not done: \(statistics)")
         }
         let rest = max(context.configuration.closeDeadline - began.duration(to: .now), .zero)

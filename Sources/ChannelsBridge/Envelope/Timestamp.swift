@@ -27,16 +27,17 @@ struct Timestamp: Hashable, Sendable {
         let dayOfMonth = dayOfYear - (153 * month + 2) / 5 + 1
         let calendarMonth = month < 10 ? month + 3 : month - 9
         let calendarYear = year + cycle * 400 + (calendarMonth <= 2 ? 1 : 0)
-        // Written digit by digit: with each message there is one.
-        return String(unsafeUninitializedCapacity: 24) { text in
+        // Written digit by digit: with each message there is one. The indices stay below the capacity, and each
+        // of its 24 bytes is written.
+        return unsafe String(unsafeUninitializedCapacity: 24) { text in
             var end = 0
             func write(_ number: Int, digits: Int, then separator: Unicode.Scalar) {
                 var rest = number
                 for place in (0..<digits).reversed() {
-                    text[end + place] = UInt8(ascii: "0") + UInt8(rest % 10)
+                    unsafe text[end + place] = UInt8(ascii: "0") + UInt8(rest % 10)
                     rest /= 10
                 }
-                text[end + digits] = UInt8(ascii: separator)
+                unsafe text[end + digits] = UInt8(ascii: separator)
                 end += digits + 1
             }
             write(calendarYear, digits: 4, then: "-")

@@ -32,3 +32,12 @@ public struct TraceContext: Hashable, Sendable {
         self.tracestate = tracestate
     }
 }
+
+extension TraceContext {
+    /// Runs a body in the trace of a message, if it has one.
+    static func withCurrent<Result>(_ trace: TraceContext?, _ body: () async throws -> Result) async rethrows -> Result
+    {
+        guard let trace else { return try await body() }
+        return try await $current.withValue(trace) { try await body() }
+    }
+}

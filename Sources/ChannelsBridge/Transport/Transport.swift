@@ -3,7 +3,7 @@ public import Channels
 /// A connection to a message broker, as a ``Bridge`` uses it.
 ///
 /// Conform a client library of your choice to carry channels over its broker; ``InMemoryTransport`` is the
-/// example, and the module `ChannelsTesting` has the suite that checks a conformance.
+/// example, and the module `ChannelsBridgeTesting` has the suite that checks a conformance.
 ///
 /// ## Life
 ///
@@ -137,27 +137,4 @@ extension Transport {
     public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
         throw BridgeError(.unsupported, subject: subject, detail: "\(Self.self) has no last values")
     }
-}
-
-/// What a transport can do beyond publishing and subscribing at most once.
-public struct TransportCapabilities: OptionSet, Hashable, Sendable {
-    /// The bits.
-    public let rawValue: Int
-
-    /// Creates a set from bits.
-    public init(rawValue: Int) {
-        self.rawValue = rawValue
-    }
-
-    /// Messages carry headers. Without them a bridge puts the envelope into the body.
-    public static let headers = TransportCapabilities(rawValue: 1 << 0)
-    /// Durable messages: kept by the broker until they are settled.
-    public static let durable = TransportCapabilities(rawValue: 1 << 1)
-    /// Requests and replies.
-    public static let requests = TransportCapabilities(rawValue: 1 << 2)
-    /// The last value of each subject is kept.
-    public static let lastValues = TransportCapabilities(rawValue: 1 << 3)
-
-    /// Everything.
-    public static let all: TransportCapabilities = [.headers, .durable, .requests, .lastValues]
 }

@@ -107,14 +107,12 @@ final class NATSConnection: Sendable {
     ///
     /// Returns early where the task is cancelled; the call goes on, and what it returns is let go.
     func onControl<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        let answer = FirstAnswer<Value>()
+        let first = FirstResult<Value>()
+        control.async { first.finish(Result(catching: body)) }
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                answer.wait(continuation)
-                control.async { answer.give(Result(catching: body)) }
-            }
+            try await first.value()
         } onCancel: {
-            answer.give(.failure(CancellationError()))
+            first.finish(.failure(CancellationError()))
         }
     }
 

@@ -2,7 +2,7 @@
 ///
 /// The bridge calls, in this order: ``start()``, ``work()``, then ``finish()`` and, where that takes too
 /// long, ``abandon()``; where it fails to start, only `abandon`.
-protocol Lane: AnyObject, Sendable {
+protocol RouteWorker: AnyObject, Sendable {
     /// What the transport must be able to do.
     var needs: TransportCapabilities { get }
 
@@ -22,7 +22,7 @@ protocol Lane: AnyObject, Sendable {
     func add(to statistics: inout BridgeStatistics)
 }
 
-extension Lane {
+extension RouteWorker {
     func start() async throws {}
     func work() {}
     func add(to statistics: inout BridgeStatistics) {}

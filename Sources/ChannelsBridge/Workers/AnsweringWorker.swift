@@ -1,93 +1,7 @@
 internal import Channels
 
-/// Has requests that nobody in this process responds to answered by another process.
-final class AskingLane<Request: Codable & Sendable, Response: Codable & Sendable>: Lane {
-    private let token: ListenerToken
-    private let asker: Asker<Request, Response>
-
-    init(_ name: RequestName<Request, Response>, context: BridgeContext) {
-        let asker = Asker<Request, Response>(name.text, context)
-        self.asker = asker
-        // Last: whoever responds in this process comes first.
-        token = context.switchboard.requests(name).respond(priority: .last) { request in try await asker.ask(request) }
-    }
-
-    var needs: TransportCapabilities { .requests }
-
-    func finish() async {
-        token.cancel()
-    }
-
-    func abandon() {
-        token.cancel()
-    }
-}
-
-/// What the responder of an asking route does.
-private final class Asker<Request: Codable & Sendable, Response: Codable & Sendable>: Sendable {
-    private let name: String
-    private let context: BridgeContext
-    private let typeName = "\(Request.self)"
-
-    init(_ name: String, _ context: BridgeContext) {
-        self.name = name
-        self.context = context
-    }
-
-    func ask(_ request: Request) async throws -> Response {
-        // A request that came from another process is not sent on: it would go round.
-        guard !AnsweredName.current.contains(name) else { throw noResponder(nil) }
-        guard context.isReady.isOpen else { throw BridgeError(.notConnected, subject: name) }
-        do {
-            let body = try context.encode(request, for: name)
-            let envelope = EventEnvelope(
-                id: context.id(context.nextNumber()),
-                source: context.source,
-                type: typeName,
-                time: Timestamp.now.text,
-                contentType: context.configuration.codec.contentType,
-                trace: TraceContext.current
-            )
-            let message = try context.pack(body, envelope, to: name)
-            let reply = try await context.transport.request(message, timeout: context.configuration.requestTimeout)
-            let response = try read(reply)
-            context.count(\.asked)
-            return response
-        } catch let error as BridgeError where error.code == .noResponder {
-            throw noResponder(error)
-        } catch  where error is CancellationError || error is ChannelError {
-            throw error
-        } catch {
-            throw BridgeError.from(error, subject: name)
-        }
-    }
-
-    private func read(_ reply: TransportReply) throws -> Response {
-        let arrival = try context.arrival(reply.headers, reply.body, on: name)
-        guard let error = arrival.envelope.error else {
-            return try arrival.decode(Response.self, named: "\(Response.self)", with: context.configuration.codec)
-        }
-        context.count(\.asked)
-        let process = arrival.envelope.source ?? "another process"
-        if error == ReplyError.noResponder {
-            throw BridgeError(.noResponder, subject: name, detail: "in \(quoted(process))")
-        }
-        throw BridgeError(.remoteFailure, subject: name, detail: "\(quoted(process)) says \(quoted(error))")
-    }
-
-    private func noResponder(_ error: BridgeError?) -> ChannelError {
-        let kind = "a RequestChannel<\(Request.self), \(Response.self)>"
-        return ChannelError(
-            code: .noResponder,
-            name: name,
-            description:
-                "nobody responds on '\(name)', \(kind), in this process or another\(error?.detail.map { " (\($0))" } ?? "")"
-        )
-    }
-}
-
 /// Answers requests of other processes by those who respond in this one.
-final class AnsweringLane<Request: Codable & Sendable, Response: Codable & Sendable>: Lane {
+final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sendable>: RouteWorker {
     private let name: String
     private let context: BridgeContext
     private let channel: RequestChannel<Request, Response>
@@ -202,14 +116,4 @@ final class AnsweringLane<Request: Codable & Sendable, Response: Codable & Senda
             error: error
         )
     }
-}
-
-/// What a reply says where there is no response and the text is not the error of a responder.
-private enum ReplyError {
-    static let noResponder = "noResponder"
-}
-
-/// The request channels on which a task answers another process.
-private enum AnsweredName {
-    @TaskLocal static var current: Set<String> = []
 }

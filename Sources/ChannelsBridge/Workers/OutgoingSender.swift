@@ -1,59 +1,7 @@
 internal import Channels
 internal import Synchronization
 
-/// Sends what is posted in this process to names that match a pattern.
-///
-/// It listens from when it is made: what is posted before the transport is connected waits.
-final class OutgoingLane: Lane {
-    private let isDurable: Bool
-    private let sender: OutgoingSender
-    /// Owns the listener, which holds the sender.
-    private let token: ListenerToken
-    /// Keeps the channel of a name, so that posting need not make one.
-    private let channel: (any AnyObject & Sendable)?
-
-    init(
-        pattern: ChannelPattern,
-        shadowedBy earlier: [ChannelPattern],
-        channel: (any AnyObject & Sendable)?,
-        isDurable: Bool,
-        typeName: String,
-        context: BridgeContext,
-        encode: @escaping OutgoingSender.Encode
-    ) {
-        self.isDurable = isDurable
-        self.channel = channel
-        let sender = OutgoingSender(context, isDurable: isDurable, typeName: typeName, shadowedBy: earlier, encode)
-        self.sender = sender
-        token = context.switchboard.listenForBridge(
-            matching: pattern,
-            buffering: .oldest(context.configuration.outgoingLimit),
-            intake: { name, message in sender.take(message, postedTo: name) },
-            { name, departure in try await sender.send(departure, to: name) }
-        )
-    }
-
-    var needs: TransportCapabilities { isDurable ? .durable : [] }
-
-    func finish() async {
-        await sender.finish(token)
-        token.cancel()
-    }
-
-    func abandon() {
-        sender.abandon()
-        token.cancel()
-    }
-
-    func add(to statistics: inout BridgeStatistics) {
-        statistics.waitingToSend += token.waitingCount
-        statistics.dropped += token.droppedCount + token.discardedCount
-    }
-}
-
-/// What the listener of an outgoing route does.
-///
-/// `waiter` is guarded by its lock; the rest is atomic or constant.
+/// What the listener of an outgoing route does. Everything in it is atomic or constant.
 final class OutgoingSender: Sendable {
     typealias Encode =
         @Sendable (_ message: any Sendable, _ subject: String, _ context: BridgeContext) throws -> [UInt8]
@@ -75,7 +23,8 @@ final class OutgoingSender: Sendable {
     private let isOpen = Atomic<Bool>(true)
     private let abandoned = Latch()
     private let ended = Atomic<Int>(0)
-    private let waiter = Locked<CheckedContinuation<Void, Never>?>(nil)
+    /// Rings for ``finish(_:)`` whenever something that it waits for may have changed.
+    private let bell = Bell()
 
     init(
         _ context: BridgeContext,
@@ -116,7 +65,7 @@ final class OutgoingSender: Sendable {
             let message = try context.pack(body, envelope, to: subject)
             if isDurable {
                 // The same message each time, so that the broker and the receivers know it again.
-                try await context.trying(subject, unless: abandoned) {
+                try await context.retrying(subject, unless: abandoned) {
                     try await self.context.transport.publish(message, durable: true)
                 }
             } else {
@@ -133,30 +82,26 @@ final class OutgoingSender: Sendable {
 
     private func sendHasEnded() {
         ended.wrappingAdd(1, ordering: .sequentiallyConsistent)
-        guard !isOpen.load(ordering: .sequentiallyConsistent) else { return }
-        waiter.withLock { $0.take() }?.resume()
+        if !isOpen.load(ordering: .sequentiallyConsistent) { bell.ring() }
     }
 
-    /// Takes no more messages and returns when those taken have been sent, or have failed.
+    /// Takes no more messages and returns when those taken have been sent, or have failed. Its task is not
+    /// cancelled.
     func finish(_ token: ListenerToken) async {
         isOpen.store(false, ordering: .sequentiallyConsistent)
-        while !isDone(token) {
-            await withCheckedContinuation { continuation in
-                waiter.withLock { $0 = continuation }
-                // The last one may have ended before it could see the continuation.
-                if isDone(token) { waiter.withLock { $0.take() }?.resume() }
-            }
-        }
+        // What ends after this check finds the sender shut and rings.
+        while !isDone(token) { await bell.wait() }
     }
 
     private func isDone(_ token: ListenerToken) -> Bool {
-        // In this order: what is not waiting any more has been handed over.
+        // In this order: what no longer waits has been handed over.
         token.waitingCount == 0 && ended.load(ordering: .sequentiallyConsistent) >= token.deliveredCount
     }
 
+    /// Fails at once what waits to be tried again. The token is cancelled already.
     func abandon() {
         isOpen.store(false, ordering: .sequentiallyConsistent)
         abandoned.open()
-        waiter.withLock { $0.take() }?.resume()
+        bell.ring()
     }
 }

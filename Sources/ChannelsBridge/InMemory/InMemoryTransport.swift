@@ -18,7 +18,7 @@ public final class InMemoryTransport: Transport {
         var unsent: [TransportMessage] = []
         var nextRequest = 0
         /// Requests under way.
-        var requests: [Int: Answer<TransportReply>] = [:]
+        var requests: [Int: FirstResult<TransportReply>] = [:]
         var closers: [@Sendable () async -> Void] = []
     }
 
@@ -76,7 +76,7 @@ public final class InMemoryTransport: Transport {
 
     /// Breaks the connection, as a network does: for tests.
     public func breakConnection() {
-        var requests: [Int: Answer<TransportReply>] = [:]
+        var requests: [Int: FirstResult<TransportReply>] = [:]
         let (events, reached) = state.withLock {
             state -> (HandlerQueue<TransportEvent>?, [HandlerQueue<InboundMessage>]) in
             guard case .connected = state.phase else { return (nil, []) }
@@ -181,19 +181,19 @@ public final class InMemoryTransport: Transport {
     /// Sends a request to one of those who respond, in turn.
     public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
         try check(message)
-        let answer = Answer<TransportReply>()
+        let first = FirstResult<TransportReply>()
         let number = try whileConnected(message.subject) { state, broker in
             guard let responder = broker.responder(of: message.subject) else {
                 throw BridgeError(.noResponder, subject: message.subject)
             }
             state.nextRequest += 1
-            state.requests[state.nextRequest] = answer
-            responder.enqueue(InboundRequest(message) { answer.finish(.success($0)) })
+            state.requests[state.nextRequest] = first
+            responder.enqueue(InboundRequest(message) { first.finish(.success($0)) })
             return (state.nextRequest, [responder])
         }
         defer { state.withLock { _ = $0.requests.removeValue(forKey: number) } }
         let error = BridgeError(.timedOut, subject: message.subject, detail: "no reply within \(timeout)")
-        return try await answer.value(within: timeout, clock: broker.clock, else: error)
+        return try await first.value(within: timeout, clock: broker.clock, else: error)
     }
 
     /// Responds. See ``Transport/respond(to:onRequest:)``.

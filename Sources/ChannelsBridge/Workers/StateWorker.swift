@@ -4,7 +4,7 @@ internal import Synchronization
 /// Keeps a named state and the last value of its subject the same, in one direction or both.
 ///
 /// `guarded` is guarded by its lock; values are released without it.
-final class StateLane<State: Codable & Sendable>: Lane {
+final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private struct Guarded {
         var sync = StateSync<Outgoing, StoredValue>()
         var hasStoredValue = false

@@ -2,7 +2,7 @@ internal import Channels
 internal import Synchronization
 
 /// Delivers what other processes posted to subjects that match a pattern, one message after the other.
-final class IncomingLane: Lane {
+final class IncomingWorker: RouteWorker {
     /// Decodes a message and returns what delivers it.
     typealias Decode = @Sendable (Arrival, BridgeContext) throws -> Deliver
     typealias Deliver = @Sendable (_ waits: Bool) async throws -> DeliveryReport
@@ -176,14 +176,5 @@ final class IncomingLane: Lane {
             DeadLetter(message: inbound.message, error: error, deliveryCount: inbound.deliveryCount)
         )
         inbound.settle?(.terminated)
-    }
-}
-
-extension TraceContext {
-    /// Runs a body in the trace of a message, if it has one.
-    static func withCurrent<Result>(_ trace: TraceContext?, _ body: () async throws -> Result) async rethrows -> Result
-    {
-        guard let trace else { return try await body() }
-        return try await $current.withValue(trace) { try await body() }
     }
 }

@@ -1,0 +1,24 @@
+internal import Channels
+
+extension BridgeContext {
+    /// Does something with the transport, again and again while it fails in a way that may pass.
+    ///
+    /// - Parameter abandoned: When it opens, nothing is tried again.
+    func retrying<Result>(_ subject: String, unless abandoned: Latch, _ body: () async throws -> Result) async throws
+        -> Result
+    {
+        var attempt = 1
+        while true {
+            do {
+                return try await body()
+            } catch {
+                let error = BridgeError.from(error, subject: subject)
+                guard error.code.mayPass, attempt < configuration.publishAttempts, !abandoned.isOpen else {
+                    throw error
+                }
+                await abandoned.wait(atMost: configuration.backoff.delay(before: attempt), clock: configuration.clock)
+                attempt += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+extension BridgeError {
+    /// An error of a transport as one of the bridge.
+    static func from(_ error: any Error, subject: String) -> BridgeError {
+        switch error {
+        case let error as BridgeError where error.subject != nil: error
+        case let error as BridgeError:
+            BridgeError(error.code, subject: subject, detail: error.detail, underlyingError: error.underlyingError)
+        case is CancellationError: BridgeError(.closed, subject: subject)
+        default: BridgeError(.transportFailure, subject: subject, underlyingError: error)
+        }
+    }
+}
+
+extension BridgeError.Code {
+    /// Whether the same call may succeed later.
+    var mayPass: Bool {
+        switch self {
+        case .notConnected, .bufferFull, .notAcknowledged, .timedOut, .transportFailure: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,54 @@
+internal import Channels
+
+/// A message that came in, its envelope read.
+struct Arrival: Sendable {
+    let subject: String
+    let envelope: EventEnvelope
+    private let body: [UInt8]
+    private let isStructured: Bool
+
+    /// - Throws: ``BridgeError/Code/invalidEnvelope``.
+    init(headers: TransportHeaders, body: [UInt8], subject: String, mayLackHeaders: Bool) throws {
+        self.subject = subject
+        self.body = body
+        if StructuredEvent.isContained(in: headers) {
+            isStructured = true
+            envelope = try StructuredEvent.envelope(of: body, subject: subject)
+        } else if mayLackHeaders, headers.isEmpty, let found = try? StructuredEvent.envelope(of: body, subject: subject)
+        {
+            isStructured = true
+            envelope = found
+        } else {
+            isStructured = false
+            envelope = try EventEnvelope(headers: headers, subject: subject)
+        }
+    }
+
+    /// What a listener is told of where it comes from.
+    var origin: Origin { .remote(envelope.source ?? "unknown") }
+
+    /// What tells it from every other message, if it says.
+    var identity: String? { envelope.id.map { "\(envelope.source ?? "") \($0)" } }
+
+    /// The message.
+    ///
+    /// - Throws: ``BridgeError/Code/unknownType`` where it says that it is of another type;
+    ///   ``BridgeError/Code/undecodable``.
+    func decode<Message: Decodable>(_ type: Message.Type, named typeName: String, with codec: some Codec) throws
+        -> Message
+    {
+        if let found = envelope.type, found != typeName {
+            throw BridgeError(
+                .unknownType,
+                subject: subject,
+                detail: "it is of type \(quoted(found)), the channel carries \(quoted(typeName))"
+            )
+        }
+        do {
+            guard isStructured else { return try codec.decode(type, from: body) }
+            return try StructuredEvent.decode(type, from: body, with: codec)
+        } catch {
+            throw BridgeError(.undecodable, subject: subject, detail: "as \(Message.self)", underlyingError: error)
+        }
+    }
+}

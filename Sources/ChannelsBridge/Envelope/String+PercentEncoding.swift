@@ -1,0 +1,53 @@
+extension String {
+    /// With space, quotation mark, percent sign and everything but visible ASCII as percent-encoded UTF-8, as
+    /// CloudEvents has it in headers.
+    var percentEncoded: String {
+        let mustEncode: (UInt8) -> Bool = {
+            $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "%")
+        }
+        guard utf8.contains(where: mustEncode) else { return self }
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in utf8 {
+            if mustEncode(byte) {
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The inverse of ``percentEncoded``. A percent sign that begins no escape stands for itself.
+    func percentDecoded(_ header: String, _ subject: String) throws -> String {
+        guard utf8.contains(UInt8(ascii: "%")) else { return self }
+        var bytes: [UInt8] = []
+        var rest = utf8[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let high = rest.first?.hexDigitValue,
+                let low = rest.dropFirst().first?.hexDigitValue
+            {
+                bytes.append(high << 4 | low)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw BridgeError(.invalidEnvelope, subject: subject, detail: "\(header) is not UTF-8")
+        }
+        return text
+    }
+}
+
+extension UInt8 {
+    /// The value of a hexadecimal digit. The initialisers that read numbers take a sign, too.
+    fileprivate var hexDigitValue: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}

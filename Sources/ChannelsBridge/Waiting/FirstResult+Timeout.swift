@@ -1,0 +1,20 @@
+package import Channels
+
+extension FirstResult {
+    /// Waits for the result, once, and at most for a time.
+    ///
+    /// - Throws: What it was settled with, the error given where time runs out, or `CancellationError`.
+    package func value(within time: Duration, clock: any Clock<Duration>, else error: BridgeError) async throws -> Value
+    {
+        let timer = Task.detached {
+            try await clock.sleep(for: time)
+            self.finish(.failure(error))
+        }
+        defer { timer.cancel() }
+        return try await withTaskCancellationHandler {
+            try await value()
+        } onCancel: {
+            finish(.failure(CancellationError()))
+        }
+    }
+}
