@@ -11,7 +11,7 @@ struct BridgeLifeTests {
         try await till.stop()
         #expect(till.bridge.status.value == .ended)
         // Not carried any more, and not counted as a listener.
-        #expect(till.board.post(Sale(total: 1), to: .sold) == 0)
+        #expect(till.board[.sold].post(Sale(total: 1)) == 0)
         #expect(till.bridge.statistics.sent == 0)
     }
 
@@ -29,8 +29,8 @@ struct BridgeLifeTests {
             [.outgoing(.sold), .outgoing(.ordered, durable: true)]
         )
         for number in 0..<200 {
-            till.board.post(Sale(total: number), to: .sold)
-            till.board.post(Order(dish: "\(number)"), to: .ordered)
+            till.board[.sold].post(Sale(total: number))
+            till.board[.ordered].post(Order(dish: "\(number)"))
         }
         try await till.stop()
         #expect(till.bridge.statistics.sent == 400 && till.bridge.statistics.dropped == 0)
@@ -48,7 +48,7 @@ struct BridgeLifeTests {
         let posting = Task {
             var reached = 0
             for number in 0..<2_000 {
-                reached += till.board.post(Sale(total: number), to: .sold)
+                reached += till.board[.sold].post(Sale(total: number))
                 if number % 16 == 0 { await Task.yield() }
             }
             return reached
@@ -75,17 +75,17 @@ struct BridgeLifeTests {
         )
         let gate = Gate()
         let begun = Recorder<Order>()
-        let token = kitchen.board.listen(to: .ordered) { order in
+        let token = kitchen.board[.ordered].listen { order in
             begun.record(order)
             await gate.wait()
         }
-        till.board.post(Order(dish: "soup"), to: .ordered)
+        till.board[.ordered].post(Order(dish: "soup"))
         _ = await begun.first(1)
         await #expect { try await kitchen.stop() } throws: { ($0 as? BridgeError)?.code == .deadlineExceeded }
         #expect(kitchen.bridge.status.value == .ended)
         let heard = Recorder<Order>()
         let board = Switchboard()
-        let next = board.listen(to: .ordered) { order in heard.record(order) }
+        let next = board[.ordered].listen { order in heard.record(order) }
         let again = await MiniProcess(
             "kitchen",
             InMemoryTransport(broker),
@@ -133,7 +133,7 @@ struct BridgeLifeTests {
             transport: failing,
             routes: [.outgoing(.ordered, durable: true)]
         )
-        async let report = board.postAndWait(Order(dish: "soup"), to: .ordered)
+        async let report = board[.ordered].postAndWait(Order(dish: "soup"))
         await #expect { try await bridge.run() } throws: { ($0 as? BridgeError)?.code == .authenticationFailed }
         let finished = await report
         #expect(!finished.isComplete || finished.reached == 0)
@@ -216,7 +216,7 @@ struct BridgeLifeTests {
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)])
         let (heard, token) = kitchen.recorder(.ordered)
         transport.breakConnection()
-        for number in 0..<3 { till.board.post(Order(dish: "\(number)"), to: .ordered) }
+        for number in 0..<3 { till.board[.ordered].post(Order(dish: "\(number)")) }
         _ = await clock.sleeps.first(1)
         transport.restoreConnection()
         clock.advance(by: .seconds(1))
@@ -234,7 +234,7 @@ struct BridgeLifeTests {
         let (heard, token) = kitchen.recorder(.sold)
         transport.breakConnection()
         var reports: [DeliveryReport] = []
-        for total in 0..<3 { reports.append(await till.board.postAndWait(Sale(total: total), to: .sold)) }
+        for total in 0..<3 { reports.append(await till.board[.sold].postAndWait(Sale(total: total))) }
         #expect(reports.map(\.isComplete) == [true, true, false])
         #expect((reports[2].failures.first?.error as? BridgeError)?.code == .bufferFull)
         transport.restoreConnection()
@@ -267,10 +267,10 @@ struct BridgeLifeTests {
             routes: [.incoming(.sold)]
         )
         let display = Display()
-        board.listen(display, to: .sold) { me, sale in me.show(sale) }
+        board[.sold].listen(display) { me, sale in me.show(sale) }
         let running = Task { try await bridge.run() }
         _ = await bridge.status.next { $0 == .running }
-        till.board.post(Sale(total: 3), to: .sold)
+        till.board[.sold].post(Sale(total: 3))
         #expect(await display.shown.first(1) == [Sale(total: 3)])
         running.cancel()
         try await running.value
@@ -286,10 +286,10 @@ struct BridgeLifeTests {
                 transport: InMemoryTransport(broker),
                 routes: [.outgoing(.sold), .asking(.price)]
             )
-            #expect(board.post(Sale(total: 1), to: .sold) == 1)
+            #expect(board[.sold].post(Sale(total: 1)) == 1)
             withExtendedLifetime(bridge) {}
         }
-        #expect(board.post(Sale(total: 2), to: .sold) == 0)
+        #expect(board[.sold].post(Sale(total: 2)) == 0)
         #expect(board.requests(.price).isEmpty)
     }
 }

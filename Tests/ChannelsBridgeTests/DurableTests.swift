@@ -17,7 +17,7 @@ struct DurableTests {
         }
         let till = await MiniProcess("till", slow, [.outgoing(.ordered, durable: true)])
         let reports = Recorder<DeliveryReport>()
-        let posting = Task { reports.record(await till.board.postAndWait(Order(dish: "soup"), to: .ordered)) }
+        let posting = Task { reports.record(await till.board[.ordered].postAndWait(Order(dish: "soup"))) }
         _ = await published.first(1)
         #expect(reports.count == 0)
         gate.open()
@@ -31,12 +31,12 @@ struct DurableTests {
         try await before.stop()
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
         for number in 0..<20 {
-            let report = await till.board.postAndWait(Order(dish: "\(number)"), to: .ordered)
+            let report = await till.board[.ordered].postAndWait(Order(dish: "\(number)"))
             #expect(report.isComplete)
         }
         let heard = Recorder<Order>()
         let board = Switchboard()
-        let token = board.listen(to: .ordered) { order in heard.record(order) }
+        let token = board[.ordered].listen { order in heard.record(order) }
         let after = await MiniProcess(
             "kitchen",
             InMemoryTransport(broker),
@@ -55,11 +55,11 @@ struct DurableTests {
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)])
         let gate = Gate()
         let begun = Recorder<Order>()
-        let token = kitchen.board.listen(to: .ordered) { order in
+        let token = kitchen.board[.ordered].listen { order in
             begun.record(order)
             await gate.wait()
         }
-        till.board.post(Order(dish: "soup"), to: .ordered)
+        till.board[.ordered].post(Order(dish: "soup"))
         _ = await begun.first(1)
         #expect(kitchen.bridge.statistics.received == 0)
         gate.open()
@@ -74,11 +74,11 @@ struct DurableTests {
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)])
         let attempts = Recorder<Order>()
         let (others, othersToken) = kitchen.recorder(.ordered)
-        let token = kitchen.board.listen(to: .ordered) { order in
+        let token = kitchen.board[.ordered].listen { order in
             attempts.record(order)
             if attempts.count < 3 { throw Trouble() }
         }
-        till.board.post(Order(dish: "soup"), to: .ordered)
+        till.board[.ordered].post(Order(dish: "soup"))
         _ = await attempts.first(3)
         try await kitchen.stop()
         try await till.stop()
@@ -99,15 +99,15 @@ struct DurableTests {
             configuration: configuration
         )
         let attempts = Recorder<Order>()
-        let token = kitchen.board.listen(to: .ordered) { order in
+        let token = kitchen.board[.ordered].listen { order in
             attempts.record(order)
             if order.dish == "bad" { throw Trouble() }
         }
-        till.board.post(Order(dish: "bad"), to: .ordered)
+        till.board[.ordered].post(Order(dish: "bad"))
         let letters = await kitchen.deadLetters.first(1)
         #expect(letters.first?.error.code == .tooManyDeliveries && letters.first?.deliveryCount == 3)
         #expect(letters.first?.error.underlyingError is Trouble)
-        till.board.post(Order(dish: "good"), to: .ordered)
+        till.board[.ordered].post(Order(dish: "good"))
         await attempts.wait { $0.contains(Order(dish: "good")) }
         try await kitchen.stop()
         try await till.stop()
@@ -130,7 +130,7 @@ struct DurableTests {
             configuration: configuration
         )
         let (heard, token) = kitchen.recorder(.ordered)
-        till.board.post(Order(dish: "deadly"), to: .ordered)
+        till.board[.ordered].post(Order(dish: "deadly"))
         let letters = await kitchen.deadLetters.first(1)
         #expect(letters.first?.error.code == .tooManyDeliveries && letters.first?.deliveryCount == 4)
         try await kitchen.stop()
@@ -150,14 +150,14 @@ struct DurableTests {
         let before = await MiniProcess("kitchen", InMemoryTransport(broker), incoming)
         try await before.stop()
         let till = await MiniProcess("till", InMemoryTransport(broker), outgoing)
-        let away = await till.board.postAndWait(Order(dish: "while away"), to: .ordered)
+        let away = await till.board[.ordered].postAndWait(Order(dish: "while away"))
         #expect(away.isComplete)
         let heard = Recorder<Order>()
         let board = Switchboard()
-        let token = board.listen(to: .ordered) { order in heard.record(order) }
+        let token = board[.ordered].listen { order in heard.record(order) }
         let after = await MiniProcess("kitchen", InMemoryTransport(broker), incoming, board: board)
         _ = await heard.first(1)
-        let there = await till.board.postAndWait(Order(dish: "while there"), to: .ordered)
+        let there = await till.board[.ordered].postAndWait(Order(dish: "while there"))
         #expect(there.isComplete)
         _ = await heard.first(2)
         try await after.stop()
@@ -181,11 +181,11 @@ struct DurableTests {
             configuration: configuration
         )
         let attempts = Recorder<Order>()
-        let token = kitchen.board.listen(to: .ordered) { order in
+        let token = kitchen.board[.ordered].listen { order in
             attempts.record(order)
             throw Trouble()
         }
-        till.board.post(Order(dish: "bad"), to: .ordered)
+        till.board[.ordered].post(Order(dish: "bad"))
         for (repetition, wait) in [1, 3, 5, 5].enumerated() {
             #expect(await clock.sleeps.first(repetition + 1).last == .seconds(wait))
             #expect(attempts.count == repetition + 1)
@@ -204,7 +204,7 @@ struct DurableTests {
         doubling.receives = { [$0, $0] }
         let kitchen = await MiniProcess("kitchen", doubling, [.incoming(.ordered, durable: true)])
         let (heard, token) = kitchen.recorder(.ordered)
-        for number in 0..<10 { till.board.post(Order(dish: "\(number)"), to: .ordered) }
+        for number in 0..<10 { till.board[.ordered].post(Order(dish: "\(number)")) }
         _ = await heard.first(10)
         try await kitchen.stop()
         try await till.stop()
@@ -250,7 +250,7 @@ struct DurableTests {
             return message
         }
         let till = await MiniProcess("till", failing, [.outgoing(.ordered, durable: true)])
-        let report = await till.board.postAndWait(Order(dish: "soup"), to: .ordered)
+        let report = await till.board[.ordered].postAndWait(Order(dish: "soup"))
         #expect(report.isComplete)
         #expect(tries.count == 3 && Set(tries.all).count == 1)
         try await till.stop()
@@ -270,11 +270,11 @@ struct DurableTests {
         let configuration = BridgeConfiguration.quick.with { $0.publishAttempts = 4 }
         let routes: [BridgeRoute] = [.outgoing(.ordered, durable: true), .outgoing(.sold, durable: true)]
         let till = await MiniProcess("till", failing, routes, configuration: configuration)
-        let order = await till.board.postAndWait(Order(dish: "soup"), to: .ordered)
+        let order = await till.board[.ordered].postAndWait(Order(dish: "soup"))
         #expect((order.failures.first?.error as? BridgeError)?.code == .notConnected)
         #expect(tries.count == 4)
         // What cannot pass is not tried again.
-        let sale = await till.board.postAndWait(Sale(total: 1), to: .sold)
+        let sale = await till.board[.sold].postAndWait(Sale(total: 1))
         #expect((sale.failures.first?.error as? BridgeError)?.code == .payloadTooLarge)
         #expect(tries.count == 5)
         try await till.stop()
@@ -288,7 +288,7 @@ struct DurableTests {
         var kitchens: [(MiniProcess, ListenerToken)] = []
         for _ in 0..<2 {
             let board = Switchboard()
-            let token = board.listen(to: .ordered) { order in heard.record(order) }
+            let token = board[.ordered].listen { order in heard.record(order) }
             let kitchen = await MiniProcess(
                 "kitchen",
                 InMemoryTransport(broker),
@@ -297,7 +297,7 @@ struct DurableTests {
             )
             kitchens.append((kitchen, token))
         }
-        for number in 0..<40 { till.board.post(Order(dish: "\(number)"), to: .ordered) }
+        for number in 0..<40 { till.board[.ordered].post(Order(dish: "\(number)")) }
         _ = await heard.first(40)
         try await till.stop()
         for (kitchen, _) in kitchens { try await kitchen.stop() }

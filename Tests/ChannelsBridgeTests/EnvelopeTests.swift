@@ -12,8 +12,8 @@ struct EnvelopeTests {
         let listener = try await connectedTransport(broker)
         let heard = Recorder<TransportMessage>()
         try await listener.subscribe(to: "shop.sold", durableName: nil) { heard.record($0.message) }
-        till.board.post(Sale(total: 12), to: .sold)
-        till.board.post(Sale(total: 13), to: .sold)
+        till.board[.sold].post(Sale(total: 12))
+        till.board[.sold].post(Sale(total: 13))
         let messages = await heard.first(2)
         let message = try #require(messages.first)
         #expect(String(decoding: message.body, as: UTF8.self) == #"{"total":12}"#)
@@ -39,7 +39,7 @@ struct EnvelopeTests {
             [.incoming(.sold, type: "com.example.sale/2 ü")]
         )
         let (heard, token) = kitchen.recorder(.sold)
-        till.board.post(Sale(total: 1), to: .sold)
+        till.board[.sold].post(Sale(total: 1))
         #expect(await heard.first(1) == [Sale(total: 1)])
         try await till.stop()
         try await kitchen.stop()
@@ -68,7 +68,7 @@ struct EnvelopeTests {
         let sender = try await connectedTransport(broker)
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)])
         let origins = Recorder<Origin>()
-        let token = kitchen.board.listen(to: .sold) { (_: Sale, info: PostInfo) in origins.record(info.origin) }
+        let token = kitchen.board[.sold].posts.listen { post in origins.record(post.origin) }
         try await sender.publish(
             try TransportMessage(subject: "shop.sold", body: Array(#"{"total":3}"#.utf8)),
             durable: false
@@ -99,7 +99,7 @@ struct EnvelopeTests {
             return item.count
         }
         try TraceContext.$current.withValue(TraceContext(traceparent: "00-1-2-01", tracestate: "a=b")) {
-            _ = left.board.post(Sale(total: 1), to: .sold)
+            _ = left.board[.sold].post(Sale(total: 1))
         }
         #expect(await heard.first(1) == [Sale(total: 1)])
         #expect(try await left.board.requests(.price).ask("fig") == 3)
@@ -119,16 +119,16 @@ struct EnvelopeTests {
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold), .outgoing(.lastSale)])
         let office = await MiniProcess("office", InMemoryTransport(broker), [.incoming(.lastSale)])
         let traces = Recorder<TraceContext?>()
-        let token = kitchen.board.listen(to: .sold) { sale in
+        let token = kitchen.board[.sold].listen { sale in
             traces.record(TraceContext.current)
-            kitchen.board.post(sale, to: .lastSale)
+            kitchen.board[.lastSale].post(sale)
         }
-        let onward = office.board.listen(to: .lastSale) { _ in traces.record(TraceContext.current) }
+        let onward = office.board[.lastSale].listen { _ in traces.record(TraceContext.current) }
         let trace = try TraceContext(
             traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
             tracestate: "vendor=x"
         )
-        _ = TraceContext.$current.withValue(trace) { till.board.post(Sale(total: 1), to: .sold) }
+        _ = TraceContext.$current.withValue(trace) { till.board[.sold].post(Sale(total: 1)) }
         #expect(await traces.first(2) == [trace, trace])
         for process in [till, kitchen, office] { try await process.stop() }
         withExtendedLifetime((token, onward)) {}
@@ -155,10 +155,10 @@ struct EnvelopeTests {
         let raw = Recorder<TransportMessage>()
         try await listener.subscribe(to: "shop.sold", durableName: nil) { raw.record($0.message) }
         let (heard, token) = kitchen.recorder(.sold)
-        till.board.post(Sale(total: 1), to: .sold)
+        till.board[.sold].post(Sale(total: 1))
         #expect(await heard.first(1) == [Sale(total: 1)])
         #expect(await raw.first(1).first?.headers["content-type"] == "text/x-reversed")
-        headerless.board.post(Sale(total: 2), to: .sold)
+        headerless.board[.sold].post(Sale(total: 2))
         let structured = try #require(await raw.first(2).last)
         #expect(String(decoding: structured.body, as: UTF8.self).contains("data_base64"))
         for process in [till, headerless, kitchen] { try await process.stop() }

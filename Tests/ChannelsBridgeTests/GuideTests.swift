@@ -1,5 +1,6 @@
 import Channels
 import ChannelsBridge
+import ChannelsBridgeTesting
 import ChannelsTesting
 import Testing
 
@@ -9,7 +10,7 @@ struct GuideTests {
         let tillBoard = Switchboard()
         let kitchenBoard = Switchboard()
         let heard = Recorder<Sale>()
-        let token = kitchenBoard.listen(to: .sold) { sale in heard.record(sale) }
+        let token = kitchenBoard[.sold].listen { sale in heard.record(sale) }
         let running = Task {
             let broker = InMemoryBroker()
             let till = Bridge(
@@ -27,7 +28,7 @@ struct GuideTests {
             async let tillRuns: Void = till.run()
             async let kitchenRuns: Void = kitchen.run()
             _ = await kitchen.status.next { $0 == .running }
-            tillBoard.post(Sale(total: 12), to: .sold)
+            tillBoard[.sold].post(Sale(total: 12))
             _ = try await (tillRuns, kitchenRuns)
         }
         #expect(await heard.first(1) == [Sale(total: 12)])

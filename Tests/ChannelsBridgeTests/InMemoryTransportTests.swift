@@ -1,5 +1,5 @@
 import ChannelsBridge
-import ChannelsTesting
+import ChannelsBridgeTesting
 import Testing
 
 struct InMemoryTransportTests {

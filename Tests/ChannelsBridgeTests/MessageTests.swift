@@ -11,8 +11,8 @@ struct MessageTests {
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)])
         let origins = Recorder<Origin>()
         let (heard, token) = kitchen.recorder(.sold)
-        let informed = kitchen.board.listen(to: .sold) { (_: Sale, info: PostInfo) in origins.record(info.origin) }
-        till.board.post(Sale(total: 12), to: .sold)
+        let informed = kitchen.board[.sold].posts.listen { post in origins.record(post.origin) }
+        till.board[.sold].post(Sale(total: 12))
         #expect(await heard.first(1) == [Sale(total: 12)])
         guard case .remote(let source) = await origins.first(1).first else {
             Issue.record("the origin is local")
@@ -31,9 +31,9 @@ struct MessageTests {
         let listener = try await connectedTransport(broker)
         let subjects = Recorder<String>()
         try await listener.subscribe(to: ">", durableName: nil) { subjects.record($0.message.subject) }
-        till.board.post(Order(dish: "soup"), to: .ordered)
-        till.board.post(Sale(total: 1), to: .lastSale)
-        till.board.post(Sale(total: 2), to: .sold)
+        till.board[.ordered].post(Order(dish: "soup"))
+        till.board[.lastSale].post(Sale(total: 1))
+        till.board[.sold].post(Sale(total: 2))
         #expect(await subjects.first(1) == ["shop.sold"])
         try await till.stop()
         #expect(subjects.count == 1)
@@ -46,8 +46,8 @@ struct MessageTests {
         let (leftHeard, leftToken) = left.recorder(.sold)
         let (rightHeard, rightToken) = right.recorder(.sold)
         for total in 0..<100 {
-            left.board.post(Sale(total: total), to: .sold)
-            right.board.post(Sale(total: 1_000 + total), to: .sold)
+            left.board[.sold].post(Sale(total: total))
+            right.board[.sold].post(Sale(total: 1_000 + total))
         }
         _ = await leftHeard.first(200)
         _ = await rightHeard.first(200)
@@ -68,7 +68,7 @@ struct MessageTests {
         }
         let recorders = processes.map { $0.recorder(.sold) }
         for (index, process) in processes.enumerated() {
-            for total in 0..<20 { process.board.post(Sale(total: index * 100 + total), to: .sold) }
+            for total in 0..<20 { process.board[.sold].post(Sale(total: index * 100 + total)) }
         }
         for (recorder, _) in recorders { _ = await recorder.first(60) }
         for process in processes { try await process.stop() }
@@ -89,9 +89,9 @@ struct MessageTests {
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(inner), [.incoming(.sold)])
         let (passed, passedToken) = gateway.recorder(.sold)
         let (heard, token) = kitchen.recorder(.sold)
-        till.board.post(Sale(total: 1), to: .sold)
+        till.board[.sold].post(Sale(total: 1))
         _ = await passed.first(1)
-        gateway.board.post(Sale(total: 2), to: .sold)
+        gateway.board[.sold].post(Sale(total: 2))
         #expect(await heard.first(1) == [Sale(total: 2)])
         for process in [till, gateway, onward, kitchen] { try await process.stop() }
         #expect(heard.count == 1)
@@ -106,13 +106,13 @@ struct MessageTests {
             [.incoming(matching: "shop.>", of: Sale.self)]
         )
         let heard = Recorder<String>()
-        let token = kitchen.board.listen(matching: "shop.*") { name, message in
-            heard.record("\(name) \((message as? Sale)?.total ?? 0)")
+        let token = kitchen.board[matching: "shop.*"].listen { post in
+            heard.record("\(post.channelName ?? "") \((post.message as? Sale)?.total ?? 0)")
         }
-        till.board.post(Sale(total: 1), to: .sold)
-        till.board.post(Sale(total: 2), to: .lastSale)
-        till.board.post(Sale(total: 3), to: "shop.too.deep")
-        till.board.post(Sale(total: 4), to: .sold)
+        till.board[.sold].post(Sale(total: 1))
+        till.board[.lastSale].post(Sale(total: 2))
+        till.board[ChannelName<Sale>("shop.too.deep")].post(Sale(total: 3))
+        till.board[.sold].post(Sale(total: 4))
         #expect(Set(await heard.first(3)) == ["shop.sold 1", "shop.lastSale 2", "shop.sold 4"])
         try await till.stop()
         try await kitchen.stop()
@@ -122,7 +122,7 @@ struct MessageTests {
 
     @Test func anotherTypeOnANameOfAPatternIsNotSentAndRaisesAFault() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(matching: "shop.*", of: Sale.self)])
-        let report = await till.board.postAndWait(Order(dish: "soup"), to: "shop.menu")
+        let report = await till.board[ChannelName<Order>("shop.menu")].postAndWait(Order(dish: "soup"))
         #expect((report.failures.first?.error as? BridgeError)?.code == .unencodable)
         #expect(till.faults.all.contains { $0.code == .listenerThrew && $0.description.contains("Order") })
         try await till.stop()
@@ -134,9 +134,9 @@ struct MessageTests {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.both(.sold), all, .both(.sold)])
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [all, .both(.sold)])
         let (heard, token) = kitchen.recorder(.sold)
-        for total in 0..<20 { till.board.post(Sale(total: total), to: .sold) }
+        for total in 0..<20 { till.board[.sold].post(Sale(total: total)) }
         _ = await heard.first(20)
-        till.board.post(Sale(total: 99), to: .lastSale)
+        till.board[.lastSale].post(Sale(total: 99))
         try await till.stop()
         try await kitchen.stop()
         #expect(heard.all == (0..<20).map { Sale(total: $0) })
@@ -151,7 +151,7 @@ struct MessageTests {
         await withTaskGroup(of: Void.self) { group in
             for poster in 0..<4 {
                 group.addTask {
-                    for number in 0..<250 { till.board.post(Sale(total: poster * 1_000 + number), to: .sold) }
+                    for number in 0..<250 { till.board[.sold].post(Sale(total: poster * 1_000 + number)) }
                 }
             }
         }
@@ -166,7 +166,7 @@ struct MessageTests {
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)])
         let (heard, token) = kitchen.recorder(.sold)
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)]) { board, _ in
-            for total in 0..<10 { board.post(Sale(total: total), to: .sold) }
+            for total in 0..<10 { board[.sold].post(Sale(total: total)) }
         }
         #expect(await heard.first(10) == (0..<10).map { Sale(total: $0) })
         try await till.stop()
@@ -187,7 +187,7 @@ struct MessageTests {
             configuration: configuration
         )
         // Not running: at most one is being sent and two wait.
-        for total in 0..<5 { board.post(Sale(total: total), to: .sold) }
+        for total in 0..<5 { board[.sold].post(Sale(total: total)) }
         #expect(bridge.statistics.dropped >= 2)
         #expect(faults.all.filter { $0.code == .bufferOverflow }.count == bridge.statistics.dropped)
     }
@@ -196,11 +196,11 @@ struct MessageTests {
         let left = await MiniProcess("left", InMemoryTransport(broker), [.both(.sold), .both(.lastSale)])
         let right = await MiniProcess("right", InMemoryTransport(broker), [.both(.sold), .both(.lastSale)])
         let (heard, heardToken) = left.recorder(.lastSale)
-        let token = right.board.listen(to: .sold) { sale in
+        let token = right.board[.sold].listen { sale in
             _ = right.bridge.statistics
-            right.board.post(Sale(total: sale.total + 1), to: .lastSale)
+            right.board[.lastSale].post(Sale(total: sale.total + 1))
         }
-        left.board.post(Sale(total: 1), to: .sold)
+        left.board[.sold].post(Sale(total: 1))
         #expect(await heard.first(1) == [Sale(total: 2)])
         try await left.stop()
         try await right.stop()

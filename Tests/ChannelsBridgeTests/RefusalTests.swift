@@ -43,7 +43,7 @@ struct RefusalTests {
         let listener = try await connectedTransport(broker)
         let heard = Recorder<TransportHeaders>()
         try await listener.subscribe(to: "shop.sold", durableName: nil) { heard.record($0.message.headers) }
-        till.board.post(Sale(total: 1), to: .sold)
+        till.board[.sold].post(Sale(total: 1))
         let source = await heard.first(1).first?["ce-source"]
         #expect(source?.hasPrefix("channels/till%0D%0Ax:%20y/") == true)
         try await till.stop()
@@ -107,7 +107,7 @@ struct RefusalTests {
             tokens.record(
                 bridge.events.listen { _ in
                     told.record(reference.bridge?.statistics.sent ?? -1)
-                    board.post(Sale(total: 1), to: .sold)
+                    board[.sold].post(Sale(total: 1))
                 }
             )
         }

@@ -22,7 +22,7 @@ struct StateTests {
         await stored.wait { $0.last == #"{"total":2}"# }
         let late = await MiniProcess("late", InMemoryTransport(broker), [route])
         let seen = Recorder<Int>()
-        let token = state(of: late).listen { (sale: Sale) in seen.record(sale.total) }
+        let token = state(of: late).listen { sale in seen.record(sale.total) }
         await seen.wait { $0.last == 2 }
         state(of: till).set(Sale(total: 3))
         await seen.wait { $0.last == 3 }
@@ -44,8 +44,8 @@ struct StateTests {
         let right = await MiniProcess("right", InMemoryTransport(broker), [route])
         _ = await state(of: right).next { $0.total == 100 }
         let origins = Recorder<String>()
-        let token = state(of: right).listen { (sale: Sale, info: PostInfo) in
-            origins.record("\(sale.total) \(info.origin == .local)")
+        let token = state(of: right).posts.listen { post in
+            origins.record("\(post.message.total) \(post.origin == .local)")
         }
         for total in 1...20 {
             state(of: left).set(Sale(total: total))
@@ -127,7 +127,7 @@ struct StateTests {
         try await watcher.watch("shop.lastSale") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
         // Where every process has stored what it set, nothing is on its way but what the others stored last.
         let isSettled = {
-            processes.allSatisfy { $0.bridge.lanes.allSatisfy { ($0 as? StateLane<Sale>)?.isSettled ?? false } }
+            processes.allSatisfy { $0.bridge.workers.allSatisfy { ($0 as? StateWorker<Sale>)?.isSettled ?? false } }
         }
         while !isSettled() { await Task.yield() }
         for state in states {
@@ -200,7 +200,7 @@ struct StateTests {
         let left = await MiniProcess("left", InMemoryTransport(broker), [route])
         let right = await MiniProcess("right", InMemoryTransport(broker), [route])
         let rightState = state(of: right)
-        let token = rightState.listen { (sale: Sale) in
+        let token = rightState.listen { sale in
             if sale.total == 1 { rightState.set(Sale(total: 2)) }
         }
         state(of: left).set(Sale(total: 1))

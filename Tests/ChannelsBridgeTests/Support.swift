@@ -1,7 +1,6 @@
 import Channels
 import ChannelsBridge
 import ChannelsTesting
-import Foundation
 import Testing
 
 struct Sale: Codable, Hashable, Sendable {
@@ -14,6 +13,10 @@ struct Order: Codable, Hashable, Sendable {
 
 extension ChannelName<Sale> {
     static var sold: Self { "shop.sold" }
+    static var lastSale: Self { "shop.lastSale" }
+}
+
+extension StateName<Sale> {
     static var lastSale: Self { "shop.lastSale" }
 }
 
@@ -83,7 +86,7 @@ final class MiniProcess: Sendable {
     /// Records what is heard on a name, as long as the token lives.
     func recorder<Message: Sendable>(_ name: ChannelName<Message>) -> (Recorder<Message>, ListenerToken) {
         let recorder = Recorder<Message>()
-        return (recorder, board.listen(to: name) { message in recorder.record(message) })
+        return (recorder, board[name].listen { message in recorder.record(message) })
     }
 }
 
@@ -160,7 +163,9 @@ struct AlteredTransport: Transport {
 }
 
 /// A clock that stands still until a test moves it.
-final class ManualClock: Clock, @unchecked Sendable {  // `lock` guards the rest
+///
+/// Guarded by its lock; continuations are resumed without it.
+final class ManualClock: Clock {
     struct Instant: InstantProtocol {
         var offset: Duration = .zero
 
@@ -171,48 +176,53 @@ final class ManualClock: Clock, @unchecked Sendable {  // `lock` guards the rest
         static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
-    private let lock = NSLock()
-    private var time = Instant()
-    private var sleepers: [(number: Int, until: Instant, continuation: CheckedContinuation<Void, any Error>)] = []
-    private var lastNumber = 0
+    private struct Sleeper {
+        let until: Instant
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        var time = Instant()
+        var sleepers: [Int: Sleeper] = [:]
+        var lastNumber = 0
+    }
+
+    private let state = Locked(State())
     /// The length of every sleep that began.
     let sleeps = Recorder<Duration>()
 
-    var now: Instant { lock.withLock { time } }
+    var now: Instant { state.withLock { $0.time } }
 
     var minimumResolution: Duration { .nanoseconds(1) }
 
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        let number = lock.withLock {
-            lastNumber += 1
-            return lastNumber
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let length = lock.withLock { () -> Duration? in
+                let length = state.withLock { state -> Duration? in
                     guard !Task.isCancelled else { return nil }
-                    sleepers.append((number, deadline, continuation))
-                    return time.duration(to: deadline)
+                    state.sleepers[number] = Sleeper(until: deadline, continuation: continuation)
+                    return state.time.duration(to: deadline)
                 }
                 if let length { sleeps.record(length) } else { continuation.resume(throwing: CancellationError()) }
             }
         } onCancel: {
-            let sleeper = lock.withLock { () -> CheckedContinuation<Void, any Error>? in
-                guard let index = sleepers.firstIndex(where: { $0.number == number }) else { return nil }
-                return sleepers.remove(at: index).continuation
-            }
-            sleeper?.resume(throwing: CancellationError())
+            let sleeper = state.withLock { $0.sleepers.removeValue(forKey: number) }
+            sleeper?.continuation.resume(throwing: CancellationError())
         }
     }
 
     func advance(by duration: Duration) {
-        let awake = lock.withLock {
-            time = time.advanced(by: duration)
-            let awake = sleepers.filter { $0.until <= time }
-            sleepers.removeAll { $0.until <= time }
-            return awake
+        let awake = state.withLock { state in
+            state.time = state.time.advanced(by: duration)
+            let awake = state.sleepers.filter { $0.value.until <= state.time }
+            for number in awake.keys { state.sleepers[number] = nil }
+            return awake.values.map(\.continuation)
         }
-        for sleeper in awake { sleeper.continuation.resume() }
+        for continuation in awake { continuation.resume() }
     }
 }
 

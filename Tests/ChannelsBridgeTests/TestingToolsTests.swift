@@ -1,9 +1,18 @@
 import Channels
-import ChannelsBridge
 import ChannelsTesting
 import Testing
 
 struct TestingToolsTests {
+    /// As the module's page has it.
+    @Test func aSaleIsShown() async {
+        let sold = Channel<Int>()
+        let shown = Recorder<Int>()
+        let token = sold.listen { total in shown.record(total) }
+        sold.post(12)
+        #expect(await shown.first(1) == [12])
+        withExtendedLifetime(token) {}
+    }
+
     @Test func aRecorderWaitsForWhatIsRecorded() async {
         let recorder = Recorder<Int>()
         let first = Task { await recorder.first(3) }
@@ -11,6 +20,7 @@ struct TestingToolsTests {
         for number in 0..<5 { recorder.record(number) }
         #expect(await first.value == [0, 1, 2])
         #expect(await even.value.contains(4))
+        #expect(await recorder.wait(count: 3) == [0, 1, 2, 3, 4])
         #expect(recorder.all == [0, 1, 2, 3, 4] && recorder.count == 5)
     }
 
@@ -36,103 +46,4 @@ struct TestingToolsTests {
         await gate.wait()
         #expect(gate.isOpen && gate.waitingCount == 0 && passed.count == 1)
     }
-
-    /// A suite that cannot fail would show nothing.
-    @Test(arguments: Flaw.all)
-    func theSuiteFindsAFlaw(flaw: Flaw) async throws {
-        let broker = InMemoryBroker()
-        let suite = TransportConformance(timeout: .milliseconds(flaw.hangs ? 300 : 20_000)) {
-            var transport = AlteredTransport(broker)
-            flaw.plant(&transport)
-            return transport
-        }
-        let check = try #require(TransportConformance.checks.first { $0.name == flaw.check })
-        let outcome = await suite.run(check)
-        #expect(!outcome.isAcceptable, "\(flaw.name) was not found: \(outcome)")
-    }
-
-    @Test func whatATransportCannotDoIsSkipped() async {
-        let broker = InMemoryBroker()
-        let suite = TransportConformance {
-            var transport = AlteredTransport(broker)
-            transport.capabilities = []
-            return transport
-        }
-        let outcomes = await suite.run()
-        #expect(outcomes.count == TransportConformance.checks.count)
-        #expect(outcomes.allSatisfy { $0.isAcceptable })
-        #expect(outcomes.filter { $0.skipped != nil }.allSatisfy { !$0.check.needs.isEmpty || $0.check.interrupts })
-        #expect(outcomes.contains { $0.skipped == nil })
-    }
-}
-
-/// Something wrong with a transport, and the check that has to find it.
-struct Flaw: Sendable, CustomTestStringConvertible {
-    let name: String
-    let check: String
-    /// Whether the check then waits for what never comes.
-    var hangs = false
-    let plant: @Sendable (inout AlteredTransport) -> Void
-
-    var testDescription: String { name }
-
-    static let all: [Flaw] = [
-        Flaw(name: "loses one message", check: "messagesOfOnePublisherArriveInOrder", hangs: true) { transport in
-            transport.publishes = { String(decoding: $0.body, as: UTF8.self) == "message 500" ? nil : $0 }
-        },
-        Flaw(name: "delivers twice", check: "everySubscriberHearsEachMessageOnceThePublisherToo") {
-            $0.receives = { [$0, $0] }
-        },
-        Flaw(name: "changes bodies", check: "aMessageArrivesAsItWasPublished") { transport in
-            transport.publishes = {
-                try TransportMessage(subject: $0.subject, headers: $0.headers, body: $0.body.dropLast())
-            }
-        },
-        Flaw(name: "drops headers", check: "headersArriveAsTheyWereSet") { transport in
-            transport.publishes = { try TransportMessage(subject: $0.subject, body: $0.body) }
-        },
-        Flaw(name: "cannot settle", check: "aDurableMessageArrivesWithAWayToSettleIt") {
-            $0.receives = { [InboundMessage($0.message)] }
-        },
-        Flaw(name: "does not repeat", check: "aRetryComesAgainButNotEarlier", hangs: true) { transport in
-            transport.receives = { message in
-                [
-                    InboundMessage(message.message, deliveryCount: message.deliveryCount) { _ in
-                        message.settle?(.acknowledged)
-                    }
-                ]
-            }
-        },
-        Flaw(name: "does not wait before it repeats", check: "aRetryComesAgainButNotEarlier") { transport in
-            transport.receives = { message in
-                [
-                    InboundMessage(message.message, deliveryCount: message.deliveryCount) { settlement in
-                        if case .retry = settlement {
-                            message.settle?(.retry(after: .zero))
-                        } else {
-                            message.settle?(settlement)
-                        }
-                    }
-                ]
-            }
-        },
-        Flaw(name: "forgets that a message is terminated", check: "whatIsSettledForGoodDoesNotComeAgain") { transport in
-            transport.receives = { message in
-                [
-                    InboundMessage(message.message, deliveryCount: message.deliveryCount) { settlement in
-                        if settlement != .terminated { message.settle?(settlement) }
-                    }
-                ]
-            }
-        },
-        Flaw(name: "does not store", check: "aWatcherGetsTheStoredValueBeforeWatchReturns") { transport in
-            transport.stores = { if String(decoding: $0.body, as: UTF8.self) == "current" { throw Trouble() } }
-        },
-        Flaw(name: "replies with something else", check: "aRequestGetsItsReply") { transport in
-            transport.repliesWith = { TransportReply(headers: $0.headers, body: []) }
-        },
-        Flaw(name: "throws errors of its own", check: "nothingButCloseWorksBeforeConnecting") {
-            $0.publishes = { _ in throw Trouble() }
-        },
-    ]
 }

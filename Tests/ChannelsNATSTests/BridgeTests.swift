@@ -2,6 +2,7 @@
 import Channels
 import ChannelsBridge
 import ChannelsNATS
+import ChannelsTesting
 import Synchronization
 import Testing
 
@@ -16,8 +17,8 @@ struct BridgeOverNATSTests {
     struct Node {
         let board = Switchboard(onFault: { _ in })
         let bridge: Bridge
-        let deadLetters = Record<DeadLetter>()
-        let heard = Record<Sale>()
+        let deadLetters = Recorder<DeadLetter>()
+        let heard = Recorder<Sale>()
         private let running: Task<Void, any Error>
         private let token: ListenerToken
 
@@ -40,11 +41,11 @@ struct BridgeOverNATSTests {
                     maximumDeliveries: 3,
                     backoff: Backoff(first: .milliseconds(10), limit: .milliseconds(20))
                 )
-            ) { [deadLetters] in deadLetters.append($0) }
+            ) { [deadLetters] in deadLetters.record($0) }
             self.bridge = bridge
-            token = board.listen(to: .natsSale) { [heard] sale in
+            token = board[.natsSale].listen { [heard] sale in
                 try fail(sale)
-                heard.append(sale)
+                heard.record(sale)
             }
             running = Task<Void, any Error> { try await bridge.run() }
             guard await bridge.status.next(where: { $0 == .running || $0 == .ended }) == .running else {
@@ -66,11 +67,11 @@ struct BridgeOverNATSTests {
         let routes: [BridgeRoute] = [.both(.natsSale, durable: durable)]
         let (first, second) = (try await Node("first", server, routes), try await Node("second", server, routes))
         for number in 0..<100 {
-            await first.board.postAndWait(Sale(number: number), to: .natsSale)
-            await second.board.postAndWait(Sale(number: 1_000 + number), to: .natsSale)
+            await first.board[.natsSale].postAndWait(Sale(number: number))
+            await second.board[.natsSale].postAndWait(Sale(number: 1_000 + number))
         }
         for node in [first, second] {
-            let sales = try await node.heard.wait(count: 200)
+            let sales = await node.heard.wait(count: 200)
             #expect(Set(sales).count == 200)
             // Each poster's in order.
             #expect(sales.filter { $0.number < 1_000 } == (0..<100).map(Sale.init))
@@ -79,7 +80,7 @@ struct BridgeOverNATSTests {
         try await first.end()
         try await second.end()
         for node in [first, second] {
-            #expect(node.heard.values.count == 200)
+            #expect(node.heard.all.count == 200)
             #expect(node.bridge.statistics.sent == 100 && node.bridge.statistics.received == 100)
         }
     }
@@ -100,8 +101,8 @@ struct BridgeOverNATSTests {
             )
         }
         try await peer.publish("{\"number\":42}", to: "shop.sale", durable: true)
-        #expect(try await node.heard.wait(count: 1) == [Sale(number: 42)])
-        let letters = try await node.deadLetters.wait(count: 5)
+        #expect(await node.heard.wait(count: 1) == [Sale(number: 42)])
+        let letters = await node.deadLetters.wait(count: 5)
         #expect(Set(letters.map { $0.message.headers["ce-id"] }) == ["1", "2", "3", "4", "5"])
         #expect(letters.allSatisfy { $0.deliveryCount == 1 })
         try await peer.close()
@@ -110,17 +111,17 @@ struct BridgeOverNATSTests {
 
     @Test func messageWhoseListenerFailsIsDeliveredAgainAndGivenUpInTheEnd() async throws {
         let server = try await NATSServer()
-        let calls = Record<Int>()
+        let calls = Recorder<Int>()
         let node = try await Node("kitchen", server, [.incoming(.natsSale, durable: true)]) { sale in
-            calls.append(sale.number)
+            calls.record(sale.number)
             if sale.number == 7 { throw CancellationError() }
         }
         let sender = try await Node("till", server, [.outgoing(.natsSale, durable: true)])
-        for number in [6, 7, 8] { await sender.board.postAndWait(Sale(number: number), to: .natsSale) }
-        let letters = try await node.deadLetters.wait(count: 1)
-        #expect(letters[0].deliveryCount == 3 && letters[0].error.code == .tooManyDeliveries)
-        #expect(calls.values.filter { $0 == 7 }.count == 3)
-        #expect(Set(try await node.heard.wait(count: 2).map(\.number)) == [6, 8])
+        for number in [6, 7, 8] { await sender.board[.natsSale].postAndWait(Sale(number: number)) }
+        let letters = await node.deadLetters.wait(count: 1)
+        #expect(letters.first?.deliveryCount == 3 && letters.first?.error.code == .tooManyDeliveries)
+        #expect(calls.all.filter { $0 == 7 }.count == 3)
+        #expect(Set(await node.heard.wait(count: 2).map(\.number)) == [6, 8])
         try await sender.end()
         try await node.end()
     }
@@ -147,7 +148,7 @@ extension ChannelName<BridgeOverNATSTests.Sale> {
     fileprivate static var natsSale: Self { "shop.sale" }
 }
 
-extension ChannelName<Int> {
+extension StateName<Int> {
     fileprivate static var natsTotal: Self { "shop.total" }
 }
 

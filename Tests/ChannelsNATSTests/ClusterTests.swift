@@ -2,6 +2,7 @@
 import Channels
 import ChannelsBridge
 import ChannelsNATS
+import ChannelsTesting
 import Foundation
 import Testing
 
@@ -40,24 +41,24 @@ struct ClusterTests {
         let (sender, receiver) = (
             try await Peer.connect(to: servers[0], configure), try await Peer.connect(to: servers[1], configure)
         )
-        let received = Record<String>()
+        let received = Recorder<String>()
         try await receiver.transport.subscribe(to: "shop.>", durableName: "kitchen") { message in
-            received.append(message.text)
+            received.record(message.text)
             message.settle?(.acknowledged)
         }
-        let acknowledged = Record<String>()
+        let acknowledged = Recorder<String>()
         let publishing = Task {
             for number in 0..<500 {
                 try await sender.publish(String(number), to: "shop.sale", id: "id \(number)", durable: true)
-                acknowledged.append(String(number))
+                acknowledged.record(String(number))
             }
         }
-        try await acknowledged.wait(count: 150)
+        await acknowledged.wait(count: 150)
         let leader = try await leader(of: "SHOP", sender)
         try #require(servers.first { $0.options.name == leader }).kill()
         try await publishing.value
-        let texts = try await received.wait { Set($0).count == 500 }
-        #expect(Set(acknowledged.values) == Set(texts))
+        let texts = await received.wait { Set($0).count == 500 }
+        #expect(Set(acknowledged.all) == Set(texts))
         // The stream itself has each once: what was sent again was recognised.
         let stored = try await info("STREAM.INFO.SHOP", sender)
         #expect((stored["state"] as? [String: Any])?["messages"] as? Int == 500)

@@ -1,8 +1,8 @@
 #if NATS
 import Channels
 import ChannelsBridge
+import ChannelsBridgeTesting
 import ChannelsNATS
-import ChannelsTesting
 import Testing
 
 /// What every transport has to do.

@@ -2,6 +2,7 @@
 import Channels
 import ChannelsBridge
 import ChannelsNATS
+import ChannelsTesting
 import Testing
 
 /// What is published at most once, between connections that stand.
@@ -17,7 +18,7 @@ struct CoreTests {
             body: [0, 13, 10, 255]
         )
         try await sender.transport.publish(sent, durable: false)
-        let message = try await received.wait(count: 1)[0]
+        let message = try #require(await received.first(1).first)
         #expect(message.message.subject == "shop.sale")
         #expect(message.message.body == [0, 13, 10, 255])
         #expect(message.message.headers["ce-id"] == "1")
@@ -31,8 +32,8 @@ struct CoreTests {
     @Test func firstEventIsThatTheConnectionIsThere() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server)
-        guard case .connected = try #require(peer.events.values.first) else {
-            Issue.record("\(peer.events.values)")
+        guard case .connected = try #require(peer.events.all.first) else {
+            Issue.record("\(peer.events.all)")
             return
         }
         try await peer.close()
@@ -43,7 +44,7 @@ struct CoreTests {
         let (sender, receiver) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
         let received = try await receiver.subscribe(to: "count.>")
         for number in 0..<20_000 { try await sender.publish(String(number), to: "count.up") }
-        let texts = try await received.wait(count: 20_000).map(\.text)
+        let texts = await received.wait(count: 20_000).map(\.text)
         #expect(texts == (0..<20_000).map(String.init))
         try await sender.close()
         try await receiver.close()
@@ -55,7 +56,7 @@ struct CoreTests {
         let received = try await receiver.subscribe(to: "last.words")
         for number in 0..<1_000 { try await sender.publish(String(number), to: "last.words") }
         try await sender.close()
-        #expect(try await received.wait(count: 1_000).count == 1_000)
+        #expect(await received.wait(count: 1_000).count == 1_000)
         try await receiver.close()
     }
 
@@ -64,10 +65,10 @@ struct CoreTests {
         let (asker, first, second) = (
             try await Peer.connect(to: server), try await Peer.connect(to: server), try await Peer.connect(to: server)
         )
-        let requests = Record<String>()
+        let requests = Recorder<String>()
         for (name, peer) in [("first", first), ("second", second)] {
             try await peer.transport.respond(to: "price") { request in
-                requests.append(name)
+                requests.record(name)
                 request.reply(TransportReply(headers: ["by": name], body: request.message.body + [1]))
             }
         }
@@ -77,9 +78,9 @@ struct CoreTests {
                 timeout: .seconds(10)
             )
             #expect(reply.body == [number, 1])
-            #expect(reply.headers["by"] == requests.values.last)
+            #expect(reply.headers["by"] == requests.all.last)
         }
-        #expect(requests.values.count == 20)
+        #expect(requests.all.count == 20)
         for peer in [asker, first, second] { try await peer.close() }
     }
 
@@ -98,7 +99,7 @@ struct CoreTests {
         }
         let large = try await asker.transport.request(try message("\(size)", to: "report"), timeout: .seconds(50))
         #expect(large.body.isEmpty && large.headers["ce-channelserror"]?.contains("payloadTooLarge") == true)
-        try await responder.events.wait { $0.contains { $0.failure?.code == .payloadTooLarge } }
+        await responder.events.wait { $0.contains { $0.failure?.code == .payloadTooLarge } }
         let small = try await asker.transport.request(try message("10", to: "report"), timeout: .seconds(50))
         #expect(small.body.count == 10)
         for peer in [asker, responder] { try await peer.close() }
@@ -132,15 +133,15 @@ struct CoreTests {
     @Test func cancelledRequestReturnsSoon() async throws {
         let server = try await NATSServer()
         let (asker, responder) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
-        let asked = Record<Bool>()
-        try await responder.transport.respond(to: "silence") { _ in asked.append(true) }
+        let asked = Recorder<Bool>()
+        try await responder.transport.respond(to: "silence") { _ in asked.record(true) }
         let task = Task {
             try await asker.transport.request(
                 try TransportMessage(subject: "silence", body: []),
                 timeout: .seconds(600)
             )
         }
-        try await asked.wait(count: 1)
+        await asked.wait(count: 1)
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         try await asker.close()

@@ -2,6 +2,7 @@
 import Channels
 import ChannelsBridge
 import ChannelsNATS
+import ChannelsTesting
 import Testing
 
 /// What is stored by JetStream before it counts as published.
@@ -18,7 +19,7 @@ struct DurableTests {
         try await sender.close()
         let receiver = try await Peer.connect(to: server, withStream)
         let received = try await receiver.subscribe(to: "shop.*", durableName: "kitchen")
-        let messages = try await received.wait(count: 10)
+        let messages = await received.wait(count: 10)
         #expect(messages.map(\.text) == (0..<10).map(String.init))
         #expect(messages.allSatisfy { $0.deliveryCount == 1 })
         for message in messages { message.settle?(.acknowledged) }
@@ -31,7 +32,8 @@ struct DurableTests {
         let first = try await Peer.connect(to: server, withStream)
         let received = try await first.subscribe(to: "shop.>", durableName: "kitchen")
         for number in 0..<4 { try await first.publish(String(number), to: "shop.sale", durable: true) }
-        let messages = try await received.wait(count: 4)
+        let messages = await received.wait(count: 4)
+        try #require(messages.count == 4)
         messages[0].settle?(.acknowledged)
         messages[1].settle?(.acknowledged)
         messages[2].settle?(.terminated)
@@ -41,7 +43,7 @@ struct DurableTests {
         let second = try await Peer.connect(to: server, withStream)
         let again = try await second.subscribe(to: "shop.>", durableName: "kitchen")
         try await second.publish("4", to: "shop.sale", durable: true)
-        let rest = try await again.wait(count: 2)
+        let rest = await again.wait(count: 2)
         #expect(Set(rest.map(\.text)) == ["3", "4"])
         #expect(rest.first { $0.text == "3" }?.deliveryCount == 2)
         try await second.close()
@@ -57,15 +59,15 @@ struct DurableTests {
         let settlements = try await peer.subscribe(to: "$JS.ACK.>")
         let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
         try await peer.publish("slow", to: "shop.sale", durable: true)
-        let message = try await received.wait(count: 1)[0]
+        let message = try #require(await received.first(1).first)
         // Three in each wait: twice the time has passed.
-        let said = try await settlements.wait(count: 6).map(\.text)
+        let said = await settlements.wait(count: 6).map(\.text)
         #expect(said.allSatisfy { $0 == "+WPI" })
         message.settle?(.acknowledged)
-        try await settlements.wait { $0.last?.text == "+ACK" }
+        await settlements.wait { $0.last?.text == "+ACK" }
         try await peer.publish("next", to: "shop.sale", durable: true)
-        #expect(try await received.wait(count: 2).map(\.text) == ["slow", "next"])
-        #expect(received.values.allSatisfy { $0.deliveryCount == 1 })
+        #expect(await received.wait(count: 2).map(\.text) == ["slow", "next"])
+        #expect(received.all.allSatisfy { $0.deliveryCount == 1 })
         try await peer.close()
     }
 
@@ -79,9 +81,9 @@ struct DurableTests {
         let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
         try publishRaw(headers: "broken:\r\n", "x", to: "shop.sale", of: server)
         try await peer.publish("whole", to: "shop.sale", durable: true)
-        #expect(try await received.wait(count: 1).map(\.text) == ["whole"])
-        #expect(try await settlements.wait(count: 1)[0].text == "+TERM")
-        try await peer.events.wait { $0.contains { $0.failure?.code == .invalidEnvelope } }
+        #expect(await received.wait(count: 1).map(\.text) == ["whole"])
+        #expect(await settlements.wait(count: 1).first?.text == "+TERM")
+        await peer.events.wait { $0.contains { $0.failure?.code == .invalidEnvelope } }
         try await peer.close()
     }
 
@@ -94,15 +96,15 @@ struct DurableTests {
         let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
         let office = try await peer.subscribe(to: "shop.>", durableName: "office")
         for number in 0..<3 { try await peer.publish("\(number)", to: "shop.sale", durable: true) }
-        for message in try await received.wait(count: 3) { message.settle?(.acknowledged) }
-        for message in try await office.wait(count: 3).prefix(2) { message.settle?(.acknowledged) }
+        for message in await received.wait(count: 3) { message.settle?(.acknowledged) }
+        for message in await office.wait(count: 3).prefix(2) { message.settle?(.acknowledged) }
         // Closing gives the third back.
         try await peer.close()
         let later = try await Peer.connect(to: server, withStream)
         let rest = try await later.subscribe(to: "shop.>", durableName: "office")
-        #expect(try await rest.wait(count: 1).map(\.text) == ["2"])
+        #expect(await rest.wait(count: 1).map(\.text) == ["2"])
         let newcomer = try await later.subscribe(to: "shop.>", durableName: "newcomer")
-        #expect(try await newcomer.wait(count: 1).map(\.text) == ["2"])
+        #expect(await newcomer.wait(count: 1).map(\.text) == ["2"])
         try await later.close()
     }
 
@@ -115,25 +117,25 @@ struct DurableTests {
         }
         let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
         try await peer.publish("before", to: "shop.sale", durable: true)
-        try await received.wait(count: 1)[0].settle?(.acknowledged)
+        try #require(await received.first(1).first).settle?(.acknowledged)
         server.kill()
         try await server.start()
-        try await peer.events.wait { $0.contains(where: \.isReconnected) }
+        await peer.events.wait { $0.contains(where: \.isReconnected) }
         try await peer.publish("after", to: "shop.sale", durable: true)
-        #expect(try await received.wait(count: 2).map(\.text) == ["before", "after"])
+        #expect(await received.wait(count: 2).map(\.text) == ["before", "after"])
         try await peer.close()
     }
 
     @Test func retriedMessageComesAgainAfterItsDelayAndNotBefore() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server, withStream)
-        let times = Record<ContinuousClock.Instant>()
+        let times = Recorder<ContinuousClock.Instant>()
         try await peer.transport.subscribe(to: "shop.>", durableName: "kitchen") { message in
-            times.append(.now)
+            times.record(.now)
             message.settle?(message.deliveryCount < 4 ? .retry(after: .milliseconds(100)) : .acknowledged)
         }
         try await peer.publish("x", to: "shop.sale", durable: true)
-        let found = try await times.wait(count: 4)
+        let found = await times.wait(count: 4)
         for (earlier, later) in zip(found, found.dropFirst()) {
             #expect(earlier.duration(to: later) >= .milliseconds(99))
         }
@@ -146,11 +148,11 @@ struct DurableTests {
             withStream(&$0)
             $0.deliveries.acknowledgementWait = .milliseconds(150)
         }
-        let counts = Record<Int>()
+        let counts = Recorder<Int>()
         // Keeps the number and lets go of the message.
-        try await peer.transport.subscribe(to: "shop.>", durableName: "kitchen") { counts.append($0.deliveryCount) }
+        try await peer.transport.subscribe(to: "shop.>", durableName: "kitchen") { counts.record($0.deliveryCount) }
         try await peer.publish("x", to: "shop.sale", durable: true)
-        #expect(try await counts.wait(count: 3).prefix(3) == [1, 2, 3])
+        #expect(await counts.wait(count: 3).prefix(3) == [1, 2, 3])
         try await peer.close()
     }
 
@@ -160,7 +162,7 @@ struct DurableTests {
         for _ in 0..<3 { try await peer.publish("once", to: "shop.sale", id: "one", durable: true) }
         try await peer.publish("last", to: "shop.sale", id: "two", durable: true)
         let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
-        let texts = try await received.wait(count: 2).map(\.text)
+        let texts = await received.wait(count: 2).map(\.text)
         #expect(texts == ["once", "last"])
         try await peer.close()
     }
@@ -171,18 +173,18 @@ struct DurableTests {
             try await Peer.connect(to: server, withStream), try await Peer.connect(to: server, withStream),
             try await Peer.connect(to: server, withStream)
         )
-        let shared = Record<String>()
+        let shared = Recorder<String>()
         for peer in [first, second] {
             try await peer.transport.subscribe(to: "shop.>", durableName: "kitchen") { message in
-                shared.append(message.text)
+                shared.record(message.text)
                 message.settle?(.acknowledged)
             }
         }
         let own = try await other.subscribe(to: "shop.>", durableName: "display")
         for number in 0..<200 { try await first.publish(String(number), to: "shop.sale", durable: true) }
-        #expect(Set(try await shared.wait(count: 200)).count == 200)
-        #expect(try await own.wait(count: 200).count == 200)
-        #expect(shared.values.count == 200)
+        #expect(Set(await shared.wait(count: 200)).count == 200)
+        #expect(await own.wait(count: 200).count == 200)
+        #expect(shared.all.count == 200)
         for peer in [first, second, other] { try await peer.close() }
     }
 
@@ -228,7 +230,7 @@ struct DurableTests {
         #expect(error?.code == .transportFailure)
         #expect(error?.description.contains("maximum messages exceeded") == true)
         let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
-        #expect(try await received.wait(count: 2).map(\.text) == ["0", "1"])
+        #expect(await received.wait(count: 2).map(\.text) == ["0", "1"])
         try await peer.close()
     }
 
@@ -240,9 +242,9 @@ struct DurableTests {
             let peer = try await Peer.connect(to: server, withStream)
             let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
             try await peer.publish(String(round), to: "shop.sale", durable: true)
-            let messages = try await received.wait(count: 1)
+            let messages = await received.wait(count: 1)
             #expect(messages.map(\.text) == [String(round)])
-            messages[0].settle?(.acknowledged)
+            messages.first?.settle?(.acknowledged)
             try await peer.close()
         }
     }

@@ -2,6 +2,7 @@
 import Channels
 import ChannelsBridge
 import ChannelsNATS
+import ChannelsTesting
 import Foundation
 import Testing
 
@@ -57,9 +58,9 @@ struct HostileServerTests {
         configuration.acknowledgementTimeout = .milliseconds(100)
         configuration.connectTimeout = .milliseconds(300)
         let transport = NATSTransport(configuration)
-        let events = Record<TransportEvent>()
+        let events = Recorder<TransportEvent>()
         do {
-            try await transport.connect { events.append($0) }
+            try await transport.connect { events.record($0) }
             try? await transport.subscribe(to: ">", durableName: nil) { _ in }
             try? await transport.subscribe(to: "a", durableName: "kitchen") { $0.settle?(.acknowledged) }
             try? await transport.respond(to: "a") { $0.reply(TransportReply(body: [])) }
@@ -120,7 +121,7 @@ struct HostileServerTests {
         let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
         let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
         try await peer.publish("real", to: "shop.sale", durable: true)
-        try await received.wait(count: 1)
+        await received.wait(count: 1)
         let reply = try await liar.transport.request(
             try message("", to: "$JS.API.CONSUMER.NAMES.SHOP"),
             timeout: .seconds(10)
@@ -128,7 +129,7 @@ struct HostileServerTests {
         let names = try JSONDecoder().decode(Names.self, from: Data(reply.body)).consumers
         try await liar.publish("forged", to: "_INBOX.channels.SHOP.\(try #require(names.first))")
         try await peer.publish("second", to: "shop.sale", durable: true)
-        #expect(try await received.wait(count: 2).map(\.text) == ["real", "second"])
+        #expect(await received.wait(count: 2).map(\.text) == ["real", "second"])
         try await liar.close()
         try await peer.close()
     }

@@ -2,14 +2,15 @@
 import Channels
 import ChannelsBridge
 import ChannelsNATS
+import ChannelsTesting
 import Testing
 
 /// States: the last value of a subject, and every later one.
 @Suite(.timeLimit(.minutes(5)))
 struct LastValueTests {
-    private func watch(_ subject: String, _ peer: Peer) async throws -> Record<StoredValue> {
-        let record = Record<StoredValue>()
-        try await peer.transport.watch(subject) { record.append($0) }
+    private func watch(_ subject: String, _ peer: Peer) async throws -> Recorder<StoredValue> {
+        let record = Recorder<StoredValue>()
+        try await peer.transport.watch(subject) { record.record($0) }
         return record
     }
 
@@ -18,8 +19,8 @@ struct LastValueTests {
         let (writer, reader) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
         for number in 1...5 { _ = try await writer.transport.store(try message(String(number), to: "shop.total")) }
         let record = try await watch("shop.total", reader)
-        #expect(record.values.map { String(decoding: $0.message.body, as: UTF8.self) } == ["5"])
-        #expect(record.values.first?.message.subject == "shop.total")
+        #expect(record.all.map { String(decoding: $0.message.body, as: UTF8.self) } == ["5"])
+        #expect(record.all.first?.message.subject == "shop.total")
         try await writer.close()
         try await reader.close()
     }
@@ -28,9 +29,9 @@ struct LastValueTests {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server)
         let record = try await watch("shop.total", peer)
-        #expect(record.values.isEmpty)
+        #expect(record.all.isEmpty)
         let revision = try await peer.transport.store(try message("1", to: "shop.total"))
-        #expect(try await record.wait(count: 1)[0].revision == revision)
+        #expect(await record.wait(count: 1).first?.revision == revision)
         try await peer.close()
     }
 
@@ -38,7 +39,7 @@ struct LastValueTests {
         let server = try await NATSServer()
         var peers: [Peer] = []
         for _ in 0..<3 { peers.append(try await Peer.connect(to: server)) }
-        var records: [Record<StoredValue>] = []
+        var records: [Recorder<StoredValue>] = []
         for peer in peers { records.append(try await watch("shop.total", peer)) }
         let revisions = try await withThrowingTaskGroup(of: [UInt64].self) { group in
             for (index, peer) in peers.enumerated() {
@@ -57,7 +58,7 @@ struct LastValueTests {
         let last = try #require(revisions.max())
         #expect(Set(revisions).count == 150)
         for record in records {
-            let values = try await record.wait { $0.last?.revision == last }
+            let values = await record.wait { $0.last?.revision == last }
             let seen = values.map(\.revision)
             #expect(seen == seen.sorted() && Set(seen).count == seen.count)
         }
@@ -72,12 +73,12 @@ struct LastValueTests {
         try publishRaw(headers: "broken:\r\n", "x", to: "$KV.channels.shop.total", of: server)
         // It is the value that is stored now: there is none to hand over.
         let record = try await watch("shop.total", peer)
-        try await peer.events.wait { $0.contains { $0.failure?.code == .invalidEnvelope } }
+        await peer.events.wait { $0.contains { $0.failure?.code == .invalidEnvelope } }
         _ = try await peer.transport.store(try message("second", to: "shop.total"))
-        let values = try await record.wait(count: 1)
+        let values = await record.wait(count: 1)
         #expect(values.map { String(decoding: $0.message.body, as: UTF8.self) } == ["second"])
         // Said once, and not as often as the server can be asked.
-        #expect(peer.events.values.filter { $0.failure?.code == .invalidEnvelope }.count == 1)
+        #expect(peer.events.all.filter { $0.failure?.code == .invalidEnvelope }.count == 1)
         try await peer.close()
     }
 
@@ -87,9 +88,9 @@ struct LastValueTests {
         let (first, second) = (try await watch("shop.total", peer), try await watch("shop.total.today", peer))
         _ = try await peer.transport.store(try message("a", to: "shop.total"))
         _ = try await peer.transport.store(try message("b", to: "shop.total.today"))
-        #expect(try await first.wait(count: 1)[0].message.body == Array("a".utf8))
-        #expect(try await second.wait(count: 1)[0].message.body == Array("b".utf8))
-        #expect(first.values.count == 1)
+        #expect(await first.wait(count: 1).first?.message.body == Array("a".utf8))
+        #expect(await second.wait(count: 1).first?.message.body == Array("b".utf8))
+        #expect(first.count == 1)
         try await peer.close()
     }
 
@@ -98,12 +99,12 @@ struct LastValueTests {
         let peer = try await Peer.connect(to: server)
         let record = try await watch("shop.total", peer)
         _ = try await peer.transport.store(try message("before", to: "shop.total"))
-        try await record.wait(count: 1)
+        await record.wait(count: 1)
         server.kill()
         try await server.start()
-        try await peer.events.wait { $0.contains { $0.isReconnected } }
+        await peer.events.wait { $0.contains { $0.isReconnected } }
         _ = try await peer.transport.store(try message("after", to: "shop.total"))
-        let values = try await record.wait(count: 2)
+        let values = await record.wait(count: 2)
         #expect(values.map { String(decoding: $0.message.body, as: UTF8.self) } == ["before", "after"])
         try await peer.close()
     }

@@ -2,6 +2,7 @@
 import Channels
 import ChannelsBridge
 import ChannelsNATS
+import ChannelsTesting
 import Testing
 
 /// What a server that is killed again and again costs. Prints the figures of the guide.
@@ -22,29 +23,29 @@ struct LossTests {
         let (sender, receiver) = (
             try await Peer.connect(to: server, configure), try await Peer.connect(to: server, configure)
         )
-        let received = Record<Int>()
+        let received = Recorder<Int>()
         try await receiver.transport.subscribe(to: "shop.sale", durableName: durable ? "kitchen" : nil) { message in
-            received.append(Int(message.text) ?? -1)
+            received.record(Int(message.text) ?? -1)
             message.settle?(.acknowledged)
         }
-        let taken = Record<Int>()
+        let taken = Recorder<Int>()
         let publishing = Task {
             for number in 0..<Self.count {
                 try await sender.publish(String(number), to: "shop.sale", id: "id \(number)", durable: durable)
-                taken.append(number)
+                taken.record(number)
                 if !durable { try await confirm(sender, every: 20, number) }
             }
         }
         for kill in 1...Self.kills {
-            try await taken.wait(count: kill * Self.count / (Self.kills + 1))
+            await taken.wait(count: kill * Self.count / (Self.kills + 1))
             server.kill()
             try await server.start()
         }
         try await publishing.value
         // What is published when both are back arrives behind everything else that will.
-        for peer in [sender, receiver] { try await peer.events.wait { $0.filter(\.isReconnected).count >= Self.kills } }
+        for peer in [sender, receiver] { await peer.events.wait { $0.filter(\.isReconnected).count >= Self.kills } }
         try await sender.publish(String(Self.count), to: "shop.sale", id: "last", durable: durable)
-        let numbers = try await received.wait {
+        let numbers = await received.wait {
             $0.contains(Self.count) && (!durable || Set($0).count == Self.count + 1)
         }
 

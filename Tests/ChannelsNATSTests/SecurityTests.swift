@@ -2,6 +2,7 @@
 import Channels
 import ChannelsBridge
 import ChannelsNATS
+import ChannelsTesting
 import Foundation
 import Testing
 
@@ -34,7 +35,7 @@ struct SecurityTests {
             #expect(watching?.code == .invalidName)
         }
         try await peer.publish("end", to: "end")
-        let subjects = try await everything.wait { $0.last?.message.subject == "end" }.map(\.message.subject)
+        let subjects = await everything.wait { $0.last?.message.subject == "end" }.map(\.message.subject)
         #expect(subjects.filter { !$0.hasPrefix("_INBOX") && !$0.hasPrefix("$JS") } == ["end"])
         try await peer.close()
     }
@@ -107,13 +108,13 @@ struct SecurityTests {
         #expect(durable?.code == .permissionDenied)
         // Nobody waits for an answer to this one.
         try await peer.publish("x", to: "bank.steal")
-        try await peer.events.wait {
+        await peer.events.wait {
             $0.contains { $0.failure?.code == .permissionDenied && $0.failure?.subject == "bank.steal" }
         }
         // And the rest goes on.
         let received = try await peer.subscribe(to: "shop.>")
         try await peer.publish("x", to: "shop.sale")
-        try await received.wait(count: 1)
+        await received.wait(count: 1)
         try await peer.close()
     }
 
@@ -152,7 +153,7 @@ struct SecurityTests {
         let peer = try await Peer.connect(to: server) { $0.authentication = .credentials(file: file.path) }
         let received = try await peer.subscribe(to: "shop.>")
         try await peer.publish("x", to: "shop.sale")
-        try await received.wait(count: 1)
+        await received.wait(count: 1)
         let forbidden = await #expect(throws: BridgeError.self) { try await peer.subscribe(to: "bank.>") }
         #expect(forbidden?.code == .permissionDenied)
         try await peer.close()

@@ -2,27 +2,33 @@
 import Channels
 import ChannelsBridge
 import ChannelsNATS
+import ChannelsTesting
 
 /// A connected transport, and the events it reported.
 struct Peer: Sendable {
     let transport: NATSTransport
-    let events: Record<TransportEvent>
+    let events: Recorder<TransportEvent>
 
-    static func connect(to server: NATSServer, _ change: (inout NATSConfiguration) -> Void = { _ in }) async throws
-        -> Peer
-    {
+    static func connect(
+        to server: NATSServer,
+        _ change: (inout NATSConfiguration) -> Void = { _ in },
+        onEvent: @escaping @Sendable (TransportEvent) -> Void = { _ in }
+    ) async throws -> Peer {
         var configuration = NATSConfiguration(servers: [server.url])
         configuration.reconnectWait = .milliseconds(20)
         change(&configuration)
-        let events = Record<TransportEvent>()
+        let events = Recorder<TransportEvent>()
         let transport = NATSTransport(configuration)
-        try await transport.connect { events.append($0) }
+        try await transport.connect { event in
+            events.record(event)
+            onEvent(event)
+        }
         return Peer(transport: transport, events: events)
     }
 
-    func subscribe(to pattern: ChannelPattern, durableName: String? = nil) async throws -> Record<InboundMessage> {
-        let record = Record<InboundMessage>()
-        try await transport.subscribe(to: pattern, durableName: durableName) { record.append($0) }
+    func subscribe(to pattern: ChannelPattern, durableName: String? = nil) async throws -> Recorder<InboundMessage> {
+        let record = Recorder<InboundMessage>()
+        try await transport.subscribe(to: pattern, durableName: durableName) { record.record($0) }
         return record
     }
 
