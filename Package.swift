@@ -37,12 +37,12 @@ let package = Package(
     targets: [
         .target(name: "CChannels"),
         .target(name: "Channels", dependencies: ["CChannels"], swiftSettings: settings + [.strictMemorySafety()]),
-        .target(name: "ChannelsBridge", dependencies: ["Channels"], swiftSettings: settings),
-        .target(name: "ChannelsTesting", dependencies: ["Channels"], swiftSettings: settings),
+        .target(name: "ChannelsBridge", dependencies: ["Channels"], swiftSettings: settings + [.strictMemorySafety()]),
+        .target(name: "ChannelsTesting", dependencies: ["Channels"], swiftSettings: settings + [.strictMemorySafety()]),
         .target(
             name: "ChannelsBridgeTesting",
             dependencies: ["Channels", "ChannelsBridge", "ChannelsTesting"],
-            swiftSettings: settings
+            swiftSettings: settings + [.strictMemorySafety()]
         ),
         .executableTarget(
             name: "tour",
