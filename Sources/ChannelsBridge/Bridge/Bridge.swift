@@ -1,68 +1,76 @@
 public import Channels
 internal import Synchronization
 
-/// Carries channels of a switchboard over a broker to other processes: listeners and posters there do not
-/// change a line.
+/// Carries channels of a switchboard over a message broker to other processes. The code that posts and
+/// listens does not change.
 ///
 /// ```swift
 /// let broker = InMemoryBroker()
-/// let bridge = Bridge("till", switchboard: board, transport: InMemoryTransport(broker), routes: [.outgoing(.sold, durable: true)])
+/// let bridge = Bridge(
+///     "till",
+///     switchboard: board,
+///     transport: InMemoryTransport(broker),
+///     routes: [.outgoing(.sold, durable: true)]
+/// )
 /// try await bridge.run()
 /// ```
 ///
 /// ## Behavior
 ///
-/// - What came in from another process has `Posted.origin` `.remote`, and is never sent out again, by this
-///   bridge or another of the same switchboard. Messages of this bridge that come back are dropped.
-/// - Messages are posted in other processes in the order in which one poster posted them, for each route. Of
-///   different routes nothing is promised.
-/// - Messages that are not durable are delivered at most once: accepted does not mean delivered. Durable ones
-///   at least once: what is delivered twice is dropped by its identifier, within
-///   ``BridgeConfiguration/duplicateWindow``; a message whose listener threw is delivered again.
-/// - Nothing is lost in silence: what could not be sent, understood or kept is in ``statistics``, raises a
-///   `Fault` of the switchboard, and, where it came in, goes to the dead letters.
+/// - A message from another process has the `Posted.origin` `.remote`. It is never sent out again, neither by
+///   this bridge nor by another bridge of the same switchboard. A bridge drops its own messages when they
+///   come back.
+/// - On each route, messages of one poster arrive in order. Order between routes is not guaranteed.
+/// - Messages that are not durable are delivered at most once: accepted does not mean delivered. Durable
+///   messages are delivered at least once: a message whose listener threw is delivered again, and duplicates
+///   are dropped by their identifier, within ``BridgeConfiguration/duplicateWindow``.
+/// - Every loss is counted and reported: a message that could not be sent, decoded or buffered is counted in
+///   ``statistics`` and raises a `Fault` of the switchboard; an incoming message that cannot be delivered is
+///   also a ``DeadLetter``.
 /// - No lock of the library is held while listeners, responders or handlers run.
-/// - A switchboard has one bridge for each broker: two over the same one send every message twice, and each
-///   takes the other's for remote ones. Bridges over different brokers do not hear each other.
+/// - Use one bridge per switchboard and broker. Two bridges over the same broker send every message twice,
+///   and each takes the other's messages for remote ones. Bridges over different brokers do not exchange
+///   messages.
 ///
 /// All methods may be called from any thread.
 public final class Bridge: Sendable {
     /// What a bridge is doing.
     public enum Status: Hashable, Sendable {
-        /// It has not run yet, or is connecting. What is posted waits.
+        /// It has not run yet, or is connecting. Posted messages wait.
         case waiting
         /// It is connected and subscribed.
         case running
-        /// The connection is lost; the transport tries to restore it.
+        /// The connection is lost; the transport is reconnecting.
         case disconnected
-        /// It has ended. What is posted is not sent.
+        /// It has ended. Posted messages are not sent.
         case ended
     }
 
-    /// What it is doing now, for whoever wants to wait for it or show it: `await bridge.status.next { $0 ==
-    /// .running || $0 == .ended }`. It ends without having run where `run()` throws.
+    /// What the bridge is doing now. To wait until it is connected: `await bridge.status.next { $0 ==
+    /// .running || $0 == .ended }`. If `run()` throws at the start, the status goes to `.ended` without ever
+    /// having been `.running`.
     public let status: StateChannel<Status>
 
-    /// What happens to the connection. Listeners without an isolation of their own run on the transport's
-    /// thread and return soon.
+    /// Events of the connection. Listeners without an isolation run on the transport's thread and must not
+    /// block it.
     public var events: Channel<TransportEvent> { context.events }
 
     private let context: BridgeContext
     let workers: [any RouteWorker]
     private let hasRun = Atomic<Bool>(false)
 
-    /// Creates a bridge. What is posted on its outgoing routes from now on waits until it runs.
+    /// Creates a bridge. From now on, messages posted on its outgoing routes wait until it runs.
     ///
     /// - Parameters:
-    ///   - name: What this process, or its part in the whole, is called: `kitchen`. Processes of one name
-    ///     share durable messages.
-    ///   - switchboard: Where the channels are.
-    ///   - transport: The connection, which belongs to the bridge from here on.
-    ///   - routes: What it carries.
-    ///   - configuration: How it encodes, buffers, repeats and gives up.
-    ///   - onDeadLetter: Called for every message that came in and cannot be delivered.
-    /// - Precondition: The name is not empty, every limit is positive, and names are in use in the
-    ///   switchboard as the routes have them.
+    ///   - name: The role of this process: `kitchen`. Processes whose bridges have the same name share
+    ///     durable messages, as a queue group.
+    ///   - switchboard: The switchboard whose channels are carried.
+    ///   - transport: The connection. It belongs to the bridge from now on.
+    ///   - routes: The names to carry.
+    ///   - configuration: The codec, limits, timeouts and delays.
+    ///   - onDeadLetter: Called for every incoming message that cannot be delivered.
+    /// - Precondition: The name is not empty, every limit is positive, and no name of a route is in use in
+    ///   the switchboard with another type.
     public init(
         _ name: String,
         switchboard: Switchboard = .shared,
@@ -90,26 +98,25 @@ public final class Bridge: Sendable {
         }
     }
 
-    /// What it has carried so far, and what it has not.
+    /// The counters of the bridge.
     ///
-    /// Each number is exact for its own moment.
+    /// Each is exact, but they are not read at the same instant.
     public var statistics: BridgeStatistics {
         var statistics = context.statistics
         for worker in workers { worker.add(to: &statistics) }
         return statistics
     }
 
-    /// Connects, carries messages until the task is cancelled, and then ends the connection.
+    /// Connects, carries messages until the task is cancelled, and then closes the connection.
     ///
-    /// It fits a service of ServiceLifecycle as it is: `try await cancelWhenGracefulShutdown { try await
-    /// bridge.run() }`. At the end it takes in nothing more, sends what waits, lets listeners finish with
-    /// what came in, and closes the transport, within ``BridgeConfiguration/closeDeadline``. A bridge runs
-    /// once.
+    /// In a service of ServiceLifecycle: `try await cancelWhenGracefulShutdown { try await bridge.run() }`.
+    /// When it ends, the bridge stops receiving, sends waiting messages, lets listeners finish with received
+    /// ones, and closes the transport, within ``BridgeConfiguration/closeDeadline``. A bridge runs once.
     ///
-    /// - Throws: What the transport throws when it connects or subscribes, in which case nothing was sent;
-    ///   ``BridgeError/Code/unsupported`` where the transport cannot do what a route needs; the reason where
-    ///   the connection ends and will not come back; ``BridgeError/Code/deadlineExceeded`` where something
-    ///   was left undone at the end: ``statistics`` has the numbers. Cancellation is not an error.
+    /// - Throws: The error of the transport if it cannot connect or subscribe; nothing was sent then.
+    ///   ``BridgeError/Code/unsupported`` if the transport lacks a capability that a route needs. The reason
+    ///   if the connection ends for good. ``BridgeError/Code/deadlineExceeded`` if work was left undone at
+    ///   the end; ``statistics`` has the numbers. Cancellation is not an error.
     public func run() async throws {
         guard !hasRun.exchange(true, ordering: .sequentiallyConsistent) else {
             throw BridgeError(.closed, detail: "the bridge \(quoted(context.name)) has run; it runs once")
@@ -120,7 +127,7 @@ public final class Bridge: Sendable {
             for worker in workers { worker.abandon() }
             // In a task of its own: this one may be cancelled.
             await Task { [context] in try? await context.transport.close(within: .zero) }.value
-            // Who waits to send finds the transport closed.
+            // Senders that wait for the connection then find the transport closed.
             context.isReady.open()
             status.set(.ended)
             if error is CancellationError || Task.isCancelled { return }
@@ -143,7 +150,7 @@ public final class Bridge: Sendable {
         for worker in workers { try await worker.start() }
         for worker in workers { worker.work() }
         context.isReady.open()
-        // Not over the news of a connection lost meanwhile.
+        // The connection may have been lost meanwhile: that status stays.
         status.update { if $0 == .waiting { $0 = .running } }
     }
 
@@ -175,7 +182,7 @@ public final class Bridge: Sendable {
             }
             isDone.open()
         }
-        // Where the connection has gone, there is nothing to wait for.
+        // Without a connection there is nothing to wait for.
         let wasInTime =
             reason == nil
             ? await isDone.wait(atMost: context.configuration.closeDeadline, clock: ContinuousClock()) : false

@@ -1,34 +1,34 @@
-/// How a bridge encodes, buffers, repeats and gives up. Every limit is positive; a bridge made with another
-/// traps.
+/// The codec, limits, timeouts and delays of a bridge. Every limit must be positive; otherwise creating the
+/// bridge traps.
 public struct BridgeConfiguration: Sendable {
-    /// How messages become bytes; that of all processes that talk with this one.
+    /// How messages are encoded. All processes that exchange messages must use the same codec.
     public var codec: any Codec
-    /// Messages of one outgoing route that may wait to be sent. When one more is posted, it is dropped,
-    /// counted and raises a fault.
+    /// How many messages of one outgoing route may wait to be sent. Further messages are dropped, counted and
+    /// reported as faults.
     public var outgoingLimit: Int
-    /// Messages, and requests, of one incoming route that may wait for their listeners. When one more comes,
-    /// it is dropped, counted and raises a fault; a durable one is returned to the broker instead.
+    /// How many messages or requests of one incoming route may wait for their listeners. Further ones are
+    /// dropped, counted and reported as faults; durable ones are returned to the broker instead.
     public var incomingLimit: Int
-    /// Bytes of the bodies of those that wait in one incoming route: the other limit.
+    /// How many bytes the bodies of the messages waiting in one incoming route may have together.
     public var incomingByteLimit: Int
-    /// Identifiers of durable messages remembered by an incoming route, to drop what is delivered twice. A
-    /// message delivered a second time after that many others is delivered to listeners twice.
+    /// How many identifiers of durable messages an incoming route remembers, in order to drop duplicates. A
+    /// duplicate that arrives after that many other messages is delivered to listeners again.
     public var duplicateWindow: Int
-    /// How often a durable message may be delivered before it goes to the dead letters when its listeners
-    /// throw. What the broker delivered while the incoming buffer was full counts, too.
+    /// How often a durable message whose listeners throw is delivered before it becomes a dead letter.
+    /// Deliveries that were returned because the incoming buffer was full count too.
     public var maximumDeliveries: Int
-    /// How often the bridge tries to publish a durable message, or to store a state, before it gives up.
+    /// How often the bridge tries to publish a durable message before the post fails. A state is retried
+    /// until it is stored or replaced; a fault is raised every time this many attempts have failed.
     public var publishAttempts: Int
-    /// The waits between deliveries of a message that failed, and between attempts to publish.
+    /// The delays before a failed message is delivered again, and between attempts to publish.
     public var backoff: Backoff
-    /// How long an asker waits for the reply of another process.
+    /// How long to wait for the reply of another process to a request.
     public var requestTimeout: Duration
-    /// Requests of other processes that are answered at the same time, by one route.
+    /// How many requests from other processes one route handles concurrently.
     public var concurrentRequests: Int
-    /// How long the end of a bridge may take: for what waits to be sent, and for what came in to be
-    /// delivered.
+    /// How long closing a bridge may take: sending waiting messages, and delivering received ones.
     public var closeDeadline: Duration
-    /// What the waits before repetitions are measured by.
+    /// The clock for the delays before retries.
     public var clock: any Clock<Duration>
 
     /// Creates a configuration; every value has a default.
@@ -60,7 +60,7 @@ public struct BridgeConfiguration: Sendable {
         self.clock = clock
     }
 
-    /// Traps where a limit leaves nothing.
+    /// Traps if a limit is not positive.
     func check() {
         let limits = [
             ("outgoingLimit", outgoingLimit), ("incomingLimit", incomingLimit),

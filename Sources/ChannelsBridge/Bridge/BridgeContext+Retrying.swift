@@ -1,9 +1,9 @@
 internal import Channels
 
 extension BridgeContext {
-    /// Does something with the transport, again and again while it fails in a way that may pass.
+    /// Runs a body, and retries with growing delays as long as it fails with a transient error.
     ///
-    /// - Parameter abandoned: When it opens, nothing is tried again.
+    /// - Parameter abandoned: Ends the retries when it opens.
     func retrying<Result>(_ subject: String, unless abandoned: Latch, _ body: () async throws -> Result) async throws
         -> Result
     {

@@ -1,23 +1,23 @@
 internal import Channels
 internal import Synchronization
 
-/// What the routes of a bridge share.
+/// What the workers of a bridge share.
 ///
-/// `counters` and `lastLoss` are guarded by their locks; the rest is constant or atomic.
+/// `counters` and `closing` are guarded by their locks; the rest is constant or atomic.
 final class BridgeContext: Sendable {
     let name: String
-    /// The `ce-source` of what this bridge sends: unique to this object.
+    /// The `ce-source` of the messages that this bridge sends: unique to this object.
     let source: String
     let switchboard: Switchboard
     let transport: any Transport
     let configuration: BridgeConfiguration
     let onDeadLetter: DeadLetterHandler?
     let events = Channel<TransportEvent>()
-    /// Opens when the transport is connected and subscribed: what waits may be sent.
+    /// Opens when the transport is connected and subscribed: waiting messages may be sent.
     let isReady = Latch()
     /// Opens when the bridge begins to end.
     let isEnding = Latch()
-    /// Why the connection has ended for good, if it has.
+    /// The reason why the connection has ended for good, if it has.
     let closing = Locked<BridgeError?>(nil)
     private let instance: String
     private let lastNumber = Atomic<UInt64>(0)
@@ -44,8 +44,8 @@ final class BridgeContext: Sendable {
         lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// The `ce-id` of the message with a number: unique among all bridges, because brokers drop what has the
-    /// same.
+    /// The `ce-id` of the message with this number: unique among all bridges, because brokers drop
+    /// duplicates.
     func id(_ number: UInt64) -> String {
         "\(instance)-\(number)"
     }
@@ -56,7 +56,7 @@ final class BridgeContext: Sendable {
         counters.withLock { $0[keyPath: counter] += amount }
     }
 
-    /// Counts a message that is lost to this process, and raises a fault.
+    /// Counts a message that is lost, and raises a fault.
     func lose(_ error: BridgeError, _ counter: WritableKeyPath<BridgeStatistics, Int>) {
         count(counter)
         switchboard.reportBridgeFault(on: error.subject ?? "bridge \(name)", error: error)
@@ -64,7 +64,7 @@ final class BridgeContext: Sendable {
 
     // MARK: Encoding
 
-    /// A message for the transport: in binary mode where it has headers, else in structured mode.
+    /// A message for the transport: in binary mode if it has headers, otherwise in structured mode.
     func pack(_ body: [UInt8], _ envelope: EventEnvelope, to subject: String) throws -> TransportMessage {
         let (headers, body) = try pack(body, envelope, subject)
         return TransportMessage(valid: subject, headers: headers, body: body)
@@ -87,7 +87,7 @@ final class BridgeContext: Sendable {
         return (envelope.headers, body)
     }
 
-    /// Encodes a message of a type known only to the caller.
+    /// Encodes a message with the configured codec.
     func encode<Message: Encodable>(_ message: Message, for subject: String) throws -> [UInt8] {
         do { return try configuration.codec.encode(message) } catch {
             throw BridgeError(.unencodable, subject: subject, detail: "as \(Message.self)", underlyingError: error)

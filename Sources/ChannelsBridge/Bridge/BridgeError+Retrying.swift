@@ -1,5 +1,5 @@
 extension BridgeError {
-    /// An error of a transport as one of the bridge.
+    /// Converts an error of a transport.
     static func from(_ error: any Error, subject: String) -> BridgeError {
         switch error {
         case let error as BridgeError where error.subject != nil: error

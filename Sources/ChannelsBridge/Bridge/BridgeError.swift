@@ -17,44 +17,44 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let notConnected = Code(storage: .notConnected)
         /// The bridge or transport was closed.
         public static let closed = Code(storage: .closed)
-        /// The broker does not accept the credentials.
+        /// The broker rejected the credentials.
         public static let authenticationFailed = Code(storage: .authenticationFailed)
-        /// The broker's certificate is not trusted, or the broker does not trust ours.
+        /// The broker's certificate is not trusted, or the broker does not trust the client's.
         public static let certificateRejected = Code(storage: .certificateRejected)
-        /// The broker does not allow this subject.
+        /// The broker does not permit this subject.
         public static let permissionDenied = Code(storage: .permissionDenied)
-        /// The buffer for messages to be sent is full; this one was not taken.
+        /// A buffer is full; the message was not accepted.
         public static let bufferFull = Code(storage: .bufferFull)
-        /// The message is larger than the broker takes.
+        /// The message is larger than the broker allows.
         public static let payloadTooLarge = Code(storage: .payloadTooLarge)
-        /// The broker did not say in time that it keeps a durable message. It may have it or not.
+        /// The broker did not acknowledge a durable message in time. It may or may not have stored it.
         public static let notAcknowledged = Code(storage: .notAcknowledged)
-        /// No reply came in time.
+        /// No reply arrived in time.
         public static let timedOut = Code(storage: .timedOut)
         /// Nobody responds to a request.
         public static let noResponder = Code(storage: .noResponder)
-        /// The responder in the other process threw; ``BridgeError/detail`` is what it said.
+        /// The responder in the other process threw; ``BridgeError/detail`` describes its error.
         public static let remoteFailure = Code(storage: .remoteFailure)
         /// A text is not a valid subject or pattern.
         public static let invalidName = Code(storage: .invalidName)
         /// A header is not valid.
         public static let invalidHeader = Code(storage: .invalidHeader)
-        /// What came is not an event of CloudEvents 1.0, though it says so.
+        /// A message is declared as a CloudEvent, but is not a valid event of CloudEvents 1.0.
         public static let invalidEnvelope = Code(storage: .invalidEnvelope)
         /// A message could not be encoded.
         public static let unencodable = Code(storage: .unencodable)
         /// A message could not be decoded as the type of its channel.
         public static let undecodable = Code(storage: .undecodable)
-        /// A message says that it is of another type than its channel carries.
+        /// A message declares another type than that of its channel.
         public static let unknownType = Code(storage: .unknownType)
-        /// A durable message was delivered as often as is allowed, and its listeners failed each time.
+        /// A durable message was delivered as often as the configuration allows, without success.
         public static let tooManyDeliveries = Code(storage: .tooManyDeliveries)
-        /// The transport cannot do this.
+        /// The transport does not support this.
         public static let unsupported = Code(storage: .unsupported)
-        /// Closing took longer than allowed.
+        /// Closing took longer than its deadline.
         public static let deadlineExceeded = Code(storage: .deadlineExceeded)
-        /// The broker or its client library failed in another way, which ``BridgeError/underlyingError`` or
-        /// ``BridgeError/detail`` tells.
+        /// The broker or its client library failed in another way; see ``BridgeError/underlyingError`` and
+        /// ``BridgeError/detail``.
         public static let transportFailure = Code(storage: .transportFailure)
 
         /// The name of the code: `notConnected`.
@@ -65,12 +65,12 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
     public let code: Code
     /// The subject, pattern or channel name involved, if one is.
     public let subject: String?
-    /// What else there is to know: a limit that was hit, both types of a mismatch.
+    /// Further information: the limit that was reached, both types of a mismatch.
     public let detail: String?
-    /// What led to it.
+    /// The error that caused this one.
     public let underlyingError: (any Error)?
 
-    /// Creates an error, for transports that throw it.
+    /// Creates an error, for the author of a transport.
     public init(_ code: Code, subject: String? = nil, detail: String? = nil, underlyingError: (any Error)? = nil) {
         self.code = code
         self.subject = subject

@@ -1,17 +1,17 @@
 public import Channels
 
 extension BridgeRoute {
-    /// Sends what is posted in this process on a name.
+    /// Publishes the messages that are posted on a name in this process.
     ///
-    /// What is posted before the bridge is connected waits. In all, ``BridgeConfiguration/outgoingLimit``
-    /// messages may wait. `postAndWait` waits for the sending, too: when it returns, a durable
-    /// message has been acknowledged by the broker, or the report says why not.
+    /// Messages posted before the bridge is connected wait, up to ``BridgeConfiguration/outgoingLimit``.
+    /// `postAndWait` also waits for publishing: when it returns, a durable message has been acknowledged by
+    /// the broker, or the report has the error.
     ///
     /// - Parameters:
     ///   - name: The name.
-    ///   - durable: Whether the broker keeps each message until every durable receiver has handled it: at
-    ///     least once. If not: at most once.
-    ///   - type: What the type is called on the way; its own name if nil.
+    ///   - durable: Whether the broker stores each message until every durable receiver has handled it, for
+    ///     delivery at least once. Otherwise messages are delivered at most once.
+    ///   - type: The name of the type in the envelope; by default the name of `Message`.
     public static func outgoing<Message: Encodable & Sendable>(
         _ name: ChannelName<Message>,
         durable: Bool = false,
@@ -22,10 +22,10 @@ extension BridgeRoute {
         ])
     }
 
-    /// Sends what is posted in this process on the names that match a pattern. See
+    /// Publishes the messages that are posted in this process on the names that match a pattern. See
     /// ``outgoing(_:durable:type:)``.
     ///
-    /// A message of another type on such a name is not sent: it is counted as failed and raises a fault.
+    /// A message of another type on such a name is not sent: it is counted as failed and reported as a fault.
     public static func outgoing<Message: Encodable & Sendable>(
         matching pattern: ChannelPattern,
         of message: Message.Type,
@@ -35,20 +35,21 @@ extension BridgeRoute {
         BridgeRoute(parts: [outgoing(pattern, message, durable, type) { _ in nil }])
     }
 
-    /// Posts here what other processes send on a name, with `Posted.origin` telling which. It is never sent
-    /// out again.
+    /// Subscribes to a name and posts the messages of other processes in this one. `Posted.origin` has their
+    /// source. They are never sent out again.
     ///
-    /// Messages come in one after the other. A durable message is acknowledged when every listener has
-    /// finished with it, also where nobody listens: so register listeners before the bridge runs. Where one
-    /// throws, the message is delivered again, to all of them, up to
-    /// ``BridgeConfiguration/maximumDeliveries`` times, after which it is a ``DeadLetter``. Other messages
-    /// follow meanwhile.
+    /// Messages are delivered one at a time. A durable message is acknowledged when every listener has
+    /// finished with it, even if there is none, so register listeners before the bridge runs. If a listener
+    /// throws, the message is delivered to all of them again, up to
+    /// ``BridgeConfiguration/maximumDeliveries`` times; then it is a ``DeadLetter``. Later messages are
+    /// delivered meanwhile.
     ///
     /// - Parameters:
     ///   - name: The name.
-    ///   - durable: Whether to receive what was posted durably, also while this process was away. Processes
-    ///     whose bridges have one name share the messages: each goes to one of them.
-    ///   - type: What the type is called on the way; its own name if nil.
+    ///   - durable: Whether to receive durable messages, including those published while this process was
+    ///     disconnected. Processes whose bridges have the same name form a queue group: each message goes to
+    ///     one of them.
+    ///   - type: The name of the type in the envelope; by default the name of `Message`.
     public static func incoming<Message: Decodable & Sendable>(
         _ name: ChannelName<Message>,
         durable: Bool = false,
@@ -57,8 +58,8 @@ extension BridgeRoute {
         BridgeRoute(parts: [incoming(pattern(name), Message.self, durable, type)])
     }
 
-    /// Posts here what other processes send on the names that match a pattern. See
-    /// ``incoming(_:durable:type:)``.
+    /// Subscribes to the names that match a pattern and posts the messages of other processes in this one.
+    /// See ``incoming(_:durable:type:)``.
     public static func incoming<Message: Decodable & Sendable>(
         matching pattern: ChannelPattern,
         of message: Message.Type,
@@ -68,10 +69,10 @@ extension BridgeRoute {
         BridgeRoute(parts: [incoming(pattern, message, durable, type)])
     }
 
-    /// Sends what is posted here and posts here what others send.
+    /// Publishes and subscribes: ``outgoing(_:durable:type:)`` and ``incoming(_:durable:type:)``.
     ///
-    /// Where it is durable, give each process a bridge name of its own: processes of one name share the
-    /// messages, and one that gets its own back does not hand it on to the others.
+    /// With `durable`, give each process its own bridge name: processes of one name share the messages, and
+    /// one that receives its own message does not forward it to the others.
     public static func both<Message: Codable & Sendable>(
         _ name: ChannelName<Message>,
         durable: Bool = false,
@@ -83,7 +84,7 @@ extension BridgeRoute {
         )
     }
 
-    /// Sends what is posted here and posts here what others send, on the names that match a pattern.
+    /// Publishes and subscribes, for the names that match a pattern. See ``both(_:durable:type:)``.
     public static func both<Message: Codable & Sendable>(
         matching pattern: ChannelPattern,
         of message: Message.Type,

@@ -1,22 +1,22 @@
 public import Channels
 
 extension BridgeRoute {
-    /// Has another process answer what is asked here on a name and nobody here responds to.
+    /// Forwards requests on a name to other processes if nobody in this one responds.
     ///
-    /// `RequestChannel.ask` throws `ChannelError.noResponder` where nobody responds anywhere, and a
-    /// ``BridgeError`` where no reply comes in time, the other side's responder threw, or there is no
-    /// connection. Counts as a responder of the lowest priority.
+    /// `RequestChannel.ask` throws a `ChannelError` with the code `noResponder` if nobody responds in any
+    /// process, and a ``BridgeError`` if no reply arrives in time, the remote responder threw, or there is no
+    /// connection. The route counts as a responder of the lowest priority.
     public static func asking<Request: Codable & Sendable, Response: Codable & Sendable>(
         _ name: RequestName<Request, Response>
     ) -> BridgeRoute {
         BridgeRoute(parts: [Part(kind: .other, pattern: nil) { context, _ in AskingWorker(name, context: context) }])
     }
 
-    /// Answers what other processes ask on a name by whoever responds here.
+    /// Answers requests from other processes on a name with the responders of this one.
     ///
-    /// To be declared where somebody responds: of several processes with this route, one gets each request,
-    /// and says so if nobody responds. What a responder throws is described to the asker, so it leaves this
-    /// process.
+    /// Declare it only in processes that register a responder: each request goes to one of the processes with
+    /// this route, and that one answers that there is no responder if it has none. If a responder throws, the
+    /// description of its error is sent to the process that asked.
     public static func answering<Request: Codable & Sendable, Response: Codable & Sendable>(
         _ name: RequestName<Request, Response>
     ) -> BridgeRoute {

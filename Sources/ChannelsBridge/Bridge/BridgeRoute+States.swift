@@ -1,19 +1,19 @@
 public import Channels
 
 extension BridgeRoute {
-    /// Keeps a named state the same here and at the broker: values set here are stored, and the values that
-    /// others store are set here.
+    /// Synchronises a named state with the broker: values set in this process are stored, and values stored
+    /// by others are set in this process.
     ///
-    /// When the bridge is connected, the value at the broker, if there is one, replaces the one here; so a
-    /// process that joins late has the current state and then the changes. Where there is none, the value
-    /// here is stored. After that the last value stored wins, everywhere: of values set in two processes at
-    /// the same time, each process may see its own first and both end with the same. Values that are soon
-    /// replaced may be left out.
+    /// When the bridge connects, the broker's value replaces the one in this process, so that a process that
+    /// joins late receives the current value and then the changes. If the broker has none, the value of this
+    /// process is stored. From then on, the last stored value wins in every process: if two processes set the
+    /// state at the same time, each may briefly see its own value, and both end with the same one. Values
+    /// that are soon replaced may be skipped.
     ///
     /// - Parameters:
     ///   - name: The name.
-    ///   - initial: The first value, where the switchboard has no state of the name.
-    ///   - type: What the type is called on the way; its own name if nil.
+    ///   - initial: The first value, if the switchboard has no state of that name.
+    ///   - type: The name of the type in the envelope; by default the name of `State`.
     public static func both<State: Codable & Sendable>(
         state name: StateName<State>,
         initial: State,
@@ -22,8 +22,8 @@ extension BridgeRoute {
         state(name, initial, type, sends: true, receives: true)
     }
 
-    /// Stores the values of a named state at the broker, from the current one on, whatever others store. See
-    /// ``both(state:initial:type:)``.
+    /// Stores the values of a named state at the broker, beginning with the current one. Values stored by
+    /// others are ignored. See ``both(state:initial:type:)``.
     public static func outgoing<State: Codable & Sendable>(
         state name: StateName<State>,
         initial: State,
@@ -32,8 +32,8 @@ extension BridgeRoute {
         state(name, initial, type, sends: true, receives: false)
     }
 
-    /// Sets a named state to what others store at the broker: the current value first. What is set here stays
-    /// here. See ``both(state:initial:type:)``.
+    /// Sets a named state to the values that others store at the broker, beginning with the current one.
+    /// Values set in this process are not stored. See ``both(state:initial:type:)``.
     public static func incoming<State: Codable & Sendable>(
         state name: StateName<State>,
         initial: State,

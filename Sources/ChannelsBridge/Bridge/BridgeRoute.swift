@@ -1,6 +1,6 @@
 internal import Channels
 
-/// One of the things a bridge carries: which name, in which direction.
+/// A name that a bridge carries, and in which direction.
 ///
 /// ```swift
 /// let routes: [BridgeRoute] = [
@@ -11,13 +11,13 @@ internal import Channels
 /// ]
 /// ```
 ///
-/// A name is carried by the first route that matches it, in each direction: a message is sent once and
-/// delivered once, however many routes of a bridge match it. Durable routes go before the others: what one of
-/// them would carry is not left to a route that may lose it. Both ends of a name declare the same type and
-/// the same durability.
+/// In each direction, the first route that matches a name carries it: a message is sent once and delivered
+/// once, however many routes of a bridge match. Durable routes take precedence over others, so that a message
+/// is never left to a route that may lose it. Both sides must declare the same type and the same durability
+/// for a name.
 ///
-/// The type of the messages travels as its name without the module, `Order`; a message that says that it is
-/// of another type is refused. Where types in two processes have different names, `type:` says what travels.
+/// Messages carry the name of their type without the module, `Order`. A message that declares another type is
+/// refused. If a type has different names in two processes, set `type:` in both.
 public struct BridgeRoute: Sendable {
     enum Kind { case outgoing, incoming, other }
 
@@ -25,7 +25,7 @@ public struct BridgeRoute: Sendable {
         let kind: Kind
         let pattern: ChannelPattern?
         var isDurable = false
-        /// Makes the worker; the patterns are those of the parts of the same kind that go before it.
+        /// Makes the worker. `earlier` has the patterns of the parts of the same kind that take precedence.
         let makeWorker: @Sendable (_ context: BridgeContext, _ earlier: [ChannelPattern]) -> any RouteWorker
     }
 

@@ -1,14 +1,14 @@
-/// A message that came in and could not be delivered: no decoder understands it, it is of another type than
-/// the channel, or its listeners failed as often as is allowed.
+/// An incoming message that cannot be delivered: it cannot be decoded, it is of another type than the
+/// channel, or its listeners failed as often as the configuration allows.
 public struct DeadLetter: Sendable {
-    /// The message as it came.
+    /// The message as it was received.
     public let message: TransportMessage
-    /// Why.
+    /// Why it cannot be delivered.
     public let error: BridgeError
     /// How often it was delivered.
     public let deliveryCount: Int
 
-    /// Creates a dead letter, for tests of what handles it.
+    /// Creates a dead letter, for tests of a handler.
     public init(message: TransportMessage, error: BridgeError, deliveryCount: Int = 1) {
         self.message = message
         self.error = error
@@ -16,6 +16,6 @@ public struct DeadLetter: Sendable {
     }
 }
 
-/// What is called for every dead letter, before the broker is told to deliver it no more. Messages of the
-/// same route wait for it.
+/// Called for every dead letter, before the message is terminated at the broker. Later messages of the same
+/// route wait until it returns.
 public typealias DeadLetterHandler = @Sendable (DeadLetter) async -> Void

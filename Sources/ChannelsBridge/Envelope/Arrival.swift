@@ -1,6 +1,6 @@
 internal import Channels
 
-/// A message that came in, its envelope read.
+/// A received message whose envelope has been read.
 struct Arrival: Sendable {
     let subject: String
     let envelope: EventEnvelope
@@ -24,15 +24,15 @@ struct Arrival: Sendable {
         }
     }
 
-    /// What a listener is told of where it comes from.
+    /// The origin that listeners see.
     var origin: Origin { .remote(envelope.source ?? "unknown") }
 
-    /// What tells it from every other message, if it says.
+    /// The identifier of the message among those of all sources, if the envelope has one.
     var identity: String? { envelope.id.map { "\(envelope.source ?? "") \($0)" } }
 
-    /// The message.
+    /// Decodes the message.
     ///
-    /// - Throws: ``BridgeError/Code/unknownType`` where it says that it is of another type;
+    /// - Throws: ``BridgeError/Code/unknownType`` if it declares another type;
     ///   ``BridgeError/Code/undecodable``.
     func decode<Message: Decodable>(_ type: Message.Type, named typeName: String, with codec: some Codec) throws
         -> Message

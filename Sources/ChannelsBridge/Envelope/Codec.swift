@@ -1,15 +1,16 @@
-/// How messages become bytes and bytes become messages.
+/// Encodes messages to bytes and decodes bytes to messages.
 ///
-/// Called by any task, several at a time; what it throws becomes ``BridgeError/Code/unencodable`` or
-/// ``BridgeError/Code/undecodable``. All processes that talk on a name use one codec.
+/// Its methods are called by any task, concurrently. Errors that they throw are reported as
+/// ``BridgeError/Code/unencodable`` or ``BridgeError/Code/undecodable``. All processes that exchange messages
+/// on a name must use the same codec.
 public protocol Codec: Sendable {
-    /// What the bytes are, as a media type: `application/json`.
+    /// The media type of the bytes: `application/json`.
     var contentType: String { get }
 
-    /// The bytes of a message.
+    /// Encodes a message.
     func encode<Message: Encodable>(_ message: Message) throws -> [UInt8]
 
-    /// The message of bytes. They come from outside: it throws where they are not a message of the type, and
-    /// does not trap.
+    /// Decodes a message. The bytes are untrusted: the method throws if they are not a message of the type,
+    /// and must not trap.
     func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) throws -> Message
 }

@@ -1,5 +1,4 @@
-/// What CloudEvents 1.0 calls the context attributes of a message: who sent it, what it is, and an
-/// identifier.
+/// The context attributes of CloudEvents 1.0: the identifier, source, type and time of a message.
 package struct EventEnvelope: Hashable, Sendable {
     /// The headers of the binary mode.
     package enum Header {
@@ -8,7 +7,7 @@ package struct EventEnvelope: Hashable, Sendable {
         package static let type = "ce-type"
         package static let version = "ce-specversion"
         package static let time = "ce-time"
-        /// An extension, on replies: that there is no response, and why.
+        /// An extension for replies: why there is no response.
         package static let error = "ce-channelserror"
         package static let traceparent = "traceparent"
         package static let tracestate = "tracestate"
@@ -24,7 +23,7 @@ package struct EventEnvelope: Hashable, Sendable {
     package var type: String?
     /// When it was posted.
     package var time: String?
-    /// What the body is.
+    /// The media type of the body.
     package var contentType: String?
     /// The trace it belongs to.
     package var trace: TraceContext?
@@ -54,14 +53,14 @@ package struct EventEnvelope: Hashable, Sendable {
     /// The attributes as headers.
     package var headers: TransportHeaders {
         var headers = TransportHeaders()
-        // Valid, all that are set so: percent-encoded, or checked where they were made.
+        // These are valid: percent-encoded, or validated when they were created.
         headers.setValid(Self.version, for: Header.version)
         if let id { headers.setValid(id.percentEncoded, for: Header.id) }
         if let source { headers.setValid(source.percentEncoded, for: Header.source) }
         if let type { headers.setValid(type.percentEncoded, for: Header.type) }
         if let time { headers.setValid(time.percentEncoded, for: Header.time) }
         if let error { headers.setValid(error.percentEncoded, for: Header.error) }
-        // A media type that is no header is the codec's mistake, and is left out.
+        // A codec whose media type is not a valid header gets none.
         if let contentType { try? headers.set(contentType, for: TransportHeaders.contentType) }
         if let trace {
             headers.setValid(trace.traceparent, for: Header.traceparent)
@@ -70,8 +69,7 @@ package struct EventEnvelope: Hashable, Sendable {
         return headers
     }
 
-    /// Reads the attributes from headers. A message without any is one that was not sent by a bridge:
-    /// everything is nil.
+    /// Reads the attributes from headers. If a message was not sent by a bridge, every attribute may be nil.
     ///
     /// - Throws: ``BridgeError/Code/invalidEnvelope``.
     package init(headers: TransportHeaders, subject: String) throws {

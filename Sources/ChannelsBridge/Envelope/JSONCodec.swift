@@ -4,7 +4,8 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Messages as JSON, as Foundation's encoder writes it: dates as seconds since 2001, data in Base64.
+/// Encodes messages as JSON, with the defaults of Foundation's encoder: dates as seconds since 2001, data in
+/// Base64.
 public struct JSONCodec: Codec {
     /// `application/json`.
     public var contentType: String { "application/json" }
@@ -12,17 +13,17 @@ public struct JSONCodec: Codec {
     /// Creates a codec.
     public init() {}
 
-    /// The JSON of a message.
+    /// Encodes a message as JSON.
     public func encode<Message: Encodable>(_ message: Message) throws -> [UInt8] {
         Array(try Self.encoder.encode(message))
     }
 
-    /// The message of a JSON text.
+    /// Decodes a message from JSON.
     public func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) throws -> Message {
         try Self.decoder.decode(type, from: Data(bytes))
     }
 
-    // Never changed, and each call keeps its state to itself.
+    // Neither is ever changed, and each call has its own state.
     private static let encoder = JSONEncoder()
     private static let decoder = JSONDecoder()
 }

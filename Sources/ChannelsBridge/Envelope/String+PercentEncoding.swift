@@ -1,6 +1,6 @@
 extension String {
-    /// With space, quotation mark, percent sign and everything but visible ASCII as percent-encoded UTF-8, as
-    /// CloudEvents has it in headers.
+    /// The text with spaces, quotation marks, percent signs and everything outside of visible ASCII encoded
+    /// as percent-encoded UTF-8, as CloudEvents specifies for headers.
     var percentEncoded: String {
         let mustEncode: (UInt8) -> Bool = {
             $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "%")
@@ -18,7 +18,7 @@ extension String {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The inverse of ``percentEncoded``. A percent sign that begins no escape stands for itself.
+    /// The inverse of ``percentEncoded``. A percent sign that does not begin an escape is kept.
     func percentDecoded(_ header: String, _ subject: String) throws -> String {
         guard utf8.contains(UInt8(ascii: "%")) else { return self }
         var bytes: [UInt8] = []
@@ -41,7 +41,7 @@ extension String {
 }
 
 extension UInt8 {
-    /// The value of a hexadecimal digit. The initialisers that read numbers take a sign, too.
+    /// The value of a hexadecimal digit. The initialisers of integers would also accept a sign.
     fileprivate var hexDigitValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")

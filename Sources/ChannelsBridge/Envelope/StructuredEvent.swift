@@ -8,7 +8,7 @@ internal import Foundation
 package enum StructuredEvent {
     package static let contentType = "application/cloudevents+json"
 
-    /// Whether a message is in structured mode: it says so, or it has no headers that could say anything.
+    /// Whether headers declare the structured mode.
     static func isContained(in headers: TransportHeaders) -> Bool {
         headers[TransportHeaders.contentType]?.lowercased().hasPrefix(contentType) ?? false
     }
@@ -32,7 +32,7 @@ package enum StructuredEvent {
         }
         var bytes = Array(try JSONEncoder().encode(attributes))
         guard !body.isEmpty else { return bytes }
-        // The message is JSON already: it becomes the last member of the object.
+        // The message is JSON: it becomes the last member of the object.
         bytes.removeLast()
         bytes += Array(",\"data\":".utf8) + body + [UInt8(ascii: "}")]
         return bytes

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// A moment between the years 0 and 9999, as RFC 3339 writes it in UTC.
+/// A time between the years 0 and 9999, formatted as in RFC 3339, in UTC.
 struct Timestamp: Hashable, Sendable {
     let secondsSince1970: Double
 
@@ -27,8 +27,8 @@ struct Timestamp: Hashable, Sendable {
         let dayOfMonth = dayOfYear - (153 * month + 2) / 5 + 1
         let calendarMonth = month < 10 ? month + 3 : month - 9
         let calendarYear = year + cycle * 400 + (calendarMonth <= 2 ? 1 : 0)
-        // Written digit by digit: with each message there is one. The indices stay below the capacity, and each
-        // of its 24 bytes is written.
+        // Written digit by digit: with each message there is one. The indices stay below the capacity, and
+        // each of its 24 bytes is written.
         return unsafe String(unsafeUninitializedCapacity: 24) { text in
             var end = 0
             func write(_ number: Int, digits: Int, then separator: Unicode.Scalar) {

@@ -1,9 +1,9 @@
-/// The trace to which a message belongs, as W3C Trace Context writes it. It travels with messages and is of
-/// no account to the bridge itself.
+/// The trace to which a message belongs, in the format of W3C Trace Context. A bridge carries it with each
+/// message and does not interpret it.
 ///
-/// A message posted in a task in which ``current`` is bound carries it to the other processes. There it is
-/// bound while the message is delivered: synchronous listeners without an isolation of their own, responders,
-/// and what they post, see it; a listener with a mailbox does not.
+/// A message posted in a task in which ``current`` is bound carries it to the other processes. There,
+/// ``current`` is bound while the message is delivered: synchronous listeners without an isolation,
+/// responders, and the messages that they post see it; listeners with a mailbox do not.
 ///
 /// ```swift
 /// try TraceContext.$current.withValue(TraceContext(traceparent: parent)) { board[.sold].post(sale) }
@@ -17,9 +17,9 @@ public struct TraceContext: Hashable, Sendable {
     /// The header `tracestate`, if there is one.
     public let tracestate: String?
 
-    /// Creates a context from header values, which are not looked into.
+    /// Creates a context from header values, whose content is not validated further.
     ///
-    /// - Throws: ``BridgeError/Code/invalidHeader`` where one has control characters.
+    /// - Throws: ``BridgeError/Code/invalidHeader`` if one is not valid as a header value.
     public init(traceparent: String, tracestate: String? = nil) throws {
         var headers = TransportHeaders()
         try headers.set(traceparent, for: EventEnvelope.Header.traceparent)
@@ -34,7 +34,7 @@ public struct TraceContext: Hashable, Sendable {
 }
 
 extension TraceContext {
-    /// Runs a body in the trace of a message, if it has one.
+    /// Runs a body with ``current`` bound to the trace of a message, if it has one.
     static func withCurrent<Result>(_ trace: TraceContext?, _ body: () async throws -> Result) async rethrows -> Result
     {
         guard let trace else { return try await body() }

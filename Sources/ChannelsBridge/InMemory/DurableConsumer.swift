@@ -1,7 +1,7 @@
 internal import Channels
 
-/// The place of one durable name and pattern at an in-memory broker: what nobody has settled yet. Its
-/// transitions, without locks.
+/// The unsettled messages of one durable name and pattern at an in-memory broker: the transitions, without
+/// locks.
 struct DurableConsumer {
     /// One subscription to it.
     struct Member {
@@ -28,21 +28,21 @@ struct DurableConsumer {
     private var members: [Member] = []
     private var turn = 0
 
-    /// Delivered and not yet settled, at most.
+    /// How many messages may be delivered and unsettled at a time.
     private static let mostUnsettled = 512
 
     init(pattern: ChannelPattern) {
         self.pattern = pattern
     }
 
-    /// Messages kept: waiting or unsettled.
+    /// How many messages are stored: waiting or unsettled.
     var count: Int { waiting.count - first + unsettled.count }
 
     mutating func join(_ member: Member) {
         members.append(member)
     }
 
-    /// A connection has gone: what it has not settled waits again.
+    /// A connection has ended: its unsettled messages wait again.
     mutating func leave(_ connection: Int) {
         members.removeAll { $0.connection == connection }
         for (number, left) in unsettled where left.connection == connection {
@@ -55,22 +55,22 @@ struct DurableConsumer {
         waiting.append(entry)
     }
 
-    /// Takes back what was to be delivered later.
+    /// Puts an entry back, in order, to be delivered again.
     mutating func wait(_ entry: Entry) {
         let index = waiting[first...].firstIndex { $0.number > entry.number } ?? waiting.endIndex
         waiting.insert(entry, at: index)
     }
 
-    /// Takes out a message that was delivered and not settled since; nil where it was settled already or has
-    /// been delivered again.
+    /// Removes a delivered message that is unsettled; nil if this delivery was settled already or the message
+    /// has been delivered again since.
     mutating func takeUnsettled(_ number: UInt64, delivery: Int) -> Entry? {
         guard let found = unsettled[number], found.entry.deliveries == delivery else { return nil }
         unsettled[number] = nil
         return found.entry
     }
 
-    /// The next message to deliver, and to whom; nil where none waits, nobody is there, or enough are
-    /// unsettled.
+    /// The next message to deliver, and its receiver; nil if no message waits, no member is connected, or the
+    /// limit of unsettled messages is reached.
     mutating func next() -> (entry: Entry, member: Member)? {
         guard first < waiting.count, !members.isEmpty, unsettled.count < Self.mostUnsettled else { return nil }
         turn = (turn + 1) % members.count

@@ -1,6 +1,6 @@
 internal import Channels
 
-/// Calls a handler for one item after the other, without a lock, on the thread of whoever comes first.
+/// Calls a handler for one item at a time, with no lock held, on the thread that delivers first.
 ///
 /// Guarded by its lock.
 final class HandlerQueue<Item: Sendable>: Sendable {
@@ -18,12 +18,12 @@ final class HandlerQueue<Item: Sendable>: Sendable {
         self.handler = handler
     }
 
-    /// Puts an item in. May be called under a lock; ``deliver()`` has to follow without it.
+    /// Adds an item. May be called under a lock; ``deliver()`` has to follow without it.
     func enqueue(_ item: Item) {
         state.withLock { if !$0.isClosed { $0.items.append(item) } }
     }
 
-    /// Calls the handler for what is in, unless another thread is at it, which will.
+    /// Calls the handler for every item, unless another thread is already doing so: that one takes them over.
     func deliver() {
         var isMine = state.withLock { state in
             guard !state.isDelivering else { return false }
@@ -51,7 +51,7 @@ final class HandlerQueue<Item: Sendable>: Sendable {
         }
     }
 
-    /// Ends the calls; no handler runs once this has returned. What is in is dropped.
+    /// Ends the calls and drops the remaining items. No handler runs once this has returned.
     func close() async {
         await withCheckedContinuation { continuation in
             let dropped: [Item]

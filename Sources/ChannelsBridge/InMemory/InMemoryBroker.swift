@@ -1,34 +1,34 @@
 internal import Channels
 
-/// A message broker inside the process: what several ``InMemoryTransport``s share.
+/// A message broker inside the process, shared by several ``InMemoryTransport``s.
 ///
-/// It needs nothing to start and keeps nothing beyond its own life, and otherwise does what a broker does:
-/// patterns, durable messages with acknowledgement and repetition, requests, last values. For tests, for
-/// several switchboards in one process, and as the default until there is a second process.
+/// It needs no server and stores nothing beyond its own lifetime. Otherwise it does what a broker does:
+/// patterns, durable messages with acknowledgement and redelivery, requests, last values. Use it for tests,
+/// for several switchboards in one process, and until there is a second process.
 ///
 /// ## Behavior
 ///
-/// - Messages are delivered on the publisher's thread, before `publish` returns unless another thread is
+/// - Messages are delivered on the publisher's thread, before `publish` returns, unless another thread is
 ///   delivering to the same subscription.
-/// - A durable message is kept for each durable name whose pattern matches and that has subscribed before;
-///   where there is none, for nobody.
-/// - At most 512 messages of a durable name are delivered and unsettled at a time. They are delivered again
-///   when the connection that has them ends, not when it is slow.
-/// - Of durable messages with the same `ce-id`, the later ones are acknowledged and dropped, within the last
-///   65,536.
+/// - A durable message is stored for each durable name that has subscribed before and whose pattern matches.
+///   If there is none, it is not stored.
+/// - Per durable name, at most 512 messages are delivered and unsettled at a time. They are delivered again
+///   when their connection ends, but not when it is slow.
+/// - A durable message with the `ce-id` of an earlier one, among the last 65,536, is acknowledged and
+///   dropped.
 public final class InMemoryBroker: Sendable {
-    /// Guarded by its lock, in which only queues are appended to.
+    /// Guarded by its lock, under which messages are enqueued and never delivered.
     let state: Locked<InMemoryBrokerState>
     let clock: any Clock<Duration>
     let limits: Limits
 
-    /// What it takes at most.
+    /// The limits of a broker.
     public struct Limits: Hashable, Sendable {
-        /// Bytes of a body.
+        /// The maximum number of bytes of a body.
         public var bodySize: Int
-        /// Messages kept for one durable name and pattern.
+        /// How many messages are stored for one durable name and pattern.
         public var keptMessages: Int
-        /// Messages that wait in a transport whose connection is broken.
+        /// How many messages may wait in a transport whose connection is broken.
         public var unsentMessages: Int
 
         /// Creates limits.
@@ -39,11 +39,11 @@ public final class InMemoryBroker: Sendable {
         }
     }
 
-    /// Creates a broker without messages.
+    /// Creates an empty broker.
     ///
     /// - Parameters:
-    ///   - limits: What it takes at most.
-    ///   - clock: What times out requests and delays repetitions.
+    ///   - limits: The maximum sizes of messages and buffers.
+    ///   - clock: The clock for timeouts of requests and delays of redeliveries.
     public init(limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock()) {
         state = Locked(InMemoryBrokerState())
         self.limits = limits

@@ -1,7 +1,7 @@
 internal import Channels
 
-/// What an in-memory broker knows. Its transitions enqueue and hand back what has to be delivered once the
-/// lock is released.
+/// The state of an in-memory broker. Its transitions enqueue messages and return the queues to deliver once
+/// the lock is released.
 struct InMemoryBrokerState {
     struct Subscription {
         let connection: Int
@@ -49,7 +49,7 @@ struct InMemoryBrokerState {
         connected.insert(connection)
     }
 
-    /// The connection is broken or closed: nothing is delivered to it, and what it has not settled goes to
+    /// The connection is broken or closed: nothing more is delivered to it, and its unsettled messages go to
     /// others.
     mutating func disconnect(_ connection: Int, forEver: Bool, _ broker: InMemoryBroker) -> [HandlerQueue<
         InboundMessage
@@ -79,7 +79,7 @@ struct InMemoryBrokerState {
 
     // MARK: Messages
 
-    /// Hands a message to whoever subscribes.
+    /// Enqueues a message for every subscription that matches.
     mutating func publish(_ message: TransportMessage) -> [HandlerQueue<InboundMessage>] {
         var reached: [HandlerQueue<InboundMessage>] = []
         for subscription in subscriptions
@@ -90,7 +90,7 @@ struct InMemoryBrokerState {
         return reached
     }
 
-    /// Keeps a message for every durable name that matches, and hands it to whoever subscribes.
+    /// Stores a message for every durable name that matches, and enqueues it for every subscription.
     mutating func publishDurably(_ message: TransportMessage, _ broker: InMemoryBroker) throws -> [HandlerQueue<
         InboundMessage
     >] {
@@ -125,9 +125,10 @@ struct InMemoryBrokerState {
         return feed(key, broker)
     }
 
-    /// What became of a durable message.
+    /// Settles a durable message.
     ///
-    /// - Returns: What is to be delivered now, and what is to wait again after the delay of the settlement.
+    /// - Returns: The queues to deliver now, and the entry to deliver again after the delay of the
+    ///   settlement.
     mutating func settle(
         _ key: ConsumerKey,
         _ number: UInt64,
@@ -155,7 +156,7 @@ struct InMemoryBrokerState {
         Array(consumers.keys).flatMap { feed($0, broker) }
     }
 
-    /// Enqueues what a durable name may be delivered.
+    /// Enqueues the messages of a durable name that may be delivered now.
     private mutating func feed(_ key: ConsumerKey, _ broker: InMemoryBroker) -> [HandlerQueue<InboundMessage>] {
         var reached: [HandlerQueue<InboundMessage>] = []
         while let (entry, member) = consumers[key]?.next() {
@@ -172,7 +173,7 @@ struct InMemoryBrokerState {
 
     // MARK: Requests
 
-    /// One of those who respond to a subject, in turn; nil where nobody does.
+    /// The next responder of a subject, in turn; nil if there is none.
     mutating func responder(of subject: String) -> HandlerQueue<InboundRequest>? {
         let candidates = (responders[subject] ?? []).filter { connected.contains($0.connection) }
         guard !candidates.isEmpty else { return nil }
@@ -200,7 +201,7 @@ struct InMemoryBrokerState {
         return tellWatchers(of: subject)
     }
 
-    /// Hands out the values that a connection missed.
+    /// Enqueues the values that a connection missed.
     mutating func tellWatchers(on connection: Int) -> [HandlerQueue<StoredValue>] {
         Array(watchers.keys).flatMap { tellWatchers(of: $0) }
     }

@@ -1,23 +1,33 @@
 public import Channels
 
-/// A transport to an ``InMemoryBroker``: several switchboards in one process, nothing to start.
+/// A transport to an ``InMemoryBroker``, for several switchboards in one process. It needs no server.
 ///
 /// ```swift
 /// let broker = InMemoryBroker()
-/// let till = Bridge("till", switchboard: tillBoard, transport: InMemoryTransport(broker), routes: [.outgoing(.sold)])
-/// let kitchen = Bridge("kitchen", switchboard: kitchenBoard, transport: InMemoryTransport(broker), routes: [.incoming(.sold)])
+/// let till = Bridge(
+///     "till",
+///     switchboard: tillBoard,
+///     transport: InMemoryTransport(broker),
+///     routes: [.outgoing(.sold)]
+/// )
+/// let kitchen = Bridge(
+///     "kitchen",
+///     switchboard: kitchenBoard,
+///     transport: InMemoryTransport(broker),
+///     routes: [.incoming(.sold)]
+/// )
 /// ```
 public final class InMemoryTransport: Transport {
     private enum Phase { case new, connected, broken(since: ContinuousClock.Instant), closed }
 
-    /// Guarded by its lock, in which that of the broker is taken.
+    /// Guarded by its lock. The broker's lock is taken inside of it, never the other way.
     private struct State {
         var phase = Phase.new
         var events: HandlerQueue<TransportEvent>?
         /// Published while the connection is broken.
         var unsent: [TransportMessage] = []
         var nextRequest = 0
-        /// Requests under way.
+        /// Pending requests.
         var requests: [Int: FirstResult<TransportReply>] = [:]
         var closers: [@Sendable () async -> Void] = []
     }
@@ -32,12 +42,12 @@ public final class InMemoryTransport: Transport {
         connection = broker.state.withLock { $0.newConnection() }
     }
 
-    /// All of them.
+    /// All capabilities.
     public var capabilities: TransportCapabilities { .all }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
-    /// Connects, at once.
+    /// Connects immediately.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
         let events = HandlerQueue(onEvent)
         try state.withLock { state in
@@ -50,7 +60,7 @@ public final class InMemoryTransport: Transport {
         events.deliver()
     }
 
-    /// Ends the connection. Nothing is lost unless the connection was broken.
+    /// Closes the connection. Messages are lost only if the connection was broken.
     public func close(within deadline: Duration) async throws {
         let (events, requests, closers, unsent, reached) = state.withLock { state in
             defer {
@@ -74,7 +84,7 @@ public final class InMemoryTransport: Transport {
         }
     }
 
-    /// Breaks the connection, as a network does: for tests.
+    /// Breaks the connection, for tests of interruptions.
     public func breakConnection() {
         var requests: [Int: FirstResult<TransportReply>] = [:]
         let (events, reached) = state.withLock {
@@ -90,7 +100,7 @@ public final class InMemoryTransport: Transport {
         events?.deliver()
     }
 
-    /// Restores the connection: what was published meanwhile is sent, and every subscription goes on.
+    /// Restores the connection and its subscriptions, and sends what was published meanwhile.
     public func restoreConnection() {
         let restored = state.withLock {
             state -> (HandlerQueue<TransportEvent>?, [HandlerQueue<InboundMessage>], [HandlerQueue<StoredValue>])? in
@@ -111,7 +121,7 @@ public final class InMemoryTransport: Transport {
         for queue in values { queue.deliver() }
     }
 
-    /// Does something with the broker while connected, and delivers what it handed back.
+    /// Runs a body under both locks if connected, and then delivers the queues that it returned.
     private func whileConnected<Item, Result>(
         _ subject: String,
         _ body: (inout State, inout InMemoryBrokerState) throws -> (Result, [HandlerQueue<Item>])
@@ -136,7 +146,7 @@ public final class InMemoryTransport: Transport {
 
     // MARK: Messages
 
-    /// Publishes a message; keeps it, where it is not durable, while the connection is broken.
+    /// Publishes a message. While the connection is broken, a message that is not durable waits.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         try check(message)
         if !durable, try waits(message) { return }
@@ -145,7 +155,9 @@ public final class InMemoryTransport: Transport {
         }
     }
 
-    /// Keeps a message where the connection is broken.
+    /// Buffers a message if the connection is broken.
+    ///
+    /// - Returns: Whether it was buffered.
     private func waits(_ message: TransportMessage) throws -> Bool {
         try state.withLock { state in
             guard case .broken = state.phase else { return false }
@@ -178,7 +190,7 @@ public final class InMemoryTransport: Transport {
 
     // MARK: Requests
 
-    /// Sends a request to one of those who respond, in turn.
+    /// Sends a request to one of the responders, in turn.
     public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
         try check(message)
         let first = FirstResult<TransportReply>()
@@ -217,7 +229,7 @@ public final class InMemoryTransport: Transport {
         }
     }
 
-    /// Hands over the last value, and later ones.
+    /// Watches the last value of a subject. See ``Transport/watch(_:onValue:)``.
     public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
         let queue = HandlerQueue(onValue)
         try whileConnected(subject) { state, broker in

@@ -1,12 +1,12 @@
-/// A request handed over by a transport.
+/// A request received by a transport.
 public struct InboundRequest: Sendable {
     /// The request.
     public let message: TransportMessage
-    /// Sends the reply. To be called once, from any thread. Does not wait; where the connection has gone, the
-    /// asker's time runs out.
+    /// Sends the reply. Call it once, from any thread. It does not wait. If the connection is lost, the
+    /// request times out for the asker.
     public let reply: @Sendable (TransportReply) -> Void
 
-    /// Creates a request to hand over.
+    /// Creates a request, for the author of a transport.
     public init(_ message: TransportMessage, reply: @escaping @Sendable (TransportReply) -> Void) {
         self.message = message
         self.reply = reply

@@ -1,9 +1,9 @@
-/// What became of a durable message.
+/// The outcome of a durable message, as reported to the broker.
 public enum Settlement: Hashable, Sendable {
-    /// Its listeners have run: the broker need not deliver it again.
+    /// Its listeners have finished; the broker need not deliver it again.
     case acknowledged
-    /// It is to be delivered again, not before this time has passed.
+    /// Deliver it again, after this delay or later.
     case retry(after: Duration)
-    /// It cannot be handled, now or later: the broker must not deliver it again.
+    /// It can never be handled; the broker must not deliver it again.
     case terminated
 }

@@ -2,35 +2,35 @@ public import Channels
 
 /// A connection to a message broker, as a ``Bridge`` uses it.
 ///
-/// Conform a client library of your choice to carry channels over its broker; ``InMemoryTransport`` is the
+/// Conform a client library of your choice to carry channels over its broker. ``InMemoryTransport`` is an
 /// example, and the module `ChannelsBridgeTesting` has the suite that checks a conformance.
 ///
-/// ## Life
+/// ## Lifecycle
 ///
-/// A transport belongs to one bridge and lives once: ``connect(onEvent:)``, then any number of calls of the
-/// other methods, in any order and from any task at the same time, then ``close(within:)``. After that, and
-/// before `connect` has returned, every method but `close` throws ``BridgeError/Code/notConnected`` or
-/// ``BridgeError/Code/closed``. When the connection breaks later, the transport restores it and its
-/// subscriptions by itself and says so by events.
+/// A transport belongs to one bridge and is used once: ``connect(onEvent:)``, then any number of calls of the
+/// other methods, in any order and concurrently, then ``close(within:)``. Before `connect` has returned, and
+/// after `close`, every other method throws ``BridgeError/Code/notConnected`` or ``BridgeError/Code/closed``.
+/// If the connection breaks, the transport restores it together with its subscriptions, and reports both as
+/// events.
 ///
 /// ## Behavior
 ///
-/// - Every subject and every header it is handed is valid: see ``TransportMessage``. A message that a broker
-///   sends with an invalid one is reported as ``TransportEvent/failed(_:)`` and not delivered.
+/// - Every subject and header that it is given is valid: see ``TransportMessage``. If the broker delivers a
+///   message with an invalid one, the transport reports ``TransportEvent/failed(_:)`` and drops the message.
 /// - No method blocks a thread. A method that has to wait suspends, and throws `CancellationError` or returns
 ///   soon after its task is cancelled.
-/// - Handlers are called without a lock held, one call at a time for each subscription, in the order in which
-///   the broker delivers. They return soon and do not block: they put the message into a buffer. Different
-///   subscriptions may be called at the same time.
-/// - Messages that one task publishes one after the other on one subject arrive in that order, durable ones
-///   too.
-/// - A process receives its own messages where it subscribes to them; the bridge sorts them out.
-/// - Failures are ``BridgeError``s with the subject involved. What happens without a caller is an event.
+/// - Handlers are called with no lock held, one call at a time per subscription, in the order in which the
+///   broker delivers. They do not block: they put the message into a buffer. Handlers of different
+///   subscriptions may run concurrently.
+/// - Messages that one task publishes on one subject arrive in that order, including durable ones.
+/// - A process also receives its own messages if it subscribes to them; the bridge filters them out.
+/// - Failures are ``BridgeError``s with the subject involved. Failures outside of a call are events.
 public protocol Transport: Sendable {
-    /// What it can do beyond publishing and subscribing at most once. Known before `connect`, and constant.
+    /// What the transport can do beyond publishing and subscribing at most once. Constant, and known before
+    /// `connect`.
     var capabilities: TransportCapabilities { get }
 
-    /// Connects to the broker; returns when messages can be published.
+    /// Connects to the broker, and returns when messages can be published.
     ///
     /// - Parameter onEvent: Called for each event, from any thread, one call at a time; first with
     ///   ``TransportEvent/connected``, before `connect` returns.
@@ -40,36 +40,36 @@ public protocol Transport: Sendable {
 
     /// Publishes a message.
     ///
-    /// Where it is not durable, returns when the message is in the connection's buffer: at most once, and
-    /// accepted does not mean delivered. Waits where the buffer drains; while there is no connection, the
-    /// buffer is bounded, and a full one throws ``BridgeError/Code/bufferFull``.
+    /// Without `durable`, returns when the message is in the connection's buffer. Delivery is at most once:
+    /// accepted does not mean delivered. If the buffer is full, the call waits while the connection drains
+    /// it; while there is no connection, it throws ``BridgeError/Code/bufferFull``.
     ///
-    /// Where it is durable, returns when the broker has acknowledged that it keeps the message: at least
-    /// once. A message published again with the same header ``TransportHeaders/id`` may be dropped by the
-    /// broker, and is acknowledged.
+    /// With `durable`, returns when the broker has acknowledged that it stored the message. Delivery is at
+    /// least once. A message published again with the same header ``TransportHeaders/id`` is acknowledged and
+    /// may be dropped by the broker.
     ///
     /// - Throws: ``BridgeError/Code/notConnected``, ``BridgeError/Code/bufferFull``,
-    ///   ``BridgeError/Code/payloadTooLarge``, ``BridgeError/Code/permissionDenied``; where durable also
-    ///   ``BridgeError/Code/notAcknowledged`` and ``BridgeError/Code/unsupported``. After `notAcknowledged`
-    ///   the broker may have the message or not.
+    ///   ``BridgeError/Code/payloadTooLarge``, ``BridgeError/Code/permissionDenied``; with `durable` also
+    ///   ``BridgeError/Code/notAcknowledged``, after which the broker may or may not have the message, and
+    ///   ``BridgeError/Code/unsupported``.
     func publish(_ message: TransportMessage, durable: Bool) async throws
 
-    /// Has the messages of every subject that matches a pattern handed over, until the transport is closed.
+    /// Subscribes to every subject that matches a pattern, until the transport is closed.
     ///
-    /// When it returns, the subscription is in effect: what anybody on the same broker publishes from then on
-    /// is handed over. The same holds for ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
+    /// When it returns, the subscription is in effect: every message that any client publishes from then on
+    /// is delivered. The same holds for ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
     ///
     /// - Parameters:
     ///   - pattern: A subject, or a pattern with `*` and `>` as in `ChannelPattern`.
-    ///   - durableName: Where nil: what is published from now on, durable or not, at most once. Otherwise:
-    ///     the durable messages that nobody of this name and pattern has settled yet, from when this name and
-    ///     pattern first subscribed or earlier, at least once; each has an ``InboundMessage/settle``. Whether
-    ///     it gets messages on these subjects that were not published as durable is the broker's business.
-    ///     Closing keeps the name's place at the broker. Where several processes subscribe by one name and
-    ///     pattern, each message goes to one of them. What is not settled when a connection ends, or for as
-    ///     long as the broker waits, is delivered again.
+    ///   - durableName: If nil, the messages published from now on, durable or not, at most once. Otherwise,
+    ///     at least once, the durable messages that have not been settled under this name and pattern since
+    ///     their first subscription, or since an earlier time; each has an ``InboundMessage/settle``. Whether
+    ///     messages that were published without `durable` are delivered too depends on the broker. The name
+    ///     persists at the broker after closing. Processes that subscribe with the same name and pattern form
+    ///     a queue group: each message goes to one of them. Messages that are unsettled when the connection
+    ///     ends, or when the broker's acknowledgement wait is over, are delivered again.
     ///   - onMessage: Called for each message.
-    /// - Throws: ``BridgeError/Code/permissionDenied`` where the broker says so in time, else that is an
+    /// - Throws: ``BridgeError/Code/permissionDenied`` if the broker reports it in time, otherwise it is an
     ///   event; ``BridgeError/Code/unsupported``.
     func subscribe(
         to pattern: ChannelPattern,
@@ -79,41 +79,40 @@ public protocol Transport: Sendable {
 
     /// Sends a request and waits for the one reply.
     ///
-    /// - Throws: ``BridgeError/Code/noResponder`` at once where the broker knows that nobody responds;
+    /// - Throws: ``BridgeError/Code/noResponder`` immediately if the broker knows that nobody responds;
     ///   ``BridgeError/Code/timedOut``.
     func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply
 
-    /// Has the requests of a subject handed over, until the transport is closed. Of several transports that
-    /// respond, one gets each request.
+    /// Receives the requests of a subject, until the transport is closed. If several transports respond, each
+    /// request goes to one of them.
     ///
-    /// - Parameter onRequest: Called for each request. It replies later, from any task.
+    /// - Parameter onRequest: Called for each request. The reply may come later, from any task.
     func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws
 
-    /// Stores a message as the last value of its subject, in place of the one before.
+    /// Stores a message as the last value of its subject, replacing the previous one.
     ///
-    /// - Returns: The revision of the value: higher for each value stored for the subject, by whomever.
+    /// - Returns: The revision of the value, which increases with each value stored for the subject by any
+    ///   client.
     /// - Throws: As ``publish(_:durable:)`` of a durable message.
     func store(_ message: TransportMessage) async throws -> UInt64
 
-    /// Has the last value of a subject handed over, and every value stored later, until the transport is
-    /// closed.
+    /// Watches the last value of a subject, until the transport is closed.
     ///
     /// - Parameters:
     ///   - subject: The subject.
-    ///   - onValue: Called for the value that is stored now, if there is one, before `watch` returns; then
-    ///     for later ones by rising revision, no revision twice. Values that have been replaced meanwhile may
-    ///     be left out; the last one is not, also after a reconnection.
+    ///   - onValue: Called for the currently stored value, if there is one, before `watch` returns; then for
+    ///     later values in order of revision, no revision twice. Values that have been replaced may be
+    ///     skipped. The last value is never skipped, even after a reconnection.
     func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws
 
-    /// Ends the connection. No handler is called after it has returned; calling it again does nothing.
+    /// Closes the connection. No handler is called after it has returned. Calling it again does nothing.
     ///
-    /// Takes in no more messages, sends what was published before, and then lets go of everything, also where
-    /// that could not be done in time. Durable messages that were not settled are delivered again soon, to
-    /// whoever subscribes by the name. Calls of other methods that are under way throw
-    /// ``BridgeError/Code/closed``.
+    /// Stops receiving, sends the messages in the buffer, and then releases everything, even if not all could
+    /// be sent in time. Unsettled durable messages are soon delivered again, to another subscriber of the
+    /// name. Pending calls of other methods throw ``BridgeError/Code/closed``.
     ///
-    /// - Parameter deadline: How long it may take to send what is in the buffer.
-    /// - Throws: ``BridgeError/Code/deadlineExceeded`` where published messages were, or may have been, lost.
+    /// - Parameter deadline: How long sending the buffer may take.
+    /// - Throws: ``BridgeError/Code/deadlineExceeded`` if published messages were, or may have been, lost.
     func close(within deadline: Duration) async throws
 }
 

@@ -8,13 +8,13 @@ public struct TransportCapabilities: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Messages carry headers. Without them a bridge puts the envelope into the body.
+    /// Messages have headers. Without this, a bridge puts the envelope into the body.
     public static let headers = TransportCapabilities(rawValue: 1 << 0)
-    /// Durable messages: kept by the broker until they are settled.
+    /// Durable messages: the broker stores them until they are settled.
     public static let durable = TransportCapabilities(rawValue: 1 << 1)
     /// Requests and replies.
     public static let requests = TransportCapabilities(rawValue: 1 << 2)
-    /// The last value of each subject is kept.
+    /// Last values: the broker stores the last value of a subject.
     public static let lastValues = TransportCapabilities(rawValue: 1 << 3)
 
     /// Everything.

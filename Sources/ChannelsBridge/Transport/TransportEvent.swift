@@ -1,23 +1,22 @@
-/// What happens to a connection without a call that could say so.
+/// What happens to a connection outside of any call.
 public enum TransportEvent: Sendable {
-    /// The connection is there, for the first time.
+    /// The connection was established for the first time.
     case connected
-    /// The connection is lost; the transport tries to restore it. Messages that are not durable may be lost
-    /// from now on, in both directions.
+    /// The connection is lost, and the transport is reconnecting. Until it is back, messages that are not
+    /// durable may be lost in both directions.
     case disconnected(reason: BridgeError?)
-    /// The connection is back, with every subscription.
+    /// The connection is restored, with every subscription.
     ///
-    /// What may have been lost: every message that others published at most once during the gap, and what was
-    /// on its way when the connection broke. `unsent` says how many messages of this process are known to be
-    /// lost since the last such event: those that the buffer could not take threw
-    /// ``BridgeError/Code/bufferFull`` and are not among them.
+    /// Messages that others published at most once during the gap, and messages in flight when the connection
+    /// broke, may have been lost. `unsent` is the number of messages of this process that are known to be
+    /// lost since the last such event. Those that did not fit into the buffer threw
+    /// ``BridgeError/Code/bufferFull`` and are not included.
     case reconnected(gap: Duration, unsent: Int)
-    /// Messages were dropped because they came faster than they were taken: how many, since the last such
-    /// event of the pattern.
+    /// Messages were dropped because they arrived faster than they were handled. `dropped` is their number
+    /// since the last such event for the pattern.
     case slowConsumer(pattern: String, dropped: Int)
-    /// Something failed that no caller waits for: a permission was refused, a broker sent what cannot be
-    /// understood.
+    /// Something failed outside of a call: a permission was refused, or the broker sent an invalid message.
     case failed(BridgeError)
-    /// The connection has ended and will not come back, other than by ``Transport/close(within:)``.
+    /// The connection has ended for good, for another reason than ``Transport/close(within:)``.
     case closed(reason: BridgeError?)
 }

@@ -1,10 +1,10 @@
 internal import Channels
 
-/// The headers of a message: a few names with a value each, in the order in which they were set.
+/// The headers of a message: names with a value each, in the order in which they were set.
 ///
-/// A name is made of the visible characters of ASCII without the colon; case is ignored. A value has no
-/// control characters, and no space at an end, which brokers take off. What is invalid is not taken:
-/// ``set(_:for:)`` throws. So what travels in a header cannot end it.
+/// A name consists of visible ASCII characters other than a colon; case is ignored. A value has no control
+/// characters, and no leading or trailing space, because brokers remove it. ``set(_:for:)`` throws if one is
+/// invalid, so a value cannot inject another header or a command.
 public struct TransportHeaders: Hashable, Sendable {
     private var fields: [Field] = []
 
@@ -13,20 +13,20 @@ public struct TransportHeaders: Hashable, Sendable {
         var value: String
     }
 
-    /// Creates headers without any.
+    /// Creates empty headers.
     public init() {}
 
-    /// The value of a header; nil where there is none. Case is ignored.
+    /// The value of a header, or nil if it is not set. Case is ignored.
     ///
     /// - Complexity: O(*n*) in the number of headers.
     public subscript(name: String) -> String? {
         fields.first { Self.areEqual($0.name, name) }?.value
     }
 
-    /// Sets a header, in place of one with the same name.
+    /// Sets a header, replacing one with the same name.
     ///
-    /// - Throws: ``BridgeError/Code/invalidHeader`` where the name or the value is not valid; nothing is
-    ///   changed then.
+    /// - Throws: ``BridgeError/Code/invalidHeader`` if the name or the value is not valid; the headers are
+    ///   unchanged then.
     public mutating func set(_ value: String, for name: String) throws {
         guard !name.isEmpty, name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") }) else {
             throw BridgeError(
@@ -49,7 +49,7 @@ public struct TransportHeaders: Hashable, Sendable {
         setValid(value, for: name)
     }
 
-    /// Takes a header out.
+    /// Removes a header.
     public mutating func remove(_ name: String) {
         fields.removeAll { Self.areEqual($0.name, name) }
     }
@@ -81,15 +81,15 @@ extension TransportHeaders: Sequence {
         return AnyIterator { rest.next().map { (name: $0.name, value: $0.value) } }
     }
 
-    /// How many there are.
+    /// The number of headers.
     public var count: Int { fields.count }
 
-    /// Whether there are none.
+    /// Whether there are no headers.
     public var isEmpty: Bool { fields.isEmpty }
 }
 
 extension TransportHeaders: ExpressibleByDictionaryLiteral {
-    /// Creates headers from a literal. Traps where one is not valid.
+    /// Creates headers from a literal. Traps if one is not valid.
     public init(dictionaryLiteral elements: (String, String)...) {
         for (name, value) in elements {
             do { try set(value, for: name) } catch { preconditionFailure("\(error)") }
@@ -98,8 +98,8 @@ extension TransportHeaders: ExpressibleByDictionaryLiteral {
 }
 
 extension TransportHeaders {
-    /// The unique identifier of a message, by which a broker may drop one that is published twice: `ce-id`.
+    /// The unique identifier of a message, by which a broker may drop duplicates: `ce-id`.
     public static let id = "ce-id"
-    /// What the body is: `content-type`.
+    /// The media type of the body: `content-type`.
     public static let contentType = "content-type"
 }

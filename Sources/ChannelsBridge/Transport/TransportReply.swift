@@ -1,6 +1,6 @@
 /// The reply to a request.
 public struct TransportReply: Hashable, Sendable {
-    /// What is said of the body; empty where the transport has none.
+    /// The headers; empty if the transport has none.
     public var headers: TransportHeaders
     /// The encoded response.
     public var body: [UInt8]

@@ -1,10 +1,10 @@
-/// How long to wait before something is tried again: longer each time, up to a limit.
+/// Delays between retries, which grow up to a limit.
 public struct Backoff: Hashable, Sendable {
-    /// Before the first repetition.
+    /// The delay before the first retry.
     public var first: Duration
-    /// By how much each wait is longer than the one before.
+    /// The factor by which each delay is longer than the previous one.
     public var factor: Int
-    /// The longest wait.
+    /// The longest delay.
     public var limit: Duration
 
     /// Creates a back-off.
@@ -20,7 +20,7 @@ public struct Backoff: Hashable, Sendable {
         self.limit = limit
     }
 
-    /// The wait before the repetition of this number, from 1.
+    /// The delay before the retry with this number, counted from 1.
     ///
     /// - Complexity: O(log(`limit` / `first`)).
     public func delay(before repetition: Int) -> Duration {

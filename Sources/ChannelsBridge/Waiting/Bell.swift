@@ -1,6 +1,6 @@
 internal import Channels
 
-/// Wakes the one task that waits. A ring while nobody waits is kept, once.
+/// Wakes one waiting task. If no task is waiting, one ring is remembered for the next wait.
 ///
 /// Guarded by its lock; continuations are resumed without it.
 final class Bell: Sendable {

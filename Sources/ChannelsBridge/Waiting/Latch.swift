@@ -1,6 +1,6 @@
 internal import Channels
 
-/// A door that opens once. Tasks wait before it without holding a thread.
+/// Opens once, and resumes every task that waits for it. Waiting does not block a thread.
 ///
 /// Guarded by its lock; continuations are resumed without it.
 package final class Latch: Sendable {
@@ -27,7 +27,7 @@ package final class Latch: Sendable {
 
     /// Suspends until the latch is open.
     ///
-    /// - Throws: `CancellationError` where the task is cancelled before.
+    /// - Throws: `CancellationError` if the task is cancelled before.
     package func wait() async throws {
         if isOpen { return }
         let number = state.withLock { state in

@@ -1,4 +1,4 @@
-/// The request channels on which a task answers another process.
+/// The names of the requests from other processes that a task is answering.
 enum AnsweredName {
     @TaskLocal static var current: Set<String> = []
 }

@@ -1,6 +1,6 @@
 internal import Channels
 
-/// Answers requests of other processes by those who respond in this one.
+/// Answers requests from other processes with the responders of this one.
 final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sendable>: RouteWorker {
     private let name: String
     private let context: BridgeContext
@@ -75,7 +75,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         let message = request.message
         do {
             let arrival = try context.arrival(message.headers, message.body, on: name)
-            // This process asked because nobody responds in it.
+            // This process asked, because it has no responder.
             guard arrival.envelope.source != context.source else { throw BridgeError(.noResponder, subject: name) }
             let question = try arrival.decode(Request.self, named: "\(Request.self)", with: context.configuration.codec)
             let answered = AnsweredName.current.union([name])
@@ -101,7 +101,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
 
     private func reply(to request: InboundRequest, failure: String) {
         context.count(\.answered)
-        // An envelope without a message is always encodable.
+        // An envelope without a body can always be encoded.
         guard let reply = try? context.packReply([], envelope(type: nil, error: failure), of: name) else { return }
         request.reply(reply)
     }

@@ -1,6 +1,6 @@
 internal import Channels
 
-/// Has requests that nobody in this process responds to answered by another process.
+/// Forwards requests that nobody in this process responds to, to another process.
 final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendable>: RouteWorker {
     private let token: ListenerToken
     private let asker: Asker<Request, Response>
@@ -8,7 +8,7 @@ final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendab
     init(_ name: RequestName<Request, Response>, context: BridgeContext) {
         let asker = Asker<Request, Response>(name.text, context)
         self.asker = asker
-        // Last: whoever responds in this process comes first.
+        // With the lowest priority: responders of this process come first.
         token = context.switchboard.requests(name).respond(priority: .last) { request in try await asker.ask(request) }
     }
 
@@ -23,7 +23,7 @@ final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendab
     }
 }
 
-/// What the responder of an asking route does.
+/// The responder of an asking route.
 private final class Asker<Request: Codable & Sendable, Response: Codable & Sendable>: Sendable {
     private let name: String
     private let context: BridgeContext
@@ -35,7 +35,7 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
     }
 
     func ask(_ request: Request) async throws -> Response {
-        // A request that came from another process is not sent on: it would go round.
+        // A request from another process is not forwarded: it could circulate endlessly.
         guard !AnsweredName.current.contains(name) else { throw noResponder(nil) }
         guard context.isReady.isOpen else { throw BridgeError(.notConnected, subject: name) }
         do {

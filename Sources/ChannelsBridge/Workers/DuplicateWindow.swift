@@ -1,4 +1,4 @@
-/// Remembers the last identifiers, up to a number, to tell what comes twice.
+/// The last identifiers, up to a limit, by which duplicates are recognised.
 struct DuplicateWindow: Sendable {
     private let limit: Int
     private var known: Set<String> = []
@@ -13,7 +13,7 @@ struct DuplicateWindow: Sendable {
 
     func contains(_ id: String) -> Bool { known.contains(id) }
 
-    /// Remembers an identifier and forgets the oldest where there are too many.
+    /// Adds an identifier, and removes the oldest one if the limit is reached.
     ///
     /// - Returns: Whether it was new.
     @discardableResult

@@ -1,19 +1,19 @@
 internal import Channels
 
-/// What came in and waits for its turn: bounded by number and by bytes. Filled by a transport, emptied by one
-/// task.
+/// A queue of received items, bounded by their number and by bytes. A transport adds items, and one task
+/// takes them.
 ///
 /// Guarded by its lock.
 final class InboundQueue<Item: Sendable>: Sendable {
     enum Outcome { case taken, full, closed }
 
     private struct State {
-        /// Those before `first` have been taken.
+        /// The items before `first` have been taken.
         var items: [(item: Item, bytes: Int)] = []
         var first = 0
         var bytes = 0
         var isClosed = false
-        /// Dropped since the last time somebody asked.
+        /// Dropped since ``takeDroppedCount()`` was last called.
         var dropped = 0
 
         var count: Int { items.count - first }
@@ -23,7 +23,7 @@ final class InboundQueue<Item: Sendable>: Sendable {
             let (item, size) = items[first]
             first += 1
             bytes -= size
-            // Half of it has been taken: each item is moved once, on average.
+            // Only when half of them have been taken, so that each item is moved once on average.
             if first * 2 >= items.count {
                 items.removeFirst(first)
                 first = 0
@@ -42,7 +42,7 @@ final class InboundQueue<Item: Sendable>: Sendable {
         self.byteLimit = byteLimit
     }
 
-    /// Puts an item in, if there is room. One larger than all the room is taken into an empty queue.
+    /// Adds an item if it fits. An item larger than the byte limit is accepted by an empty queue.
     func add(_ item: Item, bytes: Int) -> Outcome {
         let outcome = state.withLock { state -> Outcome in
             guard !state.isClosed else { return .closed }
@@ -58,7 +58,7 @@ final class InboundQueue<Item: Sendable>: Sendable {
         return outcome
     }
 
-    /// Waits for the next item; nil where the queue is closed and empty, or empty and the task is cancelled.
+    /// Waits for the next item. Returns nil if the queue is empty and either closed or the task is cancelled.
     func next() async -> Item? {
         while true {
             let (item, isClosed) = state.withLock { ($0.popFirst(), $0.isClosed) }
@@ -67,7 +67,7 @@ final class InboundQueue<Item: Sendable>: Sendable {
         }
     }
 
-    /// How many were dropped since this was last asked.
+    /// Returns how many items were dropped since the last call.
     func takeDroppedCount() -> Int {
         state.withLock { state in
             defer { state.dropped = 0 }
@@ -75,7 +75,7 @@ final class InboundQueue<Item: Sendable>: Sendable {
         }
     }
 
-    /// Takes nothing in any more. What is in remains to be taken.
+    /// Accepts no more items. Those in the queue can still be taken.
     func close() {
         state.withLock { $0.isClosed = true }
         bell.ring()

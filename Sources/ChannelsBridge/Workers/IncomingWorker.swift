@@ -1,14 +1,14 @@
 internal import Channels
 internal import Synchronization
 
-/// Delivers what other processes posted to subjects that match a pattern, one message after the other.
+/// Delivers the messages of other processes on the subjects that match a pattern, one at a time.
 final class IncomingWorker: RouteWorker {
     /// Decodes a message and returns what delivers it.
     typealias Decode = @Sendable (Arrival, BridgeContext) throws -> Deliver
     typealias Deliver = @Sendable (_ waits: Bool) async throws -> DeliveryReport
 
     private let pattern: ChannelPattern
-    /// The patterns of routes declared before this one, which deliver what they match.
+    /// The patterns of routes that take precedence: they deliver what they match.
     private let earlier: [ChannelPattern]
     private let isDurable: Bool
     private let context: BridgeContext
@@ -62,7 +62,8 @@ final class IncomingWorker: RouteWorker {
             context.count(\.retried)
             settle(.retry(after: context.configuration.backoff.delay(before: inbound.deliveryCount)))
         case .closed:
-            // As if it had come after the end: a durable message is delivered again, to whoever comes next.
+            // As if it had arrived after the end: a durable message is delivered again, to the next
+            // subscriber.
             context.count(\.unfinished)
         }
     }
@@ -71,8 +72,7 @@ final class IncomingWorker: RouteWorker {
         let work = Task { [self] in
             var window = DuplicateWindow(limit: context.configuration.duplicateWindow)
             while let message = await queue.next() {
-                // Said by the task and not by the transport's thread, which must not wait for listeners to
-                // events.
+                // Posted by this task, not on the transport's thread, which must not wait for the listeners.
                 let dropped = queue.takeDroppedCount()
                 if dropped > 0 { context.events.post(.slowConsumer(pattern: pattern.text, dropped: dropped)) }
                 isBusy.store(true, ordering: .relaxed)
@@ -102,7 +102,7 @@ final class IncomingWorker: RouteWorker {
     private func deliver(_ inbound: InboundMessage, _ window: inout DuplicateWindow) async {
         let message = inbound.message
         do {
-            // One that ends the process each time is never failed by a listener.
+            // A message that crashes the process each time is never failed by a listener.
             let maximum = context.configuration.maximumDeliveries
             guard inbound.settle == nil || inbound.deliveryCount <= maximum else {
                 throw BridgeError(
@@ -113,7 +113,7 @@ final class IncomingWorker: RouteWorker {
             }
             let arrival = try context.arrival(message.headers, message.body, on: message.subject)
             guard arrival.envelope.source != context.source else { return settle(inbound, .acknowledged, \.echoes) }
-            // Another route of this bridge gets it, too.
+            // Another route of this bridge delivers it.
             guard !earlier.contains(where: { $0.matches(message.subject) }) else {
                 inbound.settle?(.acknowledged)
                 return
@@ -154,7 +154,7 @@ final class IncomingWorker: RouteWorker {
         }
     }
 
-    /// Why a durable message has to be delivered again, if it has.
+    /// The reason to deliver a durable message again, if there is one.
     private func failure(_ report: DeliveryReport, _ subject: String) -> (any Error)? {
         if let failure = report.failures.first { return failure.error }
         guard report.dropped > 0 else { return nil }

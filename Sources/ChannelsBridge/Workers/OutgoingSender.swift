@@ -1,12 +1,12 @@
 internal import Channels
 internal import Synchronization
 
-/// What the listener of an outgoing route does. Everything in it is atomic or constant.
+/// The listener of an outgoing route. All its state is atomic or constant.
 final class OutgoingSender: Sendable {
     typealias Encode =
         @Sendable (_ message: any Sendable, _ subject: String, _ context: BridgeContext) throws -> [UInt8]
 
-    /// A message on its way, and what was known when it was posted.
+    /// A message to be sent, and what was known when it was posted.
     private struct Departure: Sendable {
         let message: any Sendable
         let number: UInt64
@@ -18,12 +18,12 @@ final class OutgoingSender: Sendable {
     private let isDurable: Bool
     private let typeName: String
     private let encode: Encode
-    /// The patterns of routes declared before this one, which send what they match.
+    /// The patterns of routes that take precedence: they send what they match.
     private let earlier: [ChannelPattern]
     private let isOpen = Atomic<Bool>(true)
     private let abandoned = Latch()
     private let ended = Atomic<Int>(0)
-    /// Rings for ``finish(_:)`` whenever something that it waits for may have changed.
+    /// Rings when a condition that ``finish(_:)`` waits for may have changed.
     private let bell = Bell()
 
     init(
@@ -40,16 +40,16 @@ final class OutgoingSender: Sendable {
         self.encode = encode
     }
 
-    /// Takes a message on the poster's thread.
+    /// Accepts a message, on the poster's thread.
     func take(_ message: any Sendable, postedTo name: String) -> (any Sendable)? {
         guard isOpen.load(ordering: .acquiring), !earlier.contains(where: { $0.matches(name) }) else { return nil }
         return Departure(message: message, number: context.nextNumber(), time: .now, trace: TraceContext.current)
     }
 
-    /// Sends what was taken. What it throws is the failure of the post.
+    /// Sends an accepted message. Its error becomes the failure of the post.
     func send(_ departure: any Sendable, to subject: String) async throws {
         defer { sendHasEnded() }
-        // The intake makes them.
+        // `take` has created it.
         let departure = departure as! Departure
         do {
             try await context.isReady.wait()
@@ -64,7 +64,7 @@ final class OutgoingSender: Sendable {
             )
             let message = try context.pack(body, envelope, to: subject)
             if isDurable {
-                // The same message each time, so that the broker and the receivers know it again.
+                // The same message each time, so that the broker and the receivers recognise it.
                 try await context.retrying(subject, unless: abandoned) {
                     try await self.context.transport.publish(message, durable: true)
                 }
@@ -85,20 +85,20 @@ final class OutgoingSender: Sendable {
         if !isOpen.load(ordering: .sequentiallyConsistent) { bell.ring() }
     }
 
-    /// Takes no more messages and returns when those taken have been sent, or have failed. Its task is not
-    /// cancelled.
+    /// Accepts no more messages, and returns when the accepted ones have been sent or have failed. Must not
+    /// be called in a cancelled task.
     func finish(_ token: ListenerToken) async {
         isOpen.store(false, ordering: .sequentiallyConsistent)
-        // What ends after this check finds the sender shut and rings.
+        // A send that ends after this check sees that the sender is closed, and rings.
         while !isDone(token) { await bell.wait() }
     }
 
     private func isDone(_ token: ListenerToken) -> Bool {
-        // In this order: what no longer waits has been handed over.
+        // In this order: a message that no longer waits has been delivered to `send`.
         token.waitingCount == 0 && ended.load(ordering: .sequentiallyConsistent) >= token.deliveredCount
     }
 
-    /// Fails at once what waits to be tried again. The token is cancelled already.
+    /// Ends the retries immediately. The token is already cancelled.
     func abandon() {
         isOpen.store(false, ordering: .sequentiallyConsistent)
         abandoned.open()

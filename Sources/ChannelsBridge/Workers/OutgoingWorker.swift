@@ -1,15 +1,15 @@
 internal import Channels
 internal import Synchronization
 
-/// Sends what is posted in this process to names that match a pattern.
+/// Sends the messages posted in this process on the names that match a pattern.
 ///
-/// It listens from when it is made: what is posted before the transport is connected waits.
+/// It listens from its creation on: messages posted before the transport is connected wait.
 final class OutgoingWorker: RouteWorker {
     private let isDurable: Bool
     private let sender: OutgoingSender
     /// Owns the listener, which holds the sender.
     private let token: ListenerToken
-    /// Keeps the channel of a name, so that posting need not make one.
+    /// Keeps the channel of a name alive, so that posting need not create one.
     private let channel: (any AnyObject & Sendable)?
 
     init(
@@ -41,7 +41,7 @@ final class OutgoingWorker: RouteWorker {
     }
 
     func abandon() {
-        // First, so that nothing waits any more when the sender looks.
+        // First, so that no message is waiting when the sender checks.
         token.cancel()
         sender.abandon()
     }

@@ -1,4 +1,4 @@
-/// What a reply says where there is no response and the text is not the error of a responder.
+/// The errors in replies that do not come from a responder.
 enum ReplyError {
     static let noResponder = "noResponder"
 }

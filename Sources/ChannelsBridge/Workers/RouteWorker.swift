@@ -1,24 +1,24 @@
-/// One route of a bridge at work.
+/// Carries out one route of a running bridge.
 ///
-/// The bridge calls, in this order: ``start()``, ``work()``, then ``finish()`` and, where that takes too
-/// long, ``abandon()``; where it fails to start, only `abandon`.
+/// The bridge calls, in this order: ``start()``, ``work()``, ``finish()``, and, if that takes too long,
+/// ``abandon()``. If the bridge fails to start, it calls only `abandon`.
 protocol RouteWorker: AnyObject, Sendable {
-    /// What the transport must be able to do.
+    /// The capabilities that the transport must have.
     var needs: TransportCapabilities { get }
 
-    /// Subscribes. The transport is connected; what comes is kept until ``work()``.
+    /// Subscribes. The transport is connected; incoming messages wait until ``work()``.
     func start() async throws
 
-    /// Begins to deliver and send.
+    /// Begins to deliver and to send.
     func work()
 
-    /// Takes in nothing more, and returns when everything it has taken in is done.
+    /// Accepts nothing more, and returns when everything accepted is done.
     func finish() async
 
-    /// Gives up at once what is not done, so that ``finish()`` returns soon.
+    /// Gives up immediately what is not done, so that ``finish()`` returns soon.
     func abandon()
 
-    /// Adds what waits or was dropped.
+    /// Adds the messages that are waiting or were dropped.
     func add(to statistics: inout BridgeStatistics)
 }
 

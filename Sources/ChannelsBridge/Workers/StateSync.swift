@@ -1,25 +1,24 @@
-/// How one state here and the last value at the broker are kept the same: the transitions, without locks.
+/// How a state in this process and the last value at the broker are synchronised: the transitions, without
+/// locks.
 ///
-/// The broker's order decides. What is set here is stored, and while it is on its way, values of others wait,
-/// because it comes after them or they come after it: the revision tells. Only the newest value of either
-/// side matters.
+/// The broker's order decides. A value set here is stored. Meanwhile, values of others wait: only its
+/// revision tells whether it comes after them or before them. Only the newest value of either side matters.
 struct StateSync<Local, Remote> {
     enum Action {
-        /// Store this value at the broker, then say ``stored(_:)`` or ``refused()`` or ``postponed(_:)``.
+        /// Store this value at the broker, then call ``stored(_:)``, ``refused()`` or ``postponed(_:)``.
         case store(Local)
-        /// Set this value here, as one that came from elsewhere; then say ``notApplied()`` where that was not
-        /// possible.
+        /// Set this value here, as one from another process; if that is not possible, call ``notApplied()``.
         case apply(Remote)
     }
 
-    /// Set here and not stored yet.
+    /// The value set here that is not stored yet.
     private var local: Local?
-    /// Came from the broker and not set here yet.
+    /// The value from the broker that is not set here yet.
     private var remote: (value: Remote, revision: UInt64)?
     /// The revision of the value last stored or set.
     private var revision: UInt64 = 0
     private var isStoring = false
-    /// Whether a value that came was set here, and the listener has not heard it yet.
+    /// Whether a value from the broker is being set here, and the listener has not heard it yet.
     private var isApplying = false
     /// Whether there is a listener.
     private var isListening = false
@@ -29,46 +28,45 @@ struct StateSync<Local, Remote> {
 
     /// A value was set in this process.
     ///
-    /// - Returns: What it replaces, to be released without a lock.
+    /// - Returns: The value that it replaces, to be released without a lock.
     mutating func setHere(_ value: Local) -> Local? {
         defer { local = value }
         return local
     }
 
-    /// The listener heard a value that came from the broker: what was set here before it has been replaced
-    /// here, too.
+    /// The listener heard a value from the broker, which has replaced what was set here before.
     mutating func heardRemote() -> Local? {
         isApplying = false
         return local.take()
     }
 
-    /// A listener is going to say ``setHere(_:)`` and ``heardRemote()``.
+    /// From now on, a listener calls ``setHere(_:)`` and ``heardRemote()``.
     mutating func beginListening() {
         isListening = true
     }
 
-    /// No listener says anything any more.
+    /// The listener has ended.
     mutating func endListening() {
         (isListening, isApplying) = (false, false)
     }
 
-    /// The value to apply was not set here.
+    /// The value to apply could not be set here.
     mutating func notApplied() {
         isApplying = false
     }
 
     /// The broker has a value.
     ///
-    /// - Returns: What is of no account any more, to be released without a lock.
+    /// - Returns: The value that is obsolete, to be released without a lock.
     mutating func arrived(_ value: Remote, revision: UInt64) -> Remote? {
         guard revision > self.revision, revision > remote?.revision ?? 0 else { return value }
         defer { remote = (value, revision) }
         return remote?.value
     }
 
-    /// What to do next; nil where there is nothing, or a value is on its way.
+    /// What to do next; nil if there is nothing to do, or a value is being stored or applied.
     mutating func next() -> Action? {
-        // What is heard before the value that is being set here was set before it: whether it is to be stored
+        // A value heard before the one that is being set here was set before it. Whether it has to be stored
         // is not known yet.
         guard !isStoring, !isApplying else { return nil }
         if let local {
@@ -84,20 +82,20 @@ struct StateSync<Local, Remote> {
         return .apply(remote.value)
     }
 
-    /// The value on its way was stored under a revision.
+    /// The value was stored with this revision.
     mutating func stored(_ revision: UInt64) {
         isStoring = false
         self.revision = max(self.revision, revision)
     }
 
-    /// The value on its way cannot be stored, ever.
+    /// The value can never be stored.
     mutating func refused() {
         isStoring = false
     }
 
-    /// The value on its way could not be stored yet: again, unless it has been replaced.
+    /// The value could not be stored yet: try again, unless it has been replaced.
     ///
-    /// - Returns: It, where it has been, to be released without a lock.
+    /// - Returns: The value if it has been replaced, to be released without a lock.
     mutating func postponed(_ value: Local) -> Local? {
         isStoring = false
         guard local == nil else { return value }

@@ -1,15 +1,14 @@
 internal import Channels
 internal import Synchronization
 
-/// Keeps a named state and the last value of its subject the same, in one direction or both.
+/// Synchronises a named state with the last value of its subject, in one direction or both.
 ///
 /// `guarded` is guarded by its lock; values are released without it.
 final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private struct Guarded {
         var sync = StateSync<Outgoing, StoredValue>()
         var hasStoredValue = false
-        /// Whether the listener's next call is the one that tells it the current value, which is of no
-        /// account.
+        /// Whether the listener's next call is the initial one with the current value, which is ignored.
         var skipsNext = false
         var isClosed = false
         var token: ListenerToken?
@@ -19,8 +18,9 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     /// A value set here.
     private struct Outgoing {
         let value: State
-        /// As it was sent before in vain: under the same identifier, by which a broker that has it all the
-        /// same knows it. A new one would go over what others have stored since.
+        /// The message of an attempt that failed. It is sent again with the same identifier, so that a broker
+        /// that has stored it nevertheless recognises it. With a new identifier, it would overwrite what
+        /// others have stored since.
         var message: TransportMessage?
     }
 
@@ -57,8 +57,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             try await context.transport.watch(name) { [weak self] value in self?.arrived(value) }
         }
         guard sends else { return }
-        // What the broker has wins over what was set here before; where it has nothing, what is here is its
-        // first value.
+        // The broker's value replaces what was set here before. If it has none, the value here is its first.
         guarded.withLock { guarded in
             guarded.skipsNext = guarded.hasStoredValue
             guarded.sync.beginListening()
@@ -101,12 +100,12 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         bell.ring()
     }
 
-    /// Whether everything set here is stored and everything that came is set.
+    /// Whether everything set here is stored.
     var isSettled: Bool { guarded.withLock { $0.sync.isSettled } }
 
     // MARK: From here
 
-    /// Called by the listener, for one value after the other.
+    /// Called by the listener, one value at a time.
     private func heard(_ value: State, _ origin: Origin) {
         var released: Outgoing?
         guarded.withLock { guarded in
@@ -135,7 +134,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         } catch {
             let error = BridgeError.from(error, subject: name)
             guard error.code.mayPass else {
-                // It stays here, and the others do not hear of it: never in silence.
+                // The value stays in this process only, so this is reported.
                 guarded.withLock { $0.sync.refused() }
                 return context.lose(error, \.failed)
             }
