@@ -1,7 +1,7 @@
 internal import Channels
 public import ChannelsBridge
 
-/// The checks that a `Transport` has to pass, for its author to run.
+/// The conformance suite for the author of a `Transport`.
 ///
 /// ```swift
 /// @Test(arguments: TransportConformance.checks)
@@ -12,24 +12,24 @@ public import ChannelsBridge
 /// }
 /// ```
 ///
-/// It uses no test framework. Each check makes transports of its own, on subjects of its own that begin with
-/// `prefix`, closes them, and needs nothing of the broker but that it is there. What a transport says it
-/// cannot do (`TransportCapabilities`) is skipped.
+/// It works with any test framework. Each check creates its own transports, uses subjects of its own that
+/// begin with `prefix`, and closes the transports. It needs nothing but a running broker. Checks of
+/// capabilities that the transport does not declare (`TransportCapabilities`) are skipped.
 public struct TransportConformance: Sendable {
-    /// Makes a transport that is not connected, always to the same broker.
+    /// Creates a transport that is not connected, always to the same broker.
     public typealias MakeTransport = @Sendable () async throws -> any Transport
-    /// Breaks the connection of a transport, runs the body and restores the connection; returns when it is
+    /// Breaks the connection of a transport, runs the body, restores the connection, and returns when it is
     /// restored.
     public typealias Interrupt =
         @Sendable (_ transport: any Transport, _ body: @Sendable () async throws -> Void) async throws -> Void
 
-    /// One check.
+    /// One check of the suite.
     public struct Check: Sendable, Hashable, CustomStringConvertible {
         /// What is checked, as a sentence: `messagesOfOnePublisherArriveInOrder`.
         public let name: String
-        /// What the transport has to be able to do for it.
+        /// The capabilities that it needs.
         public let needs: TransportCapabilities
-        /// Whether it needs a way to break the connection.
+        /// Whether it breaks the connection.
         public let interrupts: Bool
         let body: @Sendable (ConformanceRun) async throws -> Void
 
@@ -43,19 +43,19 @@ public struct TransportConformance: Sendable {
         public func hash(into hasher: inout Hasher) { hasher.combine(name) }
     }
 
-    /// How a check went.
+    /// The result of a check.
     public struct Outcome: Sendable, CustomStringConvertible {
         /// The check.
         public let check: Check
-        /// Why it was not run; nil where it was.
+        /// The reason why it was skipped; nil if it was run.
         public let skipped: String?
-        /// What was wrong; empty where nothing was.
+        /// The failures; empty if it passed or was skipped.
         public let failures: [String]
 
-        /// Whether nothing was wrong, or it was not run because the transport does not claim what it needs.
+        /// Whether it passed or was skipped.
         public var isAcceptable: Bool { failures.isEmpty }
 
-        /// One line, and one for each failure.
+        /// One line, and one more for each failure.
         public var description: String {
             if let skipped { return "\(check): skipped, \(skipped)" }
             return failures.isEmpty
@@ -63,7 +63,7 @@ public struct TransportConformance: Sendable {
         }
     }
 
-    /// Every check there is.
+    /// All checks.
     public static let checks: [Check] =
         connectionChecks + messageChecks + durableChecks + requestChecks + lastValueChecks + interruptionChecks
 
@@ -75,12 +75,11 @@ public struct TransportConformance: Sendable {
     /// Creates a suite.
     ///
     /// - Parameters:
-    ///   - prefix: Where the subjects of the checks begin, for brokers that allow some only: one or more
-    ///     tokens.
-    ///   - timeout: How long a check may take before it counts as failed. More than the broker waits before
-    ///     it delivers a message again.
-    ///   - interrupt: Breaks a connection for a while; without it, the checks that need it are skipped.
-    ///   - makeTransport: Makes a transport that is not connected, always to the same broker.
+    ///   - prefix: One or more tokens with which all subjects of the checks begin.
+    ///   - timeout: How long a check may take before it fails. It must be longer than the time after which
+    ///     the broker redelivers an unsettled message.
+    ///   - interrupt: Breaks and restores a connection. Without it, the checks that need it are skipped.
+    ///   - makeTransport: Creates a transport that is not connected, always to the same broker.
     public init(
         prefix: String = "conformance",
         timeout: Duration = .seconds(30),
@@ -93,7 +92,7 @@ public struct TransportConformance: Sendable {
         self.timeout = timeout
     }
 
-    /// Runs every check, one after the other.
+    /// Runs all checks, one after the other.
     public func run() async -> [Outcome] {
         var outcomes: [Outcome] = []
         for check in Self.checks { outcomes.append(await run(check)) }
@@ -115,7 +114,7 @@ public struct TransportConformance: Sendable {
         }
         let run = ConformanceRun(self)
         let first = FirstResult<Void>()
-        // Unstructured, so that a check that hangs can be left behind.
+        // Unstructured, so that a check that hangs does not stop the suite.
         let task = Task {
             do {
                 try await check.body(run)

@@ -2,10 +2,10 @@
 import ChannelsBridge
 import Dispatch
 
-/// Hands the events of a connection over, one at a time, from a queue of its own: a handler that takes its
-/// time must not hold up the C client.
+/// Delivers the events of a connection, one at a time, on its own queue: a slow handler must not block the C
+/// client.
 ///
-/// Only used on `queue`: the last disconnection and what was not sent since.
+/// Only used on `queue`: the time of the last disconnection and the number of messages not sent since.
 final class EventRelay: @unchecked Sendable {  // every stored variable is touched on `queue` alone
     private let queue = DispatchQueue(label: "channels.nats.events")
     private var onEvent: (@Sendable (TransportEvent) -> Void)?
@@ -33,7 +33,7 @@ final class EventRelay: @unchecked Sendable {  // every stored variable is touch
         queue.async { self.handOver(event) }
     }
 
-    /// Returns when the last event was handed over; none comes after it.
+    /// Ends the relay. Returns when the last event has been delivered; none follows.
     func end() async {
         await withCheckedContinuation { continuation in
             queue.async {
@@ -46,7 +46,7 @@ final class EventRelay: @unchecked Sendable {  // every stored variable is touch
     private func handOver(_ event: NATSConnection.Event) {
         switch event {
         case .disconnected(let reason):
-            // The C client says so again at the end, when it closes what it could not restore.
+            // The C client reports it again when it closes a connection that it could not restore.
             guard disconnected == nil else { return }
             disconnected = .now
             onEvent?(.disconnected(reason: reason))
@@ -54,7 +54,7 @@ final class EventRelay: @unchecked Sendable {  // every stored variable is touch
             let gap = disconnected?.duration(to: .now) ?? .zero
             defer { (disconnected, unsent) = (nil, 0) }
             onEvent?(.reconnected(gap: gap, unsent: unsent))
-        case .closed(nil): break  // As was asked.
+        case .closed(nil): break  // As requested.
         case .closed(let reason): onEvent?(.closed(reason: reason))
         case .failed(let error): onEvent?(.failed(error))
         case .unsent(let count, let error):

@@ -3,10 +3,10 @@ import ChannelsBridge
 import CNATS
 import Foundation
 
-/// Makes messages to hand over of those that came.
+/// Converts received messages.
 ///
-/// Only used by the thread of one subscription: the subject that was found valid last. Messages mostly follow
-/// others of the same subject.
+/// Only used by the thread of one subscription: the last subject that was found valid. Consecutive messages
+/// usually have the same subject.
 final class MessageReader: @unchecked Sendable {  // its one variable is touched by one thread alone
     private let pattern: String
     private let relay: EventRelay
@@ -17,7 +17,7 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
         self.relay = relay
     }
 
-    /// Reads what the C client received. Nil, and an event, where it cannot be a message.
+    /// Reads what the C client received. Returns nil and reports an event if it is not a valid message.
     func read(_ message: OpaquePointer) -> TransportMessage? {
         guard let subject = natsMsg_GetSubject(message), let headers = NATSMessage.headers(of: message) else {
             return read(nil)
@@ -29,9 +29,9 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
         return read(lastValid, isValid: true, headers, NATSMessage.payload(of: message))
     }
 
-    /// Nil, and an event, where it cannot be one.
+    /// Converts a message. Returns nil and reports an event if it is not valid.
     ///
-    /// - Parameter subject: In place of the message's own.
+    /// - Parameter subject: Replaces the subject of the message.
     func read(_ message: NATSMessage?, subject: String? = nil) -> TransportMessage? {
         guard let message else {
             relay.report(
@@ -65,8 +65,7 @@ extension NATSMessage {
         self.init(subject: message.subject, headers: Self.headers(message.headers), payload: message.body)
     }
 
-    /// Without those that are empty: the C client of a receiver can read none of the headers where one has no
-    /// value.
+    /// The headers without empty ones: the receiver's C client cannot read any header if one has no value.
     static func headers(_ headers: TransportHeaders) -> [Header] {
         headers.isEmpty ? [] : headers.compactMap { $0.value.isEmpty ? nil : Header(name: $0.name, value: $0.value) }
     }
@@ -75,10 +74,10 @@ extension NATSMessage {
         get throws { try Self.transportHeaders(headers) }
     }
 
-    /// The headers without those that NATS adds: they are about the way, not about the message.
+    /// The headers without those that NATS adds, which describe the delivery and not the message.
     static func transportHeaders(_ fields: [Header]) throws -> TransportHeaders {
         var headers = TransportHeaders()
-        // What is empty is looked at for each message.
+        // Messages without headers are common.
         if fields.isEmpty { return headers }
         for field in fields where !field.name.hasPrefix("Nats-") {
             try headers.set(field.value.withoutSpacesAtEnds, for: field.name)
@@ -88,7 +87,7 @@ extension NATSMessage {
 }
 
 extension String {
-    /// Some clients leave spaces beside a header's value that are not part of it.
+    /// The value of a header without surrounding spaces, which some clients add.
     fileprivate var withoutSpacesAtEnds: String {
         guard utf8.first == 0x20 || utf8.last == 0x20 else { return self }
         return String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())

@@ -1,6 +1,6 @@
 #if NATS
 import ChannelsBridge
-/// Which servers to talk to, as whom, and what may wait how long.
+/// The servers, credentials, limits and timeouts of a ``NATSTransport``.
 ///
 /// ```swift
 /// var configuration = NATSConfiguration(servers: ["tls://a.example.com:4222", "tls://b.example.com:4222"])
@@ -8,30 +8,29 @@ import ChannelsBridge
 /// configuration.tls = .init(trustedCertificates: "/etc/ssl/shop-ca.pem")
 /// ```
 public struct NATSConfiguration: Sendable {
-    /// How the server knows who this is.
+    /// How a client authenticates.
     public enum Authentication: Sendable {
-        /// Nothing is shown.
+        /// Without credentials.
         case none
-        /// A user and a password. They travel as they are: use TLS.
+        /// A user and a password. They are sent in plain text: use TLS.
         case password(user: String, password: String)
-        /// A token. It travels as it is: use TLS.
+        /// A token. It is sent in plain text: use TLS.
         case token(String)
-        /// The public nkey of a user, and the file with its seed. The seed does not travel.
+        /// The public nkey of a user, and the file with its seed. The seed is not sent.
         case nkey(publicKey: String, seedFile: String)
-        /// A credentials file as `nsc` writes it: a JWT and a seed. The seed does not travel.
+        /// A credentials file as `nsc` writes it: a JWT and a seed. The seed is not sent.
         case credentials(file: String)
     }
 
     /// How the connection is encrypted.
     public struct TLS: Sendable {
-        /// The file of the certificates that may sign the server's, in PEM; nil: those that the system
-        /// trusts.
+        /// The file with the trusted certificate authorities, in PEM. Nil: those that the system trusts.
         public var trustedCertificates: String?
-        /// The file of the client's own certificate, in PEM, where the server asks for one.
+        /// The file with the client's certificate, in PEM, if the server requires one.
         public var certificate: String?
-        /// The file of the key of the client's certificate, in PEM.
+        /// The file with the private key of the client's certificate, in PEM.
         public var key: String?
-        /// The name that the server's certificate must have; nil: the host of the first server.
+        /// The name that the server's certificate must have. Nil: the host of the first server.
         public var expectedHostname: String?
 
         /// Creates settings for TLS.
@@ -48,67 +47,68 @@ public struct NATSConfiguration: Sendable {
         }
     }
 
-    /// The addresses of the servers of one cluster, as `nats://host:port` or `tls://host:port`. Those that a
-    /// server tells of are tried, too.
+    /// The addresses of the servers of one cluster, as `nats://host:port` or `tls://host:port`. Servers that
+    /// these announce are used too.
     public var servers: [String]
-    /// The name that the server shows for this connection.
+    /// The name of this connection, for the server's monitoring.
     public var name: String?
-    /// How the server knows who this is. ``Authentication/none`` by default.
+    /// How the client authenticates. ``Authentication/none`` by default.
     public var authentication: Authentication = .none
-    /// How the connection is encrypted; nil: only where an address begins with `tls://`.
+    /// How the connection is encrypted. Nil: with the defaults of TLS if an address begins with `tls://`,
+    /// otherwise not at all.
     public var tls: TLS?
-    /// How long connecting to one server may take. Two seconds by default.
+    /// The timeout for connecting to one server. Two seconds by default.
     public var connectTimeout: Duration = .seconds(2)
-    /// How long to wait after all servers were tried in vain. A quarter of a second by default; up to as much
-    /// again is added at random.
+    /// The delay after all servers have been tried without success. A quarter of a second by default. A
+    /// random jitter of up to the same duration is added.
     public var reconnectWait: Duration = .milliseconds(250)
-    /// How often the server is asked whether it is there; two answers that stay out end the connection. Ten
+    /// The interval of pings to the server. The connection counts as broken after two unanswered ones. Ten
     /// seconds by default.
     public var pingInterval: Duration = .seconds(10)
-    /// How long the operating system may refuse to take bytes before a write counts as failed. Five seconds
-    /// by default.
+    /// How long a write to the socket may block before it counts as failed. Five seconds by default.
     public var writeDeadline: Duration = .seconds(5)
-    /// How long JetStream, and a request without a limit of its own, may take to answer. Five seconds by
-    /// default.
-    public var requestTimeout: Duration = .seconds(5)
-    /// For how long a durable message, or a state, is sent again while no acknowledgement comes. Ten seconds
+    /// The timeout for requests to JetStream, and for requests without a timeout of their own. Five seconds
     /// by default.
+    public var requestTimeout: Duration = .seconds(5)
+    /// For how long a durable message or a state is sent again until it is acknowledged. Ten seconds by
+    /// default.
     public var acknowledgementTimeout: Duration = .seconds(10)
-    /// After how long without an acknowledgement a durable message is sent again, with the same identifier.
-    /// Two seconds by default.
+    /// How long to wait for an acknowledgement before a durable message is sent again, with the same
+    /// identifier. Two seconds by default.
     public var retryInterval: Duration = .seconds(2)
-    /// How many bytes may wait to be sent. 8 MiB by default. What comes then throws `bufferFull`.
+    /// How many bytes may wait to be sent. 8 MiB by default. While there is no connection, publishing more
+    /// throws `bufferFull`; while there is one, it waits.
     public var outgoingLimit = 8 * 1024 * 1024
-    /// How many messages of one subscription may wait for their listeners. 65,536 by default; what comes then
-    /// is dropped and counted.
+    /// How many messages of one subscription may wait for their handler. 65,536 by default. Further messages
+    /// are dropped and counted.
     public var incomingLimit = 65_536
 
-    /// Where durable messages are kept. They are created, where they are missing, when something durable is
-    /// first done.
+    /// The streams that store durable messages. Missing ones are created when they are first needed.
     public var streams: [NATSStream] = []
     /// How durable messages are delivered.
     public var deliveries = Deliveries()
-    /// Where states are kept: a bucket of the key-value store of this name, created where it is missing.
+    /// The bucket of the key-value store that stores states. It is created if it is missing.
     public var stateBucket = "channels"
-    /// On how many servers of the cluster each state is kept: 1, 3 or 5.
+    /// How many servers of the cluster store each state: 1, 3 or 5.
     public var stateReplicas = 1
-    /// Whether streams and the bucket are created where they are missing. Not by a tool that only looks.
+    /// Whether missing streams and the missing bucket are created. False for a tool that only observes.
     package var createsStreams = true
 
-    /// How durable messages are delivered to this name of a subscription. What exists at the server is
-    /// changed to this, as far as it can be.
+    /// How durable messages are delivered to a durable name. An existing consumer is updated to these
+    /// settings, as far as the server allows.
     public struct Deliveries: Sendable {
-        /// How long after a process was last heard of the messages it holds are delivered again, to another
-        /// one of its name. 30 seconds by default. However long a listener takes, and however many messages
-        /// wait before it: the process says three times in that time that it is at it.
+        /// How long the server waits for a sign of life of a process before it delivers that process's
+        /// unsettled messages to another one of the same name. 30 seconds by default. Listeners may take
+        /// longer: a running process reports progress three times in that period.
         public var acknowledgementWait: Duration = .seconds(30)
-        /// How often the server delivers a message that nobody settles. 20 by default; a bridge gives up
+        /// How often the server delivers a message that is not settled. 20 by default. A bridge gives up
         /// sooner.
         public var maximum = 20
-        /// How many messages may be on their way at a time, to all processes of one name. 256 by default; 1
-        /// keeps the order across failures.
+        /// How many messages may be delivered and unsettled at a time, for all processes of one name
+        /// together. 256 by default. 1 preserves order across failures.
         public var inFlight = 256
-        /// Whether a name that subscribes for the first time gets what was stored before. It does by default.
+        /// Whether a name that subscribes for the first time receives the messages stored before. True by
+        /// default.
         public var includesStored = true
 
         /// Creates the default settings.

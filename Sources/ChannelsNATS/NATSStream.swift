@@ -1,52 +1,52 @@
 #if NATS
-/// Where JetStream keeps durable messages: what is published on the stream's subjects, by anybody, is stored.
+/// A stream of JetStream, which stores every message that any client publishes on its subjects.
 ///
 /// ```swift
 /// configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"], replicas: 3)]
 /// ```
 ///
-/// A stream of the same name that exists already is used as it is. The subjects of two streams may not
-/// overlap.
+/// An existing stream of the same name is used as it is. The subjects of two streams must not overlap.
 public struct NATSStream: Sendable, Hashable {
     /// Where messages are stored.
     public enum Storage: Sendable, Hashable {
-        /// In files. They outlive the server; how soon they are on the disk is the server's `sync_interval`.
+        /// In files, which outlive the server. When they are synced to disk depends on the server's
+        /// `sync_interval`.
         case file
-        /// In memory. They outlive a server only with ``NATSStream/replicas``.
+        /// In memory. Messages outlive a server only with ``NATSStream/replicas``.
         case memory
     }
 
-    /// How long messages are kept.
+    /// How long messages are stored.
     public enum Retention: Sendable, Hashable {
-        /// Until a limit is reached, whoever has handled them: names that subscribe later get them, too.
-        /// Without a limit they stay for ever.
+        /// Until a limit is reached, whether or not they have been handled: names that subscribe later
+        /// receive them too. Without a limit, they are stored forever.
         case limits
-        /// Until every durable name that has subscribed has settled them. What nobody has subscribed to is
-        /// not kept at all.
+        /// Until every durable name that has subscribed has settled them. Messages on subjects without a
+        /// durable name are not stored at all.
         case interest
     }
 
-    /// The name: one token, in capitals by custom.
+    /// The name: one token, by convention in capitals.
     public var name: String
-    /// The subjects that are kept, as patterns.
+    /// The subjects that are stored, as patterns.
     public var subjects: [String]
     /// Where messages are stored. In files by default.
     public var storage: Storage = .file
-    /// How long messages are kept. By limits by default: set one.
+    /// How long messages are stored. By default until a limit is reached: set one.
     public var retention: Retention = .limits
-    /// On how many servers of the cluster each message is kept: 1, 3 or 5. More than half of them must have
+    /// How many servers of the cluster store each message: 1, 3 or 5. More than half of them must have stored
     /// it before it is acknowledged.
     public var replicas: Int
-    /// How long a message is kept; nil: for ever.
+    /// The maximum age of a message. Nil: none.
     public var maximumAge: Duration?
-    /// How many bytes are kept; nil: as many as the server allows. What would go beyond is refused.
+    /// The maximum number of bytes. Nil: as many as the server allows. Messages beyond it are refused.
     public var maximumBytes: Int?
-    /// How many messages are kept; nil: as many as the server allows. What would go beyond is refused.
+    /// The maximum number of messages. Nil: as many as the server allows. Messages beyond it are refused.
     public var maximumMessages: Int?
-    /// For how long a message that is published again with the same identifier is recognised. Two minutes by
-    /// default.
+    /// For how long the server recognises a message that is published again with the same identifier. Two
+    /// minutes by default.
     public var duplicateWindow: Duration = .seconds(120)
-    /// One message for each subject, as a bucket of the key-value store.
+    /// Whether only the last message of each subject is stored, as in a bucket of the key-value store.
     var keepsLastValues = false
 
     /// Creates a description of a stream.

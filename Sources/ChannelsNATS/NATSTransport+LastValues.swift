@@ -13,7 +13,7 @@ extension NATSTransport {
         }
     }
 
-    /// Has the last value of a subject handed over, and every later one. See `Transport/watch(_:onValue:)`.
+    /// Watches the last value of a subject. See `Transport/watch(_:onValue:)`.
     public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
         let (session, relay) = try open
         try await session.streams.prepareStates()
@@ -24,7 +24,8 @@ extension NATSTransport {
         let watch = LastValueWatch(stored, in: configuration.stateStream, session.jetStream, on: session.connection) {
             value,
             revision in
-            // Deleted, by a tool for the key-value store. A state has no such thing: the value before stays.
+            // Deleted with a tool for the key-value store. A state cannot be deleted: the previous value
+            // stays.
             guard value[header: "KV-Operation"] == nil else { return }
             guard let message = reader.read(value, subject: subject) else { return }
             onValue(StoredValue(message, revision: revision))

@@ -2,13 +2,13 @@
 public import ChannelsBridge
 
 extension NATSTransport {
-    /// The responders of one subject, of all processes, share its requests.
+    /// The queue group of the responders of a subject, in all processes.
     private static let group = "channels"
 
     /// Sends a request. See `Transport/request(_:timeout:)`.
     ///
-    /// Where a stream keeps the subject, too, its acknowledgement is passed over; but then NATS cannot tell
-    /// that nobody responds, and the time runs out instead.
+    /// If the subject also belongs to a stream, the acknowledgement of the stream is ignored. NATS then
+    /// cannot tell that nobody responds, and the request times out.
     public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
         let session = try session
         let answer = try await session.inbox.request(NATSMessage(message), timeout: timeout) {
@@ -27,7 +27,7 @@ extension NATSTransport {
         }
     }
 
-    /// Has the requests of a subject handed over. See `Transport/respond(to:onRequest:)`.
+    /// Receives the requests of a subject. See `Transport/respond(to:onRequest:)`.
     public func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
         let (session, relay) = try open
         let reader = MessageReader(subject, relay)
@@ -36,7 +36,7 @@ extension NATSTransport {
             [weak connection = session.connection] request in
             let connection = connection
             guard let message = reader.read(request) else { return }
-            // Without an address for the reply it is no request, but a message to the same subject.
+            // Without a reply subject, it is a message to the same subject and not a request.
             guard let address = request?.reply else { return }
             onRequest(
                 InboundRequest(message) { reply in
@@ -44,7 +44,7 @@ extension NATSTransport {
                     let problem = connection?.sendSoon(
                         NATSMessage(subject: address, headers: headers, payload: reply.body)
                     )
-                    // Otherwise whoever asks would wait until the time is up.
+                    // Otherwise the asker would wait until the timeout.
                     guard let problem else { return }
                     let refusal = EventEnvelope(error: "the reply cannot be sent: \(problem)").headers
                     connection?.sendSoon(NATSMessage(subject: address, headers: NATSMessage.headers(refusal)))
@@ -56,8 +56,7 @@ extension NATSTransport {
 }
 
 extension NATSMessage {
-    /// Whether this is what a stream answers to everything that it keeps: `{"stream":"SHOP","seq":3}`,
-    /// without headers.
+    /// Whether this is the acknowledgement of a stream: `{"stream":"SHOP","seq":3}`, without headers.
     fileprivate var isStreamAcknowledgement: Bool {
         headers.isEmpty && payload.count < 512 && payload.starts(with: Array("{\"stream\":".utf8))
             && payload.last == UInt8(ascii: "}")

@@ -3,7 +3,7 @@ public import Channels
 public import ChannelsBridge
 import Synchronization
 
-/// Carries channels over NATS: the name of a channel is the subject.
+/// A transport over NATS. The name of a channel is the subject.
 ///
 /// ```swift
 /// var configuration = NATSConfiguration(servers: ["nats://127.0.0.1:4222"])
@@ -13,22 +13,22 @@ import Synchronization
 ///
 /// ## Behavior
 ///
-/// - What is published without `durable` travels over core NATS: at most once. That it was accepted does not
-///   mean that it was delivered.
-/// - What is published with `durable` is stored by JetStream before `publish` returns, and delivered at least
-///   once. While no acknowledgement comes it is sent again under the same identifier, which the stream
+/// - Messages published without `durable` use core NATS and are delivered at most once. Accepted does not
+///   mean delivered.
+/// - Messages published with `durable` are stored by JetStream before `publish` returns, and delivered at
+///   least once. Until a message is acknowledged, it is sent again with the same identifier, which the stream
 ///   recognises.
-/// - The last values of subjects are in a bucket of JetStream's key-value store.
-/// - A connection that is lost is restored, with its subscriptions. Meanwhile what is published waits, up to
+/// - Last values are stored in a bucket of JetStream's key-value store.
+/// - A lost connection is restored, with its subscriptions. Meanwhile, published messages wait, up to
 ///   ``NATSConfiguration/outgoingLimit``.
 /// - Some errors end a connection for good, because the C client does not reconnect after them: a server that
-///   refuses the credentials twice, or that sends an error of its own. `TransportEvent.closed` says so.
-/// - Subjects and headers are checked again before they are sent. The C client does not, and a line break
-///   would let a name carry commands.
-/// - No call waits on a thread of the cooperative pool, also where a server is paused.
+///   refuses the credentials twice, or that sends an error of its own. They are reported as
+///   `TransportEvent.closed`.
+/// - Subjects and headers are validated again before they are sent. The C client does not validate them, and
+///   a line break would let a name inject commands.
+/// - No call blocks a thread of the cooperative pool, even if the server is paused.
 ///
-/// Each subscription, and each subject that is watched, has a thread of its own in the C client; requests
-/// share one more.
+/// The C client uses one thread per subscription and per watched subject, and one for all requests.
 public final class NATSTransport: Transport {
     private enum Phase {
         case new
@@ -39,11 +39,11 @@ public final class NATSTransport: Transport {
 
     private let configuration: NATSConfiguration
     private let phase = Locked(Phase.new)
-    /// The connection once it is there, for publishing, which asks for it each time. It knows by itself when
-    /// it has been closed.
+    /// The connection once it is established, for publishing, which reads it each time. It knows by itself
+    /// when it has been closed.
     private let established = AtomicLazyReference<NATSConnection>()
 
-    /// Creates a transport. Nothing is done before ``connect(onEvent:)``.
+    /// Creates a transport, which does nothing before ``connect(onEvent:)``.
     public init(_ configuration: NATSConfiguration = NATSConfiguration()) {
         self.configuration = configuration
     }
@@ -52,8 +52,7 @@ public final class NATSTransport: Transport {
         if case .connected(let session, _) = phase.withLock({ $0 }) { session.connection.abandon() }
     }
 
-    /// Everything: headers, durable messages, requests, last values. A server without JetStream has the first
-    /// and the third of them.
+    /// All capabilities. With a server without JetStream, only headers and requests work.
     public var capabilities: TransportCapabilities { .all }
 
     /// Connects to the first server that answers. See `Transport/connect(onEvent:)`.
@@ -124,7 +123,7 @@ public final class NATSTransport: Transport {
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         if !durable, let connection = established.load() {
             let message = NATSMessage(message)
-            // Mostly there is space: then nothing has to be set up for suspending.
+            // Usually there is space: then no suspension has to be prepared.
             if try connection.sendIfSpace(message) { return }
             return try await connection.send(message)
         }
@@ -138,10 +137,10 @@ public final class NATSTransport: Transport {
         }
     }
 
-    /// Has the messages of a pattern handed over. See `Transport/subscribe(to:durableName:onMessage:)`.
+    /// Subscribes to a pattern. See `Transport/subscribe(to:durableName:onMessage:)`.
     ///
-    /// With a `durableName` the messages come from the one stream whose subjects the pattern meets; where
-    /// there is none, or several, throws `unsupported`.
+    /// With a `durableName`, the messages come from the one stream whose subjects include those of the
+    /// pattern. Throws `unsupported` if there is none, or more than one.
     public func subscribe(
         to pattern: ChannelPattern,
         durableName: String?,
@@ -167,7 +166,7 @@ public final class NATSTransport: Transport {
             on: session.connection,
             session.jetStream
         ) { message, delivery, settle in
-            // What cannot be a message will not be one the next time.
+            // A message that is invalid now will be invalid the next time.
             guard let message = reader.read(message) else { return settle(.terminated) }
             onMessage(InboundMessage(message, deliveryCount: delivery.deliveryCount, settle: settle))
         } onUnreadable: {
@@ -176,7 +175,7 @@ public final class NATSTransport: Transport {
         try await session.keep(durable)
     }
 
-    /// Ends the connection. See `Transport/close(within:)`.
+    /// Closes the connection. See `Transport/close(within:)`.
     public func close(within deadline: Duration) async throws {
         let before = phase.withLock { phase in
             defer { phase = .closed }
@@ -196,7 +195,7 @@ public final class NATSTransport: Transport {
     }
 }
 
-/// What the callbacks of a connection find, once it is there. Guarded by `stored`.
+/// The connection for its callbacks, once it is established. Guarded by `stored`.
 private final class SessionHolder: Sendable {
     private let stored = Locked<Session?>(nil)
 

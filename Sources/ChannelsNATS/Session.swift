@@ -2,15 +2,15 @@
 import Channels
 import ChannelsBridge
 
-/// Everything that lives as long as one connection of a transport.
+/// What belongs to one connection of a transport.
 ///
-/// Guarded by `state`: what was opened on the connection.
+/// `state` guards what was opened on the connection.
 final class Session: Sendable {
     private struct State {
         var subscriptions: [NATSSubscription] = []
         var durables: [DurableSubscription] = []
         var watches: [LastValueWatch] = []
-        /// How often the connection has come back.
+        /// How often the connection has been restored.
         var restorations = 0
         var isClosed = false
     }
@@ -63,11 +63,11 @@ final class Session: Sendable {
         state.withLock { $0.watches.removeAll { $0 === watch } }
     }
 
-    /// After a reconnection. The C client has subscribed again; what the server keeps for us may be gone: the
-    /// streams, and the consumers of them.
+    /// Called after a reconnection. The C client has subscribed again, but the server may have lost the
+    /// streams and their consumers.
     ///
-    /// Tries again, less and less often, until everything is there, the session is closed, or the next
-    /// reconnection does it.
+    /// Retries with growing delays until everything is restored, the session is closed, or the next
+    /// reconnection takes over.
     func restore(onFailure: @escaping @Sendable (BridgeError) -> Void) {
         let turn = state.withLock { state in
             state.restorations += 1
@@ -96,12 +96,12 @@ final class Session: Sendable {
         }
     }
 
-    /// The connection has ended for good: nobody waits for answers any more.
+    /// The connection has ended for good: pending requests fail.
     func end(_ error: BridgeError) {
         Task { await inbox.close(error) }
     }
 
-    /// Takes in no more; what was not settled goes back to the server.
+    /// Stops receiving. Unsettled messages are returned to the server.
     func stopReceiving() async {
         let (subscriptions, durables, watches) = state.withLock { state in
             state.isClosed = true
@@ -114,7 +114,7 @@ final class Session: Sendable {
     }
 }
 
-/// Creates the streams that are missing: once, whoever needs them first.
+/// Creates the missing streams, once, when they are first needed.
 actor StreamSetup {
     private let jetStream: JetStream
     private let configuration: NATSConfiguration
@@ -126,12 +126,12 @@ actor StreamSetup {
         self.configuration = configuration
     }
 
-    /// Looks again when they are needed next: a server may have lost them.
+    /// Checks again when they are needed next: the server may have lost them.
     func forget() {
         (messages, states) = (nil, nil)
     }
 
-    /// Does what needs streams, once more where a server has lost them since they were prepared.
+    /// Runs a body that needs the streams, and repeats it once if the server has lost them since.
     nonisolated func preparing<Result>(
         _ prepare: (StreamSetup) async throws -> Void,
         _ body: () async throws -> Result
@@ -186,12 +186,12 @@ actor StreamSetup {
 extension NATSConfiguration {
     /// The stream of the bucket, as the key-value store of JetStream names it.
     var stateStream: String { "KV_\(stateBucket)" }
-    /// What stands before the name of a state in its subject there.
+    /// The prefix of the subjects of states.
     var statePrefix: String { "$KV.\(stateBucket)." }
 }
 
 extension BridgeError {
-    /// What a transport throws: itself, or what JetStream says.
+    /// The error that a transport throws: this one, or the refusal of JetStream.
     init(wrapping error: any Error) {
         switch error {
         case let error as BridgeError: self = error

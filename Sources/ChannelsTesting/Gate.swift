@@ -1,7 +1,6 @@
 internal import Channels
 
-/// A door that opens once: a test holds a listener, or a task, before it until the moment it wants. Nobody
-/// holds a thread.
+/// Suspends listeners and other tasks until a test opens it. It opens once. Waiting does not block a thread.
 ///
 /// ```swift
 /// let gate = Gate()
@@ -19,16 +18,17 @@ public final class Gate: Sendable {
 
     private let state = Locked(State())
 
-    /// Creates a gate that is shut.
+    /// Creates a closed gate.
     public init() {}
 
-    /// Whether it has been opened.
+    /// Whether the gate has been opened.
     public var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    /// How many tasks wait before it.
+    /// How many tasks are waiting.
     public var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Lets everybody through, now and later. May be called from any thread; opening it again does nothing.
+    /// Resumes every waiting task; later waits return immediately. May be called from any thread. Opening the
+    /// gate again does nothing.
     public func open() {
         let waiting = state.withLock { state in
             defer { state.waiting = [] }
@@ -38,7 +38,7 @@ public final class Gate: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Suspends until the gate is open. Does not listen to task cancellation.
+    /// Suspends until the gate is open, even if the task is cancelled.
     public func wait() async {
         await withCheckedContinuation { continuation in
             let isOpen = state.withLock { state in

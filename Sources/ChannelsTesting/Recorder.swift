@@ -1,6 +1,6 @@
 internal import Channels
 
-/// Notes what it is told, from any thread, and lets a test wait for it without sleeping.
+/// Records elements, from any thread, and lets a test wait for them without sleeping.
 ///
 /// ```swift
 /// let recorder = Recorder<Sale>()
@@ -24,16 +24,16 @@ public final class Recorder<Element: Sendable>: Sendable {
 
     private let shared = Locked(State())
 
-    /// Creates a recorder that has noted nothing.
+    /// Creates an empty recorder.
     public init() {}
 
-    /// What was recorded, in order.
+    /// The recorded elements, in order.
     public var all: [Element] { shared.withLock { $0.elements } }
 
-    /// How much was recorded.
+    /// The number of recorded elements.
     public var count: Int { shared.withLock { $0.elements.count } }
 
-    /// Notes an element.
+    /// Records an element.
     public func record(_ element: Element) {
         let done = shared.withLock { shared in
             shared.elements.append(element)
@@ -44,26 +44,26 @@ public final class Recorder<Element: Sendable>: Sendable {
         for (continuation, elements) in done { continuation.resume(returning: elements) }
     }
 
-    /// Waits until as many elements were recorded, or the task is cancelled.
+    /// Waits until this many elements have been recorded, or the task is cancelled.
     ///
-    /// - Returns: The first `count` elements; fewer where the task was cancelled.
+    /// - Returns: The first `count` elements, or fewer if the task was cancelled.
     public func first(_ count: Int) async -> [Element] {
         Array(await wait(count: count).prefix(count))
     }
 
-    /// Waits until at least as many elements were recorded, or the task is cancelled.
+    /// Waits until at least this many elements have been recorded, or the task is cancelled.
     ///
-    /// - Returns: Everything that was recorded by then.
+    /// - Returns: All elements recorded by then.
     @discardableResult
     public func wait(count: Int) async -> [Element] {
         await wait { $0.count >= count }
     }
 
-    /// Waits until what was recorded satisfies a condition, or the task is cancelled.
+    /// Waits until the recorded elements satisfy a condition, or the task is cancelled.
     ///
-    /// - Parameter isEnough: Asked now and at every element, by whoever records it, under the recorder's
-    ///   lock: it must not use the recorder.
-    /// - Returns: Everything that was recorded by then.
+    /// - Parameter isEnough: The condition. It is called now and, on the recording thread, for every further
+    ///   element, with the recorder's lock held: it must not use this recorder, nor wait for another one.
+    /// - Returns: All elements recorded by then.
     @discardableResult
     public func wait(until isEnough: @escaping @Sendable ([Element]) -> Bool) async -> [Element] {
         let number = shared.withLock { shared in

@@ -2,7 +2,7 @@ internal import Channels
 internal import ChannelsBridge
 internal import Synchronization
 
-/// One check being run: its transports, its subjects and what it found wrong.
+/// One run of a check: its transports, its subjects and its failures.
 final class ConformanceRun: Sendable {
     /// Guarded by its lock.
     private struct State {
@@ -24,7 +24,7 @@ final class ConformanceRun: Sendable {
         state.withLock { $0.failures.append(text) }
     }
 
-    /// Notes a failure where a condition does not hold.
+    /// Records a failure if a condition does not hold.
     func expect(_ condition: Bool, _ text: @autoclosure () -> String) {
         if !condition { fail(text()) }
     }
@@ -51,7 +51,7 @@ final class ConformanceRun: Sendable {
 
     /// Breaks the connection while a body runs.
     func interrupt(_ transport: any Transport, _ body: @escaping @Sendable () async throws -> Void) async throws {
-        // Checks that interrupt are run only where there is a way.
+        // Checks that break the connection are run only if there is a way to do so.
         guard let interrupt = suite.interrupt else {
             throw BridgeError(.unsupported, detail: "no way to break the connection")
         }
@@ -105,7 +105,7 @@ extension TransportReply {
     var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// Texts to be told apart.
+/// Distinct texts.
 func numbered(_ count: Int, from first: Int = 0) -> [String] {
     (first..<first + count).map { "message \($0)" }
 }

@@ -72,7 +72,7 @@ extension TransportConformance {
                             // Ends, because the transport is closed below.
                             while !Task.isCancelled {
                                 try await transport.publish(message, durable: false)
-                                // A transport need not suspend, and the others want a thread, too.
+                                // A transport need not suspend, and the other tasks need threads too.
                                 await Task.yield()
                             }
                             return nil

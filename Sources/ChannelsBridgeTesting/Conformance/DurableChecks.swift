@@ -3,7 +3,7 @@ internal import ChannelsBridge
 internal import ChannelsTesting
 
 extension TransportConformance {
-    /// Messages at least once.
+    /// Delivery at least once.
     static let durableChecks: [Check] = [
         check("aDurableMessageArrivesWithAWayToSettleIt", needs: .durable) { run in
             let transport = try await run.connected()

@@ -3,7 +3,7 @@ internal import ChannelsBridge
 internal import ChannelsTesting
 
 extension TransportConformance {
-    /// A connection that breaks and is restored.
+    /// Connections that break and are restored.
     static let interruptionChecks: [Check] = [
         check("aBrokenConnectionIsAnEventAndItsReturnAnother", interrupts: true) { run in
             let events = Recorder<String>()
@@ -61,7 +61,7 @@ extension TransportConformance {
             try await responder.respond(to: run.subject("echo")) { $0.reply(TransportReply(body: $0.message.body)) }
             let asker = try await run.connected()
             try await run.interrupt(asker) {
-                // Whether it waits for the connection or not, it ends.
+                // It ends, whether or not it waits for the connection.
                 do { _ = try await asker.request(try run.message("echo", "?"), timeout: .milliseconds(200)) } catch {
                     let codes: Set<BridgeError.Code> = [.notConnected, .timedOut, .bufferFull, .noResponder]
                     run.expect(

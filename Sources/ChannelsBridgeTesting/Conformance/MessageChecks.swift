@@ -4,7 +4,7 @@ internal import ChannelsTesting
 internal import Synchronization
 
 extension TransportConformance {
-    /// Messages at most once, over a connection that holds.
+    /// Delivery at most once, while the connection is established.
     static let messageChecks: [Check] = [
         check("aMessageArrivesAsItWasPublished") { run in
             let transport = try await run.connected()
@@ -159,7 +159,7 @@ extension TransportConformance {
     ]
 }
 
-/// Tells whether somebody is inside already.
+/// Detects concurrent calls.
 private final class Inside: Sendable {
     private let count = Atomic<Int>(0)
 

@@ -27,7 +27,7 @@ extension BridgeError {
         self.init(Code(status), subject: Self.quotedSubject(in: said), "the server or client says: \(said)")
     }
 
-    /// Messages that were taken and never left.
+    /// Messages that were accepted and never sent.
     static func unsentAtClose(_ count: Int) -> BridgeError {
         BridgeError(.closed, "\(count) messages were still waiting to be sent when the connection closed")
     }
@@ -70,8 +70,7 @@ extension BridgeError.Code {
 }
 
 extension String {
-    /// Fit for a line of a log: control characters, and what would break the line, are escaped. Servers write
-    /// part of these texts.
+    /// The text in a single line, with control characters and line breaks escaped. Servers supply part of it.
     var singleLine: String {
         var line = ""
         for scalar in unicodeScalars.prefix(400) {

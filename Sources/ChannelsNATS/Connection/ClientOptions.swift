@@ -3,7 +3,7 @@ import ChannelsBridge
 import CNATS
 import Foundation
 
-/// The options of the C client, made from a configuration.
+/// The options of the C client for a configuration.
 final class ClientOptions {
     let pointer: OpaquePointer
 
@@ -91,12 +91,12 @@ final class ClientOptions {
         let wait = configuration.reconnectWait.milliseconds
         try set("reconnect wait", natsOptions_SetReconnectWait(pointer, wait))
         try set("reconnect wait", natsOptions_SetReconnectJitter(pointer, wait, wait))
-        // As small as the C client allows: what waits for the connection waits in the outbox, which has the
-        // one limit.
+        // As small as the C client allows: messages wait for a connection in the outbox, which has the only
+        // limit.
         try set("reconnect buffer", natsOptions_SetReconnectBufSize(pointer, 1))
         try set("ping interval", natsOptions_SetPingInterval(pointer, configuration.pingInterval.milliseconds))
         try set("ping interval", natsOptions_SetMaxPingsOut(pointer, 2))
-        // With a deadline the C client shuts the socket after a write that ran out of time, and never goes on
+        // With a deadline, the C client closes the socket after a write that timed out, and never continues
         // in the middle of a message.
         try set("write deadline", natsOptions_SetWriteDeadline(pointer, configuration.writeDeadline.milliseconds))
     }
@@ -119,11 +119,11 @@ final class ClientOptions {
         }
     }
 
-    /// What went wrong with the first connection.
+    /// The error of the first connection attempt.
     static func connectError(_ status: natsStatus, _ configuration: NATSConfiguration) -> BridgeError {
         let error = BridgeError(status, doing: "connecting to \(configuration.serverList)")
-        // With TLS 1.3 a server looks at the client's certificate when the client takes the connection to
-        // stand, and ends it without a word.
+        // With TLS 1.3, a server verifies the client's certificate when the client already considers the
+        // connection established, and closes it without an error message.
         guard status == NATS_PROTOCOL_ERROR, configuration.usesTLS, configuration.tls?.certificate == nil,
             error.description.contains("got ''")
         else { return error }
@@ -135,7 +135,7 @@ final class ClientOptions {
 }
 
 extension NATSConfiguration {
-    /// The addresses for messages, without a user and password that may be written in them.
+    /// The addresses for error messages, without the user and password that they may contain.
     var serverList: String {
         servers.map { server in
             guard let at = server.lastIndex(of: "@") else { return server.singleLine }

@@ -4,10 +4,10 @@ import ChannelsBridge
 import CNATS
 import Foundation
 
-/// The connections by the number that the C client hands back at each callback.
+/// The connections by the number that the C client passes to each callback.
 ///
-/// A number instead of a pointer, because a callback about an error may still come after the one that says
-/// that the connection is closed. Holds each connection until then.
+/// A number instead of a pointer, because an error callback may still be called after the callback that
+/// reports the connection as closed. Each connection is retained until that one.
 final class ConnectionRegistry: Sendable {
     static let shared = ConnectionRegistry()
 

@@ -5,10 +5,10 @@ import CNATS
 import Dispatch
 
 extension NATSConnection {
-    /// Waits until everything that was sent has been written and the server has answered, or until the
+    /// Waits until every accepted message has been written and the server has answered, or until the
     /// deadline.
     ///
-    /// - Returns: Whether that is so.
+    /// - Returns: Whether that was achieved.
     func flush(until deadline: ContinuousClock.Instant) async -> Bool {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
@@ -24,7 +24,7 @@ extension NATSConnection {
         }
         let rest = ContinuousClock.now.duration(to: deadline)
         let (isIdle, phase) = state.withLock { ($0.outbox.isIdle, $0.outbox.phase) }
-        // Without a connection there is nobody to ask; what was lost with it has been reported.
+        // Without a connection there is nothing to flush; its losses have been reported.
         guard isIdle, phase == .connected, rest > .zero else { return isIdle && phase != .connected }
         return
             (try? await onControl { [self] in
@@ -33,13 +33,13 @@ extension NATSConnection {
             }) ?? false
     }
 
-    /// Refuses what is sent from now on, but for acknowledgements and replies.
+    /// Refuses further messages, except for acknowledgements and replies.
     func stopTakingMessages() {
         state.withLock { $0.takesMessages = false }
     }
 
-    /// Closes the connection; what still waits to be sent is lost and reported. Returns when no callback of
-    /// the connection will come any more.
+    /// Closes the connection. Messages still waiting to be sent are lost and reported. Returns when no
+    /// callback of the connection can be called any more.
     func close() async {
         let (isFirst, library) = state.withLock { state in
             defer { (state.takesMessages, state.isClosing) = (false, true) }
@@ -68,7 +68,7 @@ extension NATSConnection {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// For owners that are going away without having closed.
+    /// For owners that are released without having closed the connection.
     func abandon() {
         let (isFirst, library) = state.withLock { state in
             defer { (state.takesMessages, state.isClosing) = (false, true) }

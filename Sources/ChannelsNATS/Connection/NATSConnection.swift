@@ -7,38 +7,39 @@ import Foundation
 
 /// One connection of the C client.
 ///
-/// No call into the C client is made on a thread of the cooperative pool: it holds a mutex of its own while
-/// it writes to the socket, so that any call may wait as long as a paused server does. What is sent goes
-/// through an ``Outbox`` and a writer on a queue; everything else runs on a second.
+/// The C client holds a mutex while it writes to the socket, so any call into it may block for as long as the
+/// server is paused. Therefore none is made on a thread of the cooperative pool. Outgoing messages go through
+/// an ``Outbox`` and a writer on a queue; all other calls run on a second queue.
 ///
-/// Guarded by `state`: everything that changes.
+/// All mutable state is guarded by `state`.
 final class NATSConnection: Sendable {
     enum Event: Sendable {
         case disconnected(BridgeError?)
         case reconnected
-        /// For good: closed from here, or because of an error after which the C client does not reconnect.
+        /// The connection has ended for good: it was closed, or the C client does not reconnect after the
+        /// error.
         case closed(BridgeError?)
-        /// A subject is refused, say. The server tells so after the call has returned.
+        /// The server reported an error after the call had returned: for example, it refuses a subject.
         case failed(BridgeError)
-        /// Messages that were taken never left.
+        /// Accepted messages were never sent.
         case unsent(Int, BridgeError)
-        /// The C client dropped messages of a subscription; how many since the event before.
+        /// The C client dropped messages of a subscription: their number since the previous event.
         case slowConsumer(subject: String, dropped: Int)
     }
 
     struct State {
         var outbox: Outbox
-        /// Nil before the connection stands, and after it was closed.
+        /// Nil before the connection is established, and after it was closed.
         var library: LibraryPointer?
         var maxPayload = Int.max
-        /// The last subject that was sent and found valid.
+        /// The last subject that was found valid.
         var validSubject = ""
         var takesMessages = true
         var isClosing = false
         var isClosed = false
-        /// Whose threads may still call a handler.
+        /// The number of subscriptions whose threads may still call a handler.
         var liveSubscriptions = 0
-        /// By what the C client calls them.
+        /// By their address in the C client.
         var subscriptions: [UInt: WeakSubscription] = [:]
         var spaceWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
@@ -55,7 +56,7 @@ final class NATSConnection: Sendable {
     let control = DispatchQueue(label: "channels.nats.control")
 
     private init(_ configuration: NATSConfiguration, onEvent: @escaping @Sendable (Event) -> Void) {
-        // Whoever publishes and the writer meet at it for each message.
+        // The publishers and the writer take the lock for each message.
         state = Locked(State(outbox: Outbox(limit: configuration.outgoingLimit)), spins: true)
         self.configuration = configuration
         self.onEvent = onEvent
@@ -103,9 +104,9 @@ final class NATSConnection: Sendable {
         }
     }
 
-    /// Runs calls into the C client that may wait, off the cooperative pool and one after the other.
+    /// Runs calls into the C client that may block, outside of the cooperative pool, one at a time.
     ///
-    /// Returns early where the task is cancelled; the call goes on, and what it returns is let go.
+    /// Returns early if the task is cancelled. The call goes on, and its result is discarded.
     func onControl<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         let first = FirstResult<Value>()
         control.async { first.finish(Result(catching: body)) }
@@ -131,13 +132,13 @@ final class NATSConnection: Sendable {
 
     /// Hands a message to the writer.
     ///
-    /// While the connection stands and the outbox is full, waits for space. Messages of one task leave in the
-    /// order of its calls.
+    /// If the outbox is full while the connection is established, waits for space. Messages of one task are
+    /// sent in the order of its calls.
     func send(_ message: NATSMessage) async throws {
         while try !sendIfSpace(message) { try await waitForSpace() }
     }
 
-    /// Hands a message to the writer where there is space.
+    /// Hands a message to the writer if there is space.
     ///
     /// - Returns: Whether there was, or may be soon.
     func sendIfSpace(_ message: NATSMessage) throws -> Bool {
@@ -161,10 +162,10 @@ final class NATSConnection: Sendable {
         return true
     }
 
-    /// Hands a short message to the writer, over the limit where that is full: an acknowledgement, an answer.
-    /// Where the connection was closed it is lost, and whoever waits for it finds out by itself.
+    /// Hands a short message to the writer, such as an acknowledgement or a reply, even if the outbox is
+    /// full. If the connection was closed, the message is lost, and its receiver times out.
     ///
-    /// - Returns: What is wrong with it, where it cannot be sent; that has been reported.
+    /// - Returns: The error if the message cannot be sent. It has been reported.
     @discardableResult
     func sendSoon(_ message: NATSMessage) -> BridgeError? {
         let startsWriter: Bool
@@ -190,7 +191,7 @@ final class NATSConnection: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isNeeded = state.withLock { state in
-                    // Space may have come, or the task may have been cancelled, since.
+                    // There may be space by now, or the task may have been cancelled.
                     guard !Task.isCancelled, state.outbox.phase == .connected, !state.outbox.isIdle else {
                         return false
                     }
@@ -234,17 +235,17 @@ final class NATSConnection: Sendable {
         }
     }
 
-    /// Where nothing waits: sees to it that what was handed over leaves, and gives those who post a moment
-    /// before the writer ends.
+    /// When nothing is waiting: flushes the C client, and gives publishers a moment before the writer ends.
     private func pause(after sinceFlush: inout Int) {
         let (isEmpty, library) = state.withLock { ($0.outbox.isEmpty, $0.library) }
         guard isEmpty, sinceFlush > 0 else { return }
-        // The C client collects for a millisecond before it writes, unless a ping makes it. After many
-        // messages its buffer has been written several times, and the rest may wait that long; one alone may
-        // not. The answer need not be waited for, but a wait of none is not to be had.
+        // The C client collects messages for a millisecond before it writes, unless a ping forces it to.
+        // After many messages its buffer has been written several times, and the rest may wait that long; a
+        // single message should not. The answer to the ping is not needed, but the call has no variant
+        // without a wait.
         if sinceFlush <= Self.fewMessages, let library { _ = natsConnection_FlushTimeout(library.pointer, 1) }
         sinceFlush = 0
-        // Beginning anew costs the waking of a thread.
+        // Restarting the writer costs waking a thread.
         for _ in 0..<Self.patience where state.withLock({ $0.outbox.isEmpty }) { sched_yield() }
     }
 

@@ -3,7 +3,7 @@ import ChannelsBridge
 import CNATS
 import Foundation
 
-/// A message as it travels: to be sent, or as it came.
+/// A message to be sent, or as it was received.
 struct NATSMessage: Hashable, Sendable {
     struct Header: Hashable, Sendable {
         var name: String
@@ -11,7 +11,7 @@ struct NATSMessage: Hashable, Sendable {
     }
 
     var subject: String
-    /// Where an answer, or an acknowledgement, is expected.
+    /// The subject for a reply or an acknowledgement.
     var reply: String?
     var headers: [Header] = []
     var payload: [UInt8] = []
@@ -26,13 +26,13 @@ struct NATSMessage: Hashable, Sendable {
         headers.first { $0.name == name }?.value
     }
 
-    /// Throws unless everything but the payload can stand in a line of the protocol.
+    /// Throws unless everything except for the payload is valid in a line of the protocol.
     func check() throws(BridgeError) {
         try WireRules.check(subject: subject)
         try checkBesidesSubject()
     }
 
-    /// Throws unless the reply and the headers can.
+    /// Throws unless the reply and the headers are valid.
     func checkBesidesSubject() throws(BridgeError) {
         if let reply { try WireRules.check(subject: reply) }
         for header in headers { try WireRules.check(header: header.name, header.value) }
@@ -40,8 +40,8 @@ struct NATSMessage: Hashable, Sendable {
 }
 
 extension NATSMessage {
-    /// Copies what the C client received; nil where it is no text: a subject or a header that is not UTF-8,
-    /// or headers that cannot be read.
+    /// Copies a message of the C client. Nil if the subject or a header is not UTF-8, or the headers cannot
+    /// be read.
     init?(_ message: OpaquePointer) {
         guard let text = natsMsg_GetSubject(message), let subject = String(validatingCString: text) else { return nil }
         self.subject = subject
@@ -54,20 +54,20 @@ extension NATSMessage {
         payload = Self.payload(of: message)
     }
 
-    /// Where an answer to what the C client received is expected, also where its headers cannot be read; nil
-    /// where it is no text.
+    /// The reply subject of a message of the C client, even if its headers cannot be read; nil if it is not
+    /// UTF-8.
     static func reply(of message: OpaquePointer) -> String? {
         natsMsg_GetReply(message).flatMap { String(validatingCString: $0) }
     }
 
-    /// Copies the payload of what the C client received.
+    /// Copies the payload of a message of the C client.
     static func payload(of message: OpaquePointer) -> [UInt8] {
         let count = Int(natsMsg_GetDataLength(message))
         guard count > 0, let bytes = natsMsg_GetData(message) else { return [] }
         return Array(UnsafeRawBufferPointer(start: bytes, count: count))
     }
 
-    /// Copies the headers of what the C client received; nil where they cannot be read.
+    /// Copies the headers of a message of the C client; nil if they cannot be read.
     static func headers(of message: OpaquePointer) -> [Header]? {
         var names: UnsafeMutablePointer<UnsafePointer<CChar>?>?
         var count: Int32 = 0

@@ -4,9 +4,9 @@ import ChannelsBridge
 import CNATS
 import Dispatch
 
-/// One subscription: one thread of the C client, which runs the handler for one message after the other.
+/// One subscription: one thread of the C client, which calls the handler for one message at a time.
 ///
-/// Guarded by `drops`: what was reported of the messages that were dropped.
+/// `drops` guards what has been reported about dropped messages.
 final class NATSSubscription: Sendable {
     let subject: String
     private let connection: NATSConnection
@@ -23,17 +23,16 @@ final class NATSSubscription: Sendable {
     deinit {
         let pointer = pointer
         connection.remove(pointer.pointer)
-        // Also ends the subscription, if it has not ended. It writes to the socket, which may wait.
+        // Also ends the subscription, if it has not ended. It writes to the socket, which may block.
         connection.onControlLater { [connection] in
             withExtendedLifetime(connection) { natsSubscription_Destroy(pointer.pointer) }
         }
     }
 
-    /// Subscribes, and returns when the server has heard of it: what is posted afterwards, by anybody,
-    /// arrives.
+    /// Subscribes, and returns when the subscription is in effect at the server.
     ///
-    /// - Parameter handler: Called on a thread of the C client; nil for a message that cannot be read. It
-    ///   must not wait.
+    /// - Parameter handler: Called on a thread of the C client, with nil for a message that cannot be read.
+    ///   It must not block.
     static func subscribe(
         to pattern: String,
         group: String? = nil,
@@ -43,8 +42,8 @@ final class NATSSubscription: Sendable {
         try await subscribe(to: pattern, group: group, on: connection, libraryHandler: { handler(NATSMessage($0)) })
     }
 
-    /// The same, for handlers that read what they need out of the C client's message themselves. It is freed
-    /// when the handler has returned.
+    /// The same, for handlers that read the C client's message themselves. It is freed when the handler has
+    /// returned.
     static func subscribe(
         to pattern: String,
         group: String? = nil,
@@ -67,8 +66,8 @@ final class NATSSubscription: Sendable {
         guard let library = connection.state.withLock({ $0.isClosing ? nil : $0.library }) else {
             throw BridgeError(.closed, subject: pattern, "the connection was closed")
         }
-        // Freed by `subscriptionCompleted`, when the thread of the subscription has run the handler for the
-        // last time. The connection is held so that it outlives every handler.
+        // Released by `subscriptionCompleted`, after the thread of the subscription has called the handler
+        // for the last time. The connection is retained so that it outlives every handler.
         let box = Unmanaged.passRetained(SubscriptionBox(handler, connection))
         var pointer: OpaquePointer?
         let status =
@@ -85,12 +84,12 @@ final class NATSSubscription: Sendable {
                 natsConnection_Subscribe(&pointer, library.pointer, pattern, subscriptionReceived, box.toOpaque())
             }
         guard status == NATS_OK, let pointer else {
-            // There was no subscription, so no thread has seen the box.
+            // There is no subscription, so no thread has a reference to the box.
             box.release()
             throw BridgeError(status, doing: "subscribing to \(pattern)", subject: pattern)
         }
-        // Refused only where the subscription has ended meanwhile, with its connection. Its thread may then
-        // still run: the box stays for ever.
+        // Fails only if the subscription has ended meanwhile, with its connection. Its thread may still be
+        // running then, so the box is never released.
         connection.subscriptionBegan()
         if natsSubscription_SetOnCompleteCB(pointer, subscriptionCompleted, box.toOpaque()) != NATS_OK {
             connection.subscriptionEnded()
@@ -103,11 +102,11 @@ final class NATSSubscription: Sendable {
         return subscription
     }
 
-    /// A server that refuses a subscription says so on its own time. It answers in order: when the answer to
-    /// a ping is here, a refusal is, too.
+    /// A server reports the refusal of a subscription asynchronously, but in order: when the answer to a ping
+    /// has arrived, so has a refusal.
     private static func confirm(_ pattern: String, _ library: OpaquePointer, _ connection: NATSConnection) throws {
         let status = natsConnection_FlushTimeout(library, connection.configuration.requestTimeout.milliseconds)
-        // Without a connection now, the C client subscribes again as soon as there is one.
+        // Without a connection, the C client subscribes as soon as there is one.
         guard status == NATS_OK else { return }
         var text: UnsafePointer<CChar>?
         guard natsConnection_GetLastError(library, &text) == NATS_NOT_PERMITTED else { return }
@@ -115,7 +114,8 @@ final class NATSSubscription: Sendable {
         if error.subject == pattern, error.description.contains("Subscription") { throw error }
     }
 
-    /// The C client says only that it begins to drop. How many it drops is looked at until it has stopped.
+    /// The C client reports only that it begins to drop messages. Their number is polled until it has
+    /// stopped.
     func becameSlow() {
         let begins = drops.withLock { drops in
             defer { drops.isWatching = true }
@@ -136,7 +136,7 @@ final class NATSSubscription: Sendable {
         let isFull = waiting >= Int32(clamping: max(1, connection.configuration.incomingLimit))
         let (count, goesOn) = drops.withLock { drops in
             defer { drops.reported = total }
-            // Once more after it has stopped: it says that it begins only when there was space in between.
+            // Once more after it has stopped: it reports the next begin only if there was space in between.
             drops.isWatching = isFull || total > drops.reported
             return (Int(total - drops.reported), drops.isWatching)
         }
@@ -144,8 +144,8 @@ final class NATSSubscription: Sendable {
         if goesOn { watchDrops() }
     }
 
-    /// Ends the subscription; returns when the C client knows. The handler may still be running, and for what
-    /// the client had received it may be called once more.
+    /// Ends the subscription, and returns when the C client has been told. The handler may still be running,
+    /// and may be called once more for a message that was already received.
     func cancel() async {
         let isFirst = isCancelled.withLock { isCancelled in
             defer { isCancelled = true }
@@ -157,7 +157,7 @@ final class NATSSubscription: Sendable {
     }
 }
 
-/// What a thread of the C client holds on to while its subscription lives.
+/// What a thread of the C client refers to while its subscription exists.
 private final class SubscriptionBox: Sendable {
     let handler: @Sendable (OpaquePointer) -> Void
     let connection: NATSConnection

@@ -1,16 +1,16 @@
 #if NATS
-/// What waits to be sent, and the transitions of its writer. Each transition returns what the caller must do
-/// once the lock is released.
+/// The messages waiting to be sent, and the transitions of the writer. Each transition returns what the
+/// caller must do once the lock is released.
 struct Outbox {
     enum Phase { case connected, disconnected, closed }
     enum Submission { case taken, takenAndStartWriter, waitForSpace, full, closed }
 
     private(set) var phase = Phase.connected
-    /// Grows with each reconnection. A writer that failed before the last one tries again instead of waiting
-    /// for the next.
+    /// Incremented with each reconnection. A writer that failed before the last one retries instead of
+    /// waiting for the next.
     private(set) var epoch = 0
     private var waiting = PackedMessages()
-    /// Of the batch that is being written: its bytes count until they are with the C client.
+    /// The bytes of the batch being written, which count until the C client has them.
     private var writingBytes = 0
     private var isWriting = false
     private let limit: Int
@@ -22,8 +22,8 @@ struct Outbox {
     var isEmpty: Bool { waiting.isEmpty }
     var isIdle: Bool { waiting.isEmpty && !isWriting }
 
-    /// A message larger than the limit is taken when nothing else waits: the limit must not keep it out for
-    /// ever.
+    /// A message larger than the limit is accepted if nothing else is waiting; otherwise it could never be
+    /// sent.
     mutating func submit(_ message: NATSMessage) -> Submission {
         if phase == .closed { return .closed }
         let size = PackedMessages.size(of: message)
@@ -39,7 +39,7 @@ struct Outbox {
         return startWriter()
     }
 
-    /// Hands over what to write next, for an empty batch whose memory is used again.
+    /// Moves the waiting messages into an empty batch, whose memory is reused.
     ///
     /// - Returns: Whether there is anything; otherwise the writer ends.
     mutating func nextBatch(_ batch: inout PackedMessages) -> Bool {
@@ -49,9 +49,9 @@ struct Outbox {
         return isWriting
     }
 
-    /// Takes back what could not be written, in front of what has come since.
+    /// Puts back what could not be written, in front of what was submitted since.
     ///
-    /// - Returns: Whether the writer goes on at once; otherwise it has ended. And how many never leave,
+    /// - Returns: Whether the writer continues; otherwise it has ended. And how many messages are lost
     ///   because the connection was closed.
     mutating func putBack(_ rest: inout PackedMessages, since epoch: Int) -> (goesOn: Bool, lost: Int) {
         guard phase != .closed else {
@@ -80,7 +80,7 @@ struct Outbox {
         return !waiting.isEmpty && startWriter()
     }
 
-    /// - Returns: How many messages were waiting, and now never leave.
+    /// - Returns: How many messages were waiting and are lost.
     mutating func close() -> Int {
         phase = .closed
         defer { waiting = PackedMessages() }

@@ -2,18 +2,18 @@
 import CNATS
 
 extension PackedMessages {
-    /// Hands every message to the C client and takes it out. Where the C client has no connection, stops:
-    /// that message and the rest stay.
+    /// Passes every message to the C client and removes it. Stops if the C client has no connection: that
+    /// message and the rest stay.
     ///
     /// - Parameter onFailure: Called for each message that the C client refused for another reason. It is not
-    ///   sent again: after a write that ran out of time nobody knows how much of it has left.
-    /// - Returns: Whether all are out.
+    ///   sent again: after a write that timed out, it is unknown how much of it has been sent.
+    /// - Returns: Whether all were removed.
     mutating func send(_ connection: OpaquePointer, onFailure: (natsStatus, _ subject: String) -> Void) -> Bool {
         takeOut { message in
             let status = message.send(connection)
             switch status {
             case NATS_OK: break
-            // The C client is reconnecting. Its own buffer for that is set to nothing: the outbox is the one
+            // The C client is reconnecting. Its own buffer for that is disabled: the outbox is the only
             // buffer, with one limit.
             case NATS_INSUFFICIENT_BUFFER, NATS_CONNECTION_DISCONNECTED: return false
             default: onFailure(status, String(cString: message.subject))
@@ -25,7 +25,7 @@ extension PackedMessages {
 
 extension PackedMessages.View {
     fileprivate func send(_ connection: OpaquePointer) -> natsStatus {
-        // No payload is larger: the server's limit is not, and it was looked at.
+        // Payloads were compared with the server's limit, which is smaller.
         let count = Int32(clamping: payload.count)
         guard headerCount > 0 else {
             if let reply {

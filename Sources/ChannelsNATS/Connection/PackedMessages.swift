@@ -1,15 +1,15 @@
 #if NATS
-/// Messages one behind the other in one buffer, as the C client wants them.
+/// Messages in one contiguous buffer, in the form that the C client needs.
 ///
-/// What waits to be sent is handed from the threads that publish to the one that writes. As bytes it needs no
-/// allocation for a message, and the two do not count references to the same subject and the same payload in
-/// turn, which costs more than to copy a few hundred bytes.
+/// Waiting messages pass from the publishing threads to the writing one. As bytes, they need no allocation
+/// per message, and the threads do not count references to the same subject and payload in turn, which costs
+/// more than copying a few hundred bytes.
 struct PackedMessages {
-    /// Stands before each message. Behind it follow the texts, each with a zero at its end: the subject, the
-    /// reply if there is one, name and value of each header; then the payload.
+    /// Precedes each message. The texts follow, each terminated by a zero: the subject, the reply if there is
+    /// one, name and value of each header; then the payload.
     fileprivate struct Head {
         var subject: Int
-        /// -1 where there is none.
+        /// -1 if there is none.
         var reply: Int
         var headers: Int
         /// The bytes of all names and values, with their zeros.
@@ -19,13 +19,13 @@ struct PackedMessages {
 
     private var bytes: [UInt8] = []
     private(set) var count = 0
-    /// A buffer that was once larger is given back when it is empty.
+    /// A buffer that has grown beyond this is released when it is empty.
     private static let keptCapacity = 1 << 18
 
     var byteCount: Int { bytes.count }
     var isEmpty: Bool { count == 0 }
 
-    /// The bytes that ``append(_:)`` takes for a message.
+    /// The number of bytes that ``append(_:)`` needs for a message.
     static func size(of message: NATSMessage) -> Int {
         let head = Head(message)
         return MemoryLayout<Head>.size + head.subject + 1 + head.reply + 1 + head.fields + head.payload
@@ -59,10 +59,10 @@ struct PackedMessages {
         count = 0
     }
 
-    /// Takes the messages out, the first first, up to the one for which the body returns false. That one and
-    /// those behind it stay.
+    /// Removes the messages in order, up to the first for which the body returns false. That one and those
+    /// behind it stay.
     ///
-    /// - Returns: Whether all were taken out.
+    /// - Returns: Whether all were removed.
     mutating func takeOut(while isTaken: (View) -> Bool) -> Bool {
         var taken = (count: 0, bytes: 0)
         bytes.withUnsafeBytes { bytes in
@@ -100,7 +100,7 @@ struct PackedMessages {
 }
 
 extension PackedMessages {
-    /// A message in the buffer: for the call that gets it, and no longer.
+    /// A message in the buffer, valid only during the call that receives it.
     struct View {
         let subject: UnsafePointer<CChar>
         let reply: UnsafePointer<CChar>?
@@ -131,11 +131,11 @@ extension PackedMessages {
             }
         }
 
-        /// The first of several texts, each of which has a zero at its end and none inside.
+        /// The first of several zero-terminated texts.
         private static func text(_ rest: inout Slice<UnsafeRawBufferPointer>) -> UnsafePointer<CChar> {
             let end = rest.firstIndex(of: 0)!
             defer { rest = rest[(end + 1)...] }
-            // With its zero it is what C takes for a text.
+            // With its zero, it is a C string.
             return (rest.base.baseAddress! + rest.startIndex).assumingMemoryBound(to: CChar.self)
         }
     }

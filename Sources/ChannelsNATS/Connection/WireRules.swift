@@ -2,8 +2,8 @@
 import ChannelsBridge
 import Foundation
 
-/// What may be sent. The C client checks neither subjects nor headers: a line break in one ends the line of
-/// the protocol, and what follows is a command of its own.
+/// The validation of subjects and headers. The C client does not validate them: a line break in one ends the
+/// line of the protocol, and the rest would be a separate command.
 enum WireRules {
     /// More than the 1,024 bytes of a channel name: inboxes and the subjects of JetStream add to it.
     static let longestSubject = 2_048
@@ -28,11 +28,11 @@ enum WireRules {
         )
     }
 
-    /// Throws unless both can stand in one line of headers.
+    /// Throws unless both are valid in a header line.
     static func check(header name: String, _ value: String) throws(BridgeError) {
         let isName = !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
         guard isName else { throw BridgeError(.invalidHeader, "'\(name.singleLine)' is not the name of a header") }
-        // No space at the ends either: receivers take it off, and what is left may be nothing.
+        // No leading or trailing space either: receivers remove it, and the rest may be empty.
         let isValue =
             value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } && value.utf8.first != 0x20 && value.utf8.last != 0x20
         guard isValue else {
@@ -71,8 +71,8 @@ enum WireRules {
 }
 
 extension String {
-    /// Whether both are known to be the same on the wire. Texts that are equal may differ there: `==` takes a
-    /// letter followed by its accent for the letter that has one.
+    /// Whether both have the same bytes. Texts that are equal may have different bytes, because `==` compares
+    /// canonical equivalents: a letter with a combining accent equals the accented letter.
     func hasSameBytes(as other: String) -> Bool {
         utf8.withContiguousStorageIfAvailable { bytes in
             other.utf8.withContiguousStorageIfAvailable {

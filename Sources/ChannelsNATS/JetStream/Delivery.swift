@@ -1,5 +1,5 @@
 #if NATS
-/// What the subject for the acknowledgement says of a message that JetStream delivers:
+/// The contents of the acknowledgement subject of a message that JetStream delivers:
 /// `$JS.ACK.<stream>.<consumer>.<deliveries>.<sequence in the stream>.<sequence of the
 /// consumer>.<time>.<pending>`, from some servers with the domain and a hash of the account before the
 /// stream.
@@ -9,7 +9,7 @@ struct Delivery: Hashable, Sendable {
     var streamSequence: UInt64
     var consumerSequence: UInt64
 
-    /// Nil for any other subject.
+    /// Returns nil for any other subject.
     init?(_ reply: String) {
         guard reply.hasPrefix("$JS.ACK.") else { return nil }
         let tokens = reply.split(separator: ".", omittingEmptySubsequences: false)

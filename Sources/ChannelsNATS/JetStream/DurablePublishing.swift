@@ -9,10 +9,10 @@ extension JetStream {
         var error: Refusal?
     }
 
-    /// Publishes a message and waits until the stream has it; without an answer, sends it again under the
-    /// same identifier, which the stream recognises.
+    /// Publishes a message and waits until the stream has stored it. Without an answer, sends it again with
+    /// the same identifier, which the stream recognises.
     ///
-    /// - Parameter identifier: What `Nats-Msg-Id` is to be; one is made where there is none.
+    /// - Parameter identifier: The value of `Nats-Msg-Id`; by default a random one.
     /// - Returns: The sequence of the message in its stream.
     func publish(_ message: NATSMessage, identifier: String?) async throws -> UInt64 {
         var message = message
@@ -26,7 +26,7 @@ extension JetStream {
             do {
                 let answer = try await inbox.request(message, timeout: min(rest, configuration.retryInterval))
                 if answer.isNoResponders {
-                    // Either no stream keeps this subject, or its cluster has no leader now.
+                    // Either no stream has this subject, or its cluster has no leader now.
                     if !isStreamKnown { _ = try await stream(for: message.subject) }
                     isStreamKnown = true
                     reason = "its stream has no leader"
@@ -35,7 +35,7 @@ extension JetStream {
                 }
                 try await wait(until: deadline, else: BridgeError(.notAcknowledged, subject: message.subject, reason))
             } catch let error as BridgeError where error.code == .timedOut {
-                // What was sent while there is no connection waits to be sent. Once more would only fill the
+                // Without a connection, the message is still waiting. Sending it again would only fill the
                 // buffer.
                 while !inbox.isConnected {
                     reason = "there is no connection"
@@ -48,7 +48,7 @@ extension JetStream {
         }
     }
 
-    /// Nil where it is worth another try.
+    /// Returns nil if another attempt may succeed.
     private func sequence(in answer: NATSMessage, of message: NATSMessage, _ reason: inout String) throws -> UInt64? {
         guard let acknowledgement = try? JetStream.decoder.decode(Acknowledgement.self, from: Data(answer.payload))
         else {

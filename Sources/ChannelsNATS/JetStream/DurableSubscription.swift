@@ -3,14 +3,13 @@ import Channels
 import ChannelsBridge
 import Dispatch
 
-/// The place of a name at a stream: a durable consumer, which delivers to the processes that subscribe by
-/// that name.
+/// A durable consumer of a stream, which delivers to the processes that subscribe with its name.
 ///
-/// The consumer delivers to a subject with a group, so that each message goes to one process. The
-/// subscription to that subject is an ordinary one: a subscription made by the C client's own functions for
-/// JetStream would delete the consumer when it is unsubscribed.
+/// The consumer delivers to a subject with a queue group, so that each message goes to one process. The
+/// subscription to that subject is an ordinary one: a subscription made by the C client's JetStream functions
+/// would delete the consumer when it is unsubscribed.
 ///
-/// Guarded by `unsettled`: what was handed over and not settled.
+/// `unsettled` guards the messages that were delivered and not settled.
 final class DurableSubscription: Sendable {
     private let jetStream: JetStream
     private let connection: NATSConnection
@@ -52,14 +51,14 @@ final class DurableSubscription: Sendable {
             group: request.config.deliverGroup,
             on: connection,
             libraryHandler: { received in
-                // Anything else on this subject is no delivery: somebody else published it.
+                // Anything else on this subject is not a delivery: another client published it.
                 let reply = NATSMessage.reply(of: received)
                 guard let reply, let delivery = Delivery(reply), delivery.consumer == request.config.durableName else {
                     return
                 }
                 let held = unsettled.hold(reply)
                 guard let message = NATSMessage(received) else {
-                    // It will not be readable the next time.
+                    // It cannot be read the next time either.
                     held.settle(.terminated)
                     return onUnreadable()
                 }
@@ -76,8 +75,8 @@ final class DurableSubscription: Sendable {
         return durable
     }
 
-    /// Also after a reconnection: a server that has lost its storage has lost the consumer, and would deliver
-    /// nothing, in silence.
+    /// Also called after a reconnection: a server that has lost its storage has lost the consumer, and would
+    /// deliver nothing without reporting an error.
     func createConsumer() async throws {
         do {
             let _: Created = try await jetStream.call(
@@ -85,25 +84,25 @@ final class DurableSubscription: Sendable {
                 request
             )
         } catch let refusal as Refusal where refusal.reason == .nameTaken {
-            // It exists and cannot be changed in this way, because others are using it.
+            // It exists and cannot be updated in this way, because others are using it.
         } catch let refusal as Refusal {
             throw BridgeError(.unsupported, subject: request.config.filterSubject, refusal.description)
         }
     }
 
-    /// Ends the delivery and keeps the place. What was not settled goes to the next one who asks, at once.
+    /// Ends the delivery and keeps the consumer. Unsettled messages go to another subscriber immediately.
     func close() async {
         await subscription.cancel()
         unsettled.giveBack()
     }
 }
 
-/// What was handed over and is not settled; the server hears from time to time that somebody is at it.
-/// Guarded by `state`: all of it.
+/// The messages that were delivered and not settled, for which progress is reported to the server from time
+/// to time. `state` guards all of it.
 private final class UnsettledMessages: Sendable {
     private struct State {
         var replies: Set<String> = []
-        /// Those of them that somebody can still settle.
+        /// Those that can still be settled.
         var held: Set<String> = []
         var isScheduled = false
     }
@@ -128,7 +127,7 @@ private final class UnsettledMessages: Sendable {
         return HeldMessage(reply, self)
     }
 
-    /// Nobody will settle it: the server delivers it again when it has waited.
+    /// The message can no longer be settled: the server delivers it again after its acknowledgement wait.
     func letGo(_ reply: String) {
         state.withLock { _ = $0.held.remove(reply) }
     }
@@ -137,14 +136,14 @@ private final class UnsettledMessages: Sendable {
         DispatchQueue.global().asyncAfter(deadline: .now() + interval) { [weak self] in self?.saySo() }
     }
 
-    /// Else the server would deliver to another process what waits here for its turn, and both would handle
-    /// it.
+    /// Reports progress. Otherwise the server would deliver messages that are waiting here to another
+    /// process, and both would handle them.
     private func saySo() {
         let replies = state.withLock { state in
             state.isScheduled = !state.held.isEmpty
             return state.held
         }
-        // Without a connection it would only wait to be sent, and say nothing by then.
+        // Without a connection, the report would only wait, and be obsolete by the time it is sent.
         if connection.isConnected {
             for reply in replies { connection.sendSoon(NATSMessage(subject: reply, payload: Array("+WPI".utf8))) }
         }
@@ -161,7 +160,7 @@ private final class UnsettledMessages: Sendable {
             switch settlement {
             case .acknowledged: "+ACK"
             case .terminated: "+TERM"
-            // Without a delay the server delivers again at once: a thousand times a second.
+            // Without a delay, the server redelivers immediately: a thousand times a second.
             case .retry(let delay): "-NAK {\"delay\": \(max(delay, .milliseconds(1)).nanoseconds)}"
             }
         connection.sendSoon(NATSMessage(subject: reply, payload: Array(answer.utf8)))
@@ -172,12 +171,12 @@ private final class UnsettledMessages: Sendable {
             defer { (state.replies, state.held) = ([], []) }
             return state.replies
         }
-        // Once, and without a delay: this process takes no more of them.
+        // Once, and without a delay: this process receives no more of them.
         for reply in replies { connection.sendSoon(NATSMessage(subject: reply, payload: Array("-NAK".utf8))) }
     }
 }
 
-/// What whoever has a message settles it by. Gone without that, the message is left to the server.
+/// Settles a message. If it is released without that, the server delivers the message again.
 private final class HeldMessage: Sendable {
     private let reply: String
     private let unsettled: UnsettledMessages
@@ -194,7 +193,7 @@ private final class HeldMessage: Sendable {
     }
 }
 
-/// What creates a durable consumer.
+/// The request that creates a durable consumer.
 private struct ConsumerRequest: Encodable {
     struct Configuration: Encodable {
         var durableName: String
@@ -217,8 +216,7 @@ private struct ConsumerRequest: Encodable {
         let consumer = Self.consumerName(name, pattern)
         config = Configuration(
             durableName: consumer,
-            // Below the prefix that users of a server with permissions are commonly allowed. The same in each
-            // process of the name.
+            // With the prefix that permissions commonly allow. The same in each process of the name.
             deliverSubject: "_INBOX.channels.\(stream).\(consumer)",
             deliverGroup: consumer,
             deliverPolicy: deliveries.includesStored ? "all" : "new",

@@ -2,8 +2,8 @@
 import ChannelsBridge
 import Foundation
 
-/// What is asked of JetStream, over requests as any other: the functions of the C client for it wait on the
-/// calling thread.
+/// The requests to JetStream, sent as ordinary requests: the C client's functions for them block the calling
+/// thread.
 final class JetStream: Sendable {
     let inbox: ReplyInbox
     let configuration: NATSConfiguration
@@ -29,18 +29,18 @@ final class JetStream: Sendable {
 
     // MARK: Streams
 
-    /// Creates a stream; one of that name that exists stays as it is.
+    /// Creates a stream. An existing one of that name stays as it is.
     func create(_ stream: NATSStream) async throws {
         try WireRules.check(token: stream.name)
         for subject in stream.subjects { try WireRules.check(pattern: subject) }
         do {
             let _: Created = try await call("STREAM.CREATE.\(stream.name)", StreamRequest(stream))
         } catch let refusal as Refusal where refusal.reason == .nameTaken {
-            // Whoever runs the servers may have set it up otherwise, and knows better.
+            // The operators of the servers may have configured it differently, on purpose.
         }
     }
 
-    /// The one stream that keeps what is published on the subjects of a pattern.
+    /// The one stream whose subjects include those of a pattern.
     func stream(for pattern: String) async throws -> String {
         let found: StreamNames = try await call("STREAM.NAMES", ["subject": pattern])
         let names = found.streams ?? []
@@ -52,7 +52,7 @@ final class JetStream: Sendable {
 
     // MARK: Calling
 
-    /// - Throws: ``Refusal`` where JetStream answers with an error, ``BridgeError`` otherwise.
+    /// - Throws: ``Refusal`` if JetStream answers with an error, ``BridgeError`` otherwise.
     func call<Answer: Decodable>(_ name: String, _ request: some Encodable) async throws -> Answer {
         let message = NATSMessage(subject: "$JS.API.\(name)", payload: Array(try JetStream.encoder.encode(request)))
         let deadline = ContinuousClock.now + configuration.requestTimeout
@@ -63,13 +63,12 @@ final class JetStream: Sendable {
             do {
                 answer = try await inbox.request(message, timeout: min(rest, configuration.retryInterval))
             } catch let error as BridgeError where error.code == .timedOut {
-                // A cluster without a leader does not answer at all. Whatever is asked here may be asked
-                // twice.
+                // A cluster without a leader does not answer. All of these requests are idempotent.
                 guard rest > configuration.retryInterval else { throw reason ?? error }
                 continue
             }
             if answer.isNoResponders {
-                // JetStream is off, or its cluster has no leader: that passes.
+                // JetStream is disabled, or its cluster has no leader, which is transient.
                 let off = BridgeError(.unsupported, subject: message.subject, "JetStream does not answer: is it on?")
                 reason = off
                 try await wait(until: deadline, else: off)
@@ -96,7 +95,7 @@ final class JetStream: Sendable {
         }
     }
 
-    /// A short while; throws when the deadline has come.
+    /// Waits for a moment. Throws when the deadline has passed.
     func wait(until deadline: ContinuousClock.Instant, else error: BridgeError) async throws {
         let pause = Duration.milliseconds(Int.random(in: 50...150))
         guard ContinuousClock.now + pause < deadline else { throw error }
@@ -104,7 +103,7 @@ final class JetStream: Sendable {
     }
 }
 
-/// Why JetStream does not do what it was asked.
+/// An error that JetStream answers with.
 struct Refusal: Error, Decodable, CustomStringConvertible {
     struct Envelope: Decodable { var error: Refusal }
     enum Reason { case nameTaken, notNow, other }
@@ -124,7 +123,7 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
         case 10058, 10013, 10148: .nameTaken
         // The cluster has no leader, or has not found all its servers yet.
         case 10004, 10005, 10007, 10008, 10009: .notNow
-        // Any failure of the storage, passing or not; that a limit is reached does not pass by itself.
+        // Any failure of the storage, transient or not. A reached limit is not transient.
         case 10077: description.contains("exceed") ? .other : .notNow
         default: code == 503 ? .notNow : .other
         }
@@ -133,7 +132,7 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
     var description: String { "JetStream says: \((text ?? "no reason").singleLine) (\(errCode ?? code))" }
 }
 
-/// An answer of which only that it came is of interest.
+/// An answer whose contents do not matter.
 struct Created: Decodable {}
 
 private struct StreamNames: Decodable { var streams: [String]? }
@@ -164,16 +163,16 @@ private struct StreamRequest: Encodable {
         maxMsgs = Int64(stream.maximumMessages ?? -1)
         maxMsgsPerSubject = stream.keepsLastValues ? 1 : -1
         allowRollupHdrs = stream.keepsLastValues
-        // A full stream refuses what is new, rather than lose what it has acknowledged.
+        // A full stream refuses new messages instead of discarding acknowledged ones.
         discard = "new"
-        // Longer than age makes no sense to the server, and it refuses it.
+        // The server refuses a window longer than the maximum age.
         let window = stream.duplicateWindow.nanoseconds
         duplicateWindow = maxAge > 0 ? min(window, maxAge) : window
     }
 }
 
 extension NATSMessage {
-    /// Whether this is the server's word that nobody listens where a request was sent.
+    /// Whether this is the server's status message that a request has no responder.
     var isNoResponders: Bool { payload.isEmpty && self[header: "Status"] == "503" }
 }
 

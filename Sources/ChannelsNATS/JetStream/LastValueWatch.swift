@@ -3,14 +3,14 @@ import Channels
 import ChannelsBridge
 import Dispatch
 
-/// Follows the last value of a subject, by a consumer that begins with it: whoever comes late gets the
-/// current value and then the changes, with no gap between.
+/// Follows the last value of a subject through a consumer that starts with it: a late subscriber receives the
+/// current value and then the changes, without a gap.
 ///
-/// The consumer is the server's to forget, with a restart or a change of leaders. A number that is missing, a
-/// heartbeat that stays out or a reconnection begin a new one, which begins with the last value again; what
-/// has been handed over is left out by its revision.
+/// The server may forget the consumer, after a restart or a change of leaders. A missing sequence number, a
+/// missing heartbeat or a reconnection creates a new one, which starts with the last value again; values that
+/// were already delivered are skipped by their revision.
 ///
-/// Guarded by `state`: which consumer is followed, and how far.
+/// `state` guards which consumer is followed, and how far.
 final class LastValueWatch: Sendable {
     private struct State {
         var consumer: String?
@@ -18,10 +18,10 @@ final class LastValueWatch: Sendable {
         var revision: UInt64 = 0
         var lastHeard = ContinuousClock.now
         var isBeginning = false
-        /// A reconnection came while a consumer was being created.
+        /// Whether there was a reconnection while a consumer was being created.
         var isStale = false
         var isClosed = false
-        /// Whether `onValue` has returned for a value, or there is none that can be handed over.
+        /// Whether `onValue` has returned for a value, or there is none to deliver.
         var hasHandedOver = false
         var firstValue: CheckedContinuation<Void, Never>?
         var subscription: NATSSubscription?
@@ -37,8 +37,8 @@ final class LastValueWatch: Sendable {
     private let stream: String
     private let jetStream: JetStream
     private let connection: NATSConnection
-    /// A subject of its own, and so a thread of its own: a server delivers only to a subject that somebody
-    /// subscribes to in just that form.
+    /// Each watch has its own subject, and therefore its own thread: a server delivers only to a subject that
+    /// is subscribed to in exactly that form.
     private let inbox = "_INBOX.\(randomToken())"
     private let onValue: @Sendable (NATSMessage, UInt64) -> Void
     private let onFailure: @Sendable (BridgeError) -> Void
@@ -61,10 +61,10 @@ final class LastValueWatch: Sendable {
         self.onFailure = onFailure
     }
 
-    /// Returns when the value that is stored now, if there is one, was handed over.
+    /// Returns when the currently stored value, if there is one, has been delivered.
     ///
-    /// - Throws: ``BridgeError/Code/timedOut`` where it does not come: whoever goes on without it would put
-    ///   an old one in its place.
+    /// - Throws: ``BridgeError/Code/timedOut`` if it does not arrive: a caller that continued without it
+    ///   would overwrite it with an older one.
     func open() async throws {
         let subscription = try await NATSSubscription.subscribe(
             to: inbox,
@@ -97,7 +97,7 @@ final class LastValueWatch: Sendable {
         listenForHeartbeats()
     }
 
-    /// Begins anew, in the background: with the last value.
+    /// Starts again with the last value, in the background.
     func restart() {
         let begins = state.withLock { state in
             if state.isClosed { return false }
@@ -112,8 +112,8 @@ final class LastValueWatch: Sendable {
                     state.withLock { $0.isStale = false }
                     _ = try await create()
                 } catch {
-                    // The connection has gone again, or the cluster has no leader: the next reconnection or
-                    // missing heartbeat tries again.
+                    // The connection is lost again, or the cluster has no leader: the next reconnection or
+                    // missing heartbeat retries.
                     onFailure(error as? BridgeError ?? BridgeError(.transportFailure, subject: subject, "\(error)"))
                 }
                 let isDone = state.withLock { state in
@@ -167,14 +167,14 @@ final class LastValueWatch: Sendable {
         return (made.numPending ?? 0) + (made.delivered?.consumerSeq ?? 0) > 0
     }
 
-    /// Soon; the server forgets it by itself when nobody listens.
+    /// Deletes a consumer soon. The server would also remove it once it has no subscriber.
     private func delete(_ consumer: String) {
         connection.sendSoon(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(stream).\(consumer)"))
     }
 
     /// On the thread of the subscription.
     ///
-    /// - Parameter message: Nil where its headers cannot be read.
+    /// - Parameter message: Nil if its headers cannot be read.
     private func received(_ message: NATSMessage?, reply: String?) {
         let delivery = reply.flatMap(Delivery.init)
         let lastDelivered = message?[header: "Nats-Last-Consumer"].flatMap { UInt64($0) }
@@ -182,10 +182,10 @@ final class LastValueWatch: Sendable {
         let step = state.withLock { state -> Step in
             guard !state.isClosed else { return .ignore }
             state.lastHeard = .now
-            // A heartbeat says how far the consumer has come. One of the consumer before begins anew once
-            // more than it must.
+            // A heartbeat tells how far the consumer has come. One of the previous consumer causes one
+            // restart too many.
             if delivery == nil, let lastDelivered { return lastDelivered >= state.nextSequence ? .restart : .ignore }
-            // Something else, or a message of the consumer before.
+            // Something else, or a message of the previous consumer.
             guard let delivery, delivery.consumer == state.consumer else { return .ignore }
             guard delivery.consumerSequence == state.nextSequence else { return .restart }
             state.nextSequence += 1

@@ -3,12 +3,12 @@ import Channels
 import ChannelsBridge
 import Dispatch
 
-/// Where answers arrive: one subscription, and so one thread, for every request of a transport.
+/// Receives the answers to all requests of a transport, with one subscription and therefore one thread.
 ///
-/// Guarded by `state`: the routes.
+/// `state` guards the routes.
 final class ReplyInbox: Sendable {
     private enum Route {
-        /// A request that is being sent; nobody waits yet.
+        /// A request that is being sent; no task waits for it yet.
         case sending(subject: String, deadline: ContinuousClock.Instant, accepts: @Sendable (NATSMessage) -> Bool)
         case waiting(
             subject: String,
@@ -16,7 +16,7 @@ final class ReplyInbox: Sendable {
             accepts: @Sendable (NATSMessage) -> Bool,
             CheckedContinuation<NATSMessage, any Error>
         )
-        /// The end came before somebody waited.
+        /// It ended before a task waited for it.
         case done(Result<NATSMessage, any Error>)
 
         var subject: String? {
@@ -53,7 +53,7 @@ final class ReplyInbox: Sendable {
     private let connection: NATSConnection
     private let prefix: String
     private let state = Locked(State())
-    /// How exact a timeout is.
+    /// The precision of timeouts.
     private static let sweepInterval = DispatchTimeInterval.milliseconds(25)
 
     private init(_ connection: NATSConnection) {
@@ -75,7 +75,7 @@ final class ReplyInbox: Sendable {
 
     /// Sends a request and waits for an answer.
     ///
-    /// - Parameter accepts: Whether a message is the answer; what is not is passed over.
+    /// - Parameter accepts: Whether a message is the answer; others are ignored.
     func request(
         _ message: NATSMessage,
         timeout: Duration,
@@ -115,13 +115,13 @@ final class ReplyInbox: Sendable {
         }
     }
 
-    /// Ends every request to a subject: the server has refused it.
+    /// Fails every request to a subject that the server has refused.
     func fail(subject: String, _ error: BridgeError) {
         let ids = state.withLock { state in state.routes.filter { $0.value.subject == subject }.keys }
         for id in ids { end(id, .failure(error)) }
     }
 
-    /// Ends every request, and refuses further ones.
+    /// Fails every request, and refuses further ones.
     func close(_ error: BridgeError) async {
         let (ids, subscription) = state.withLock { state in
             state.end = error
@@ -173,8 +173,8 @@ final class ReplyInbox: Sendable {
     /// On the thread of the subscription.
     private func received(_ message: NATSMessage) {
         guard let id = UInt64(message.subject.dropFirst(prefix.utf8.count)) else { return }
-        // Not under the lock: `accepts` is not ours to know. Without a route it is the answer to a request
-        // that has ended.
+        // Without the lock, because `accepts` is code of the caller. Without a route, this is the answer to a
+        // request that has ended.
         if let accepts = state.withLock({ $0.routes[id]?.accepts }), accepts(message) { end(id, .success(message)) }
     }
 
@@ -201,7 +201,7 @@ final class ReplyInbox: Sendable {
     }
 }
 
-/// 128 random bits, for a subject that nobody guesses.
+/// 128 random bits, for a subject that cannot be guessed.
 func randomToken() -> String {
     var generator = SystemRandomNumberGenerator()
     return String(generator.next(), radix: 36) + String(generator.next(), radix: 36)
