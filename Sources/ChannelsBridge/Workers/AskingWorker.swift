@@ -77,11 +77,11 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
 
     private func noResponder(_ error: BridgeError?) -> ChannelError {
         let kind = "a RequestChannel<\(Request.self), \(Response.self)>"
+        let detail = error?.detail.map { " (\($0))" } ?? ""
         return ChannelError(
             code: .noResponder,
             name: name,
-            description:
-                "nobody responds on '\(name)', \(kind), in this process or another\(error?.detail.map { " (\($0))" } ?? "")"
+            description: "nobody responds on '\(name)', \(kind), in this process or another\(detail)"
         )
     }
 }

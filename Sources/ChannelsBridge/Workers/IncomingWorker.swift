@@ -51,9 +51,8 @@ final class IncomingWorker: RouteWorker {
         case .taken: break
         case .full:
             guard let settle = inbound.settle else {
-                let limits =
-                    "\(context.configuration.incomingLimit) messages or \(context.configuration.incomingByteLimit) bytes"
-                let detail = "\(limits) wait for their listeners"
+                let (limit, byteLimit) = (context.configuration.incomingLimit, context.configuration.incomingByteLimit)
+                let detail = "\(limit) messages or \(byteLimit) bytes wait for their listeners"
                 return context.lose(
                     BridgeError(.bufferFull, subject: inbound.message.subject, detail: detail),
                     \.overflowed

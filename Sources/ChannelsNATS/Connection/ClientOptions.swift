@@ -36,9 +36,10 @@ final class ClientOptions {
         defer { for server in servers { free(UnsafeMutablePointer(mutating: server)) } }
         let status = natsOptions_SetServers(pointer, &servers, Int32(servers.count))
         guard status == NATS_OK else {
+            let reason = String(cString: natsStatus_GetText(status))
             throw BridgeError(
                 .transportFailure,
-                "\(configuration.serverList) cannot be the addresses of servers: \(String(cString: natsStatus_GetText(status)))"
+                "\(configuration.serverList) cannot be the addresses of servers: \(reason)"
             )
         }
         if let name = configuration.name { try set("name", natsOptions_SetName(pointer, name)) }
