@@ -55,7 +55,11 @@ let package = Package(
             resources: [.embedInCode("Resources/tips.csv")],
             swiftSettings: settings
         ),
-        .testTarget(name: "ChannelsTests", dependencies: ["Channels"], swiftSettings: settings),
+        .testTarget(
+            name: "ChannelsTests",
+            dependencies: ["Channels", "ChannelsTesting"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "ChannelsBridgeTests",
             dependencies: ["Channels", "ChannelsBridge", "ChannelsTesting", "ChannelsBridgeTesting"],
