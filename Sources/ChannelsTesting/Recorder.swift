@@ -33,6 +33,14 @@ public final class Recorder<Element: Sendable>: Sendable {
     /// The number of recorded elements.
     public var count: Int { shared.withLock { $0.elements.count } }
 
+    /// Returns the recorded elements, in order, and empties the recorder.
+    public func takeAll() -> [Element] {
+        shared.withLock { shared in
+            defer { shared.elements = [] }
+            return shared.elements
+        }
+    }
+
     /// Records an element.
     public func record(_ element: Element) {
         let done = shared.withLock { shared in

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Testing
 
@@ -7,8 +8,8 @@ struct AccountingTests {
     @Test(arguments: [BufferingPolicy.unbounded, .oldest(3), .newest(3)])
     func postedIsDeliveredPlusDroppedPlusDiscardedAtCancel(policy: BufferingPolicy) async {
         let queue = DispatchQueue.suspended()
-        let faults = Heard<Fault>()
-        let channel = Channel<Int> { faults.add($0) }
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int> { faults.record($0) }
         let token = channel.listen(on: queue, buffering: policy) { _ in }
         for message in 0..<10 { channel.post(message) }
         let dropped = policy == .unbounded ? 0 : 7
@@ -53,9 +54,9 @@ struct AccountingTests {
     @Test func whatWaitsWhenTheOwnerDiesIsDiscardedAndCounted() async {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         var owner: Owner? = Owner()
-        let token = channel.listen(owner!, on: queue) { _, message in heard.add(message) }
+        let token = channel.listen(owner!, on: queue) { _, message in heard.record(message) }
         for message in 0..<4 { channel.post(message) }
         owner = nil
         #expect(!token.isActive)
@@ -69,9 +70,9 @@ struct AccountingTests {
 
     @Test func whenTheChannelGoesWhatWaitsIsDeliveredFirst() async {
         let queue = DispatchQueue.suspended()
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         var channel: Channel<Int>? = Channel<Int>()
-        let token = channel!.listen(on: queue) { heard.add($0) }
+        let token = channel!.listen(on: queue) { heard.record($0) }
         for message in 0..<4 { channel?.post(message) }
         channel = nil
         #expect(!token.isActive)
@@ -94,8 +95,8 @@ struct AccountingTests {
 
     @Test(arguments: [(BufferingPolicy.oldest(2), [0, 1]), (.newest(2), [8, 9])])
     func aFullSequenceCountsWhatItDropsAndReportsIt(policy: BufferingPolicy, kept: [Int]) async {
-        let faults = Heard<Fault>()
-        var channel: Channel<Int>? = Channel<Int> { faults.add($0) }
+        let faults = Recorder<Fault>()
+        var channel: Channel<Int>? = Channel<Int> { faults.record($0) }
         let messages = channel!.messages(buffering: policy)
         for message in 0..<10 { channel?.post(message) }
         channel = nil
@@ -140,9 +141,9 @@ struct AccountingTests {
     @Test func onceWithAMailboxIsInactiveFromEnqueueingAndCancelBeforeTheCallDiscards() async {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Int>()
-        let heard = Heard<String>()
-        let called = channel.once(on: queue) { heard.add("called \($0)") }
-        let cancelled = channel.once(on: queue) { heard.add("cancelled \($0)") }
+        let heard = Recorder<String>()
+        let called = channel.listen(on: queue, once: true) { heard.record("called \($0)") }
+        let cancelled = channel.listen(on: queue, once: true) { heard.record("cancelled \($0)") }
         #expect(channel.post(1) == 2)
         #expect(!called.isActive && !cancelled.isActive)
         #expect(channel.post(2) == 0)

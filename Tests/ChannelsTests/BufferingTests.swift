@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Testing
 
@@ -35,8 +36,8 @@ struct BufferingTests {
         var (policy, model) = Self.policy(&random)
         let queue = DispatchQueue.suspended()
         let channel = Channel<Int> { _ in }
-        let heard = Heard<Int>()
-        let token = channel.listen(on: queue, buffering: policy) { heard.add($0) }
+        let heard = Recorder<Int>()
+        let token = channel.listen(on: queue, buffering: policy) { heard.record($0) }
         var delivered: [Int] = []
         for message in 0..<150 {
             switch Int.random(in: 0..<12, using: &random) {
@@ -89,8 +90,8 @@ struct BufferingTests {
         let limit = Int.random(in: 1...4, using: &random)
         let queue = DispatchQueue.suspended()
         let state = StateChannel(0) { _ in }
-        let heard = Heard<Int>()
-        let token = state.listen(on: queue, buffering: .newest(limit)) { heard.add($0) }
+        let heard = Recorder<Int>()
+        let token = state.listen(on: queue, buffering: .newest(limit)) { heard.record($0) }
         for value in 1...20 { state.set(value) }
         #expect(token.droppedCount == 21 - limit)
         queue.resume()

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Foundation
 import Testing
@@ -7,14 +8,14 @@ import Testing
 struct CancellationTests {
     @Test func aListenerCancelledDuringAPostAndNotYetReachedIsNotCalled() {
         let channel = Channel<Int>()
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let victim = Slot<ListenerToken>()
         let first = channel.listen { _ in
-            heard.add("first")
+            heard.record("first")
             victim.value?.cancel()
         }
-        victim.value = channel.listen { _ in heard.add("victim") }
-        let last = channel.listen { _ in heard.add("last") }
+        victim.value = channel.listen { _ in heard.record("victim") }
+        let last = channel.listen { _ in heard.record("last") }
         #expect(channel.post(1) == 2)
         #expect(heard.all == ["first", "last"])
         withExtendedLifetime((first, last)) {}
@@ -23,11 +24,11 @@ struct CancellationTests {
     @Test(arguments: 0..<5)
     func aListenerThatCancelsItselfSkipsNobody(position: Int) {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         let own = Slot<ListenerToken>()
         let tokens = (0..<5).map { index in
             channel.listen { _ in
-                heard.add(index)
+                heard.record(index)
                 if index == position { own.value?.cancel() }
             }
         }
@@ -41,9 +42,9 @@ struct CancellationTests {
     @Test func everyListenerMayCancelEveryOtherDuringAPost() {
         let channel = Channel<Int>()
         let calls = Tally()
-        let tokens = Heard<ListenerToken>()
+        let tokens = Recorder<ListenerToken>()
         for _ in 0..<100 {
-            tokens.add(
+            tokens.record(
                 channel.listen { _ in
                     calls.add()
                     for token in tokens.all { token.cancel() }
@@ -114,8 +115,8 @@ struct CancellationTests {
 
     @Test func afterCancelOnThePostingThreadNoCallBegins() {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
-        let token = channel.listen { heard.add($0) }
+        let heard = Recorder<Int>()
+        let token = channel.listen { heard.record($0) }
         channel.post(1)
         token.cancel()
         #expect(channel.post(2) == 0)
@@ -125,9 +126,9 @@ struct CancellationTests {
 
     @MainActor @Test func afterCancelOnTheListenersOwnIsolationNoCallBegins() async {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         let owner = Owner()
-        let token = channel.listen(owner) { @MainActor _, message in heard.add(message) }
+        let token = channel.listen(owner) { @MainActor _, message in heard.record(message) }
         let marker = channel.listen { @MainActor _ in }
         await onThreads(2) { _ in
             for message in 0..<100 { channel.post(message) }
@@ -160,8 +161,8 @@ struct CancellationTests {
     @Test func messagesWaitingInTheMailboxOfACancelledListenerAreDiscardedAndCounted() async {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
-        let token = channel.listen(on: queue) { heard.add($0) }
+        let heard = Recorder<Int>()
+        let token = channel.listen(on: queue) { heard.record($0) }
         for message in 0..<5 { #expect(channel.post(message) == 1) }
         #expect(token.waitingCount == 5)
         token.cancel()
@@ -176,10 +177,10 @@ struct CancellationTests {
     @Test func cancelInsideACallDiscardsWhatWaitsBehindIt() async {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         let own = Slot<ListenerToken>()
         own.value = channel.listen(on: queue) { message in
-            heard.add(message)
+            heard.record(message)
             if message == 2 { own.value?.cancel() }
         }
         for message in 0..<10 { channel.post(message) }
@@ -192,8 +193,8 @@ struct CancellationTests {
 
     @Test func aTokenThatGoesEndsItsListenerWithoutAnOwner() {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
-        var token: ListenerToken? = channel.listen { heard.add($0) }
+        let heard = Recorder<Int>()
+        var token: ListenerToken? = channel.listen { heard.record($0) }
         channel.post(1)
         withExtendedLifetime(token) {}
         token = nil
@@ -204,9 +205,9 @@ struct CancellationTests {
 
     @Test func aTokenThatGoesLeavesAListenerThatHasAnOwner() {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         let owner = Owner()
-        _ = channel.listen(owner) { _, message in heard.add(message) }
+        _ = channel.listen(owner) { _, message in heard.record(message) }
         #expect(channel.post(1) == 1)
         #expect(heard.all == [1])
         withExtendedLifetime(owner) {}
@@ -223,15 +224,15 @@ struct CancellationTests {
 
     @Test func removeListenersEndsEveryListenerAndInterceptorOfTheOwnerAndNoOther() {
         let channel = Channel<Int>()
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let leaving = Owner()
         let staying = Owner()
         for index in 0..<3 {
-            channel.listen(leaving) { _, _ in heard.add("leaving \(index)") }
-            channel.listen(staying) { _, _ in heard.add("staying \(index)") }
+            channel.listen(leaving) { _, _ in heard.record("leaving \(index)") }
+            channel.listen(staying) { _, _ in heard.record("staying \(index)") }
         }
         channel.intercept(leaving) { _, _ in .stop }
-        let token = channel.listen { _ in heard.add("token") }
+        let token = channel.listen { _ in heard.record("token") }
         #expect(channel.post(1) == 0)
         channel.removeListeners(of: leaving)
         #expect(channel.post(2) == 4)

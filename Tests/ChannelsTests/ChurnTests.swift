@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Testing
 
@@ -10,16 +11,16 @@ struct ChurnTests {
         let channel = Channel<(poster: Int, number: Int)>()
         let owner = Owner()
         let clerk = Clerk()
-        let stable = (0..<6).map { _ in Heard<(poster: Int, number: Int)>() }
+        let stable = (0..<6).map { _ in Recorder<(poster: Int, number: Int)>() }
         let posted = 1_000
         var tokens = [
-            channel.listen(priority: .high) { stable[0].add($0) },
-            channel.listen(priority: .low) { stable[1].add($0) },
-            channel.listen { (message: (poster: Int, number: Int)) async in stable[2].add(message) },
-            channel.listen(on: .global()) { stable[3].add($0) },
+            channel.listen(priority: .high) { stable[0].record($0) },
+            channel.listen(priority: .low) { stable[1].record($0) },
+            channel.listen { (message: (poster: Int, number: Int)) async in stable[2].record(message) },
+            channel.listen(on: .global()) { stable[3].record($0) },
         ]
-        tokens.append(channel.listen(owner) { _, message in stable[4].add(message) })
-        tokens.append(channel.listen(clerk) { (_: isolated Clerk, message) in stable[5].add(message) })
+        tokens.append(channel.listen(owner) { _, message in stable[4].record(message) })
+        tokens.append(channel.listen(clerk) { (_: isolated Clerk, message) in stable[5].record(message) })
         let isOver = Tally()
         await onThreads(4) { index in
             guard index < 2 else {
@@ -88,8 +89,8 @@ struct ChurnTests {
             let channel = Channel<Int>()
             let calls = Tally()
             let owner = Owner()
-            let token = channel.once { _ in calls.add() }
-            channel.once(owner) { _, _ in calls.add() }
+            let token = channel.listen(once: true) { _ in calls.add() }
+            channel.listen(owner, once: true) { _, _ in calls.add() }
             let reached = Tally()
             await onThreads(3) { _ in reached.add(channel.post(1)) }
             #expect(calls.value == 2)

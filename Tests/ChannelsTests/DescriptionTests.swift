@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Testing
 
 /// What things look like in a log.
@@ -10,7 +11,7 @@ struct DescriptionTests {
         let token = channel.listen { _ in }
         #expect("\(channel)" == "shop.sold: Channel<Int>, 1 listeners")
         #expect("\(Channel<String>())" == "Channel<String>, 0 listeners")
-        let stateName: ChannelName<Bool> = "shop.open"
+        let stateName: StateName<Bool> = "shop.open"
         #expect("\(board.state(stateName, initial: false))" == "shop.open: StateChannel<Bool>, 0 listeners")
         #expect("\(StateChannel(1))" == "StateChannel<Int>, 0 listeners")
         withExtendedLifetime(token) {}
@@ -20,7 +21,7 @@ struct DescriptionTests {
         let board = Switchboard()
         let request: RequestName<Int, String> = "shop.price"
         #expect(board.requests(request).name == "shop.price")
-        let state: ChannelName<Bool> = "shop.open"
+        let state: StateName<Bool> = "shop.open"
         #expect(board.state(state, initial: true).name == "shop.open")
         #expect(RequestChannel<Int, Int>().name == nil)
         #expect(StateChannel(1).name == nil)
@@ -52,20 +53,20 @@ struct DescriptionTests {
         let board = Switchboard()
         let name: ChannelName<Void> = "shop.opened"
         let calls = Tally()
-        let token = board.listen(to: name) { (_: PostInfo) async in calls.add() }
-        #expect(await board.postAndWait(to: name).completed == 1)
+        let token = board[name].posts.listen { (_: Posted<Void>) async in calls.add() }
+        #expect(await board[name].postAndWait().completed == 1)
         #expect(calls.value == 1)
         withExtendedLifetime(token) {}
     }
 
     @Test func anInterceptorOfALocalChannelThatThrowsIsAFaultAndTheMessageGoesOn() {
-        let faults = Heard<Fault.Code>()
-        let channel = LocalChannel<Int> { faults.add($0.code) }
+        let faults = Recorder<Fault.Code>()
+        let channel = LocalChannel<Int> { faults.record($0.code) }
         let owner = Owner()
         let interceptor = channel.intercept { _ throws in throw Trouble() }
         channel.intercept(owner) { _, _ throws in throw Trouble() }
-        let heard = Heard<Int>()
-        let token = channel.listen { heard.add($0) }
+        let heard = Recorder<Int>()
+        let token = channel.listen { heard.record($0) }
         channel.post(3)
         #expect(heard.all == [3])
         #expect(faults.all == [.listenerThrew, .listenerThrew])
@@ -74,8 +75,8 @@ struct DescriptionTests {
 
     @Test func anInterceptorWhoseOwnerHasGoneIsNotAsked() {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
-        let token = channel.listen { heard.add($0) }
+        let heard = Recorder<Int>()
+        let token = channel.listen { heard.record($0) }
         var owner: Owner? = Owner()
         channel.intercept(owner!) { _, _ in .stop }
         channel.post(1)
@@ -86,15 +87,15 @@ struct DescriptionTests {
     }
 
     @Test func aRefusedUpdateReturnsWhatItsBodyReturnsAndChangesNothing() {
-        let faults = Heard<Fault.Code>()
-        let state = StateChannel(0) { faults.add($0.code) }
-        let results = Heard<Int>()
+        let faults = Recorder<Fault.Code>()
+        let state = StateChannel(0) { faults.record($0.code) }
+        let results = Recorder<Int>()
         let token = state.listen { value in
             let result = state.update { value in
                 value += 1
                 return value
             }
-            if result > state.value || value >= 1_023 { results.add(result) }
+            if result > state.value || value >= 1_023 { results.record(result) }
         }
         #expect(faults.all.contains(.recursionLimit))
         #expect(results.all.last == state.value + 1)

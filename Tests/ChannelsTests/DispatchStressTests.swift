@@ -99,7 +99,7 @@ private final class Crowd: Sendable {
             channel.listen(on: .global()) { _ in heard[3].add() },
             channel.listen(clerk) { (_: isolated Clerk, _) in heard[4].add() },
             channel.listen { (_: Int) async in heard[5].add() },
-            board.listen(matching: "stress.*") { _, _ in heard[6].add() },
+            board[matching: "stress.*"].listen { _ in heard[6].add() },
             channel.intercept { [witness] _ in
                 heard[7].add()
                 return withExtendedLifetime(witness) { .continue }
@@ -164,7 +164,7 @@ private final class Crowd: Sendable {
                 kept.append(token)
             case 2:
                 let calls = Tally()
-                let token = channel.once(priority: priority) { [wrongCalls] _ in
+                let token = channel.listen(priority: priority, once: true) { [wrongCalls] _ in
                     if calls.add() > 0 { wrongCalls.add() }
                     withExtendedLifetime(witness) {}
                 }
@@ -177,14 +177,14 @@ private final class Crowd: Sendable {
             case 4:
                 kept.append(
                     channel.intercept(priority: priority) {
-                        .replace(withExtendedLifetime(witness) { [message = $0] in message })
+                        .replace(withExtendedLifetime(witness) { [message = $0.message] in message })
                     }
                 )
             case 5:
                 kept.append(channel.listen(priority: priority) { (_: Int) async in withExtendedLifetime(witness) {} })
             case 6:
                 kept.append(
-                    board.listen(matching: "stress.>", priority: priority) { _, _ in withExtendedLifetime(witness) {} }
+                    board[matching: "stress.>"].listen(priority: priority) { _ in withExtendedLifetime(witness) {} }
                 )
             default:
                 // Registers and cancels inside a call.

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Foundation
 import Testing
@@ -37,8 +38,9 @@ struct DrainEndTests {
         let channel = Channel<Int>()
         let queue = DispatchQueue.suspended()
         let slot = Slot<ListenerToken>()
-        let counts = Heard<Int>()
-        let token = channel.listen(on: queue, buffering: policy) { _ in counts.add(slot.value?.deliveredCount ?? -1) }
+        let counts = Recorder<Int>()
+        let token = channel.listen(on: queue, buffering: policy) { _ in counts.record(slot.value?.deliveredCount ?? -1)
+        }
         slot.value = token
         for message in 0..<3 { channel.post(message) }
         queue.resume()

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Testing
 
@@ -9,7 +10,7 @@ struct DrainTests {
     @Test func aCallThatHasEndedIsWaitedForNoLonger() async {
         let first = Channel<Int>()
         let second = Channel<Int>()
-        let events = Heard<String>()
+        let events = Recorder<String>()
         let (inSecond, inLater, go, end, drained) = (Gate(), Gate(), Gate(), Gate(), Gate())
         let token = first.listen { (message: Int) async in
             if message == 1 {
@@ -19,14 +20,14 @@ struct DrainTests {
             } else {
                 inLater.open()
                 await end.wait()
-                events.add("ended")
+                events.record("ended")
             }
         }
         let other = second.listen { (_: Int) async in
             inSecond.open()
             await go.wait()
             await token.cancelAndDrain()
-            events.add("drained")
+            events.record("drained")
             drained.open()
         }
         first.post(1)
@@ -43,22 +44,22 @@ struct DrainTests {
 
     @Test func cancelAndDrainWaitsForACallOnAnotherThread() async {
         let channel = Channel<Int>()
-        let events = Heard<String>()
+        let events = Recorder<String>()
         let entered = Tally()
         let release = DispatchSemaphore(value: 0)
         let token = channel.listen { _ in
             entered.add()
             release.wait()
-            events.add("the call ended")
+            events.record("the call ended")
         }
         async let posting: Void = onThreads(1) { _ in channel.post(1) }
         await entered.wait(until: 1)
         async let draining: Void = {
             await token.cancelAndDrain()
-            events.add("drained")
+            events.record("drained")
         }()
         while token.isActive { await Task.yield() }
-        events.add("cancelled")
+        events.record("cancelled")
         release.signal()
         await draining
         await posting
@@ -67,20 +68,20 @@ struct DrainTests {
 
     @Test func cancelAndDrainWaitsForTheCallOfAMailbox() async {
         let channel = Channel<Int>()
-        let events = Heard<String>()
+        let events = Recorder<String>()
         let entered = Tally()
         let gate = Gate()
         let token = channel.listen { (_: Int) async in
             entered.add()
             await gate.wait()
-            events.add("the call ended")
+            events.record("the call ended")
         }
         channel.post(1)
         channel.post(2)
         await entered.wait(until: 1)
         async let draining: Void = {
             await token.cancelAndDrain()
-            events.add("drained")
+            events.record("drained")
         }()
         while token.isActive { await Task.yield() }
         gate.open()
@@ -181,13 +182,13 @@ struct DrainTests {
 
     @Test func cancelAndDrainOfAnotherListenerInsideAListenerWaitsForIt() async {
         let channel = Channel<Int>()
-        let events = Heard<String>()
+        let events = Recorder<String>()
         let entered = Tally()
         let gate = Gate()
         let other = channel.listen { (_: Int) async in
             entered.add()
             await gate.wait()
-            events.add("other ended")
+            events.record("other ended")
         }
         let draining = channel.listen { (_: Int) async in
             await entered.wait(until: 1)
@@ -195,7 +196,7 @@ struct DrainTests {
             while other.isActive { await Task.yield() }
             gate.open()
             await drained
-            events.add("drained")
+            events.record("drained")
         }
         await channel.postAndWait(1)
         #expect(events.all == ["other ended", "drained"])

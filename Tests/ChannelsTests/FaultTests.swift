@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Foundation
 import Testing
@@ -6,16 +7,16 @@ import Testing
 /// Rule 10, and what becomes of faults.
 struct FaultTests {
     @Test func aListenerThatThrowsDisturbsNobodyAndIsAFaultWithErrorChannelAndSite() async {
-        let faults = Heard<Fault>()
-        let board = Switchboard { faults.add($0) }
-        let heard = Heard<String>()
+        let faults = Recorder<Fault>()
+        let board = Switchboard { faults.record($0) }
+        let heard = Recorder<String>()
         let owner = Owner()
-        let first = board.listen(to: "faulty", priority: .high) { (_: Int) in heard.add("first") }
+        let first = board["faulty"].listen(priority: .high) { (_: Int) in heard.record("first") }
         let site = RegistrationSite(fileID: #fileID, line: #line + 1)
-        let throwing = board.listen(to: "faulty") { (_: Int) throws in throw Trouble() }
-        board.listen(owner, to: "faulty") { (_, _: Int) async throws in throw Trouble(text: "later") }
-        let last = board.listen(to: "faulty", priority: .low) { (_: Int) in heard.add("last") }
-        let report = await board.postAndWait(1, to: "faulty")
+        let throwing = board["faulty"].listen { (_: Int) throws in throw Trouble() }
+        board["faulty"].listen(owner) { (_, _: Int) async throws in throw Trouble(text: "later") }
+        let last = board["faulty"].listen(priority: .low) { (_: Int) in heard.record("last") }
+        let report = await board["faulty"].postAndWait(1)
         #expect(heard.all == ["first", "last"])
         #expect(report.reached == 4 && report.completed == 2)
         #expect(Set(report.failures.map(\.ownerType)) == [nil, "Owner"])
@@ -27,8 +28,8 @@ struct FaultTests {
     }
 
     @Test func aThrowingListenerStaysAndIsCalledAgain() {
-        let faults = Heard<Fault>()
-        let channel = Channel<Int> { faults.add($0) }
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int> { faults.record($0) }
         let token = channel.listen { (_: Int) throws in throw Trouble() }
         for message in 0..<5 { #expect(channel.post(message) == 1) }
         #expect(token.isActive)
@@ -36,10 +37,10 @@ struct FaultTests {
     }
 
     @Test func anInterceptorThatThrowsIsAFaultAndTheMessageGoesOnAsItWas() {
-        let faults = Heard<Fault>()
-        let channel = Channel<Int> { faults.add($0) }
-        let heard = Heard<Int>()
-        let tokens = [channel.intercept { _ in throw Trouble() }, channel.listen { heard.add($0) }]
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int> { faults.record($0) }
+        let heard = Recorder<Int>()
+        let tokens = [channel.intercept { _ in throw Trouble() }, channel.listen { heard.record($0) }]
         channel.post(1)
         #expect(heard.all == [1])
         #expect(faults.all.map(\.code) == [.listenerThrew])
@@ -47,12 +48,12 @@ struct FaultTests {
     }
 
     @Test func aThrowingListenerOnAQueueAndOneOfALocalChannelAreFaults() async {
-        let faults = Heard<Fault>()
-        let channel = Channel<Int> { faults.add($0) }
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int> { faults.record($0) }
         let token = channel.listen(on: .global()) { _ in throw Trouble() }
         let report = await channel.postAndWait(1)
         #expect(report.failures.count == 1)
-        let local = LocalChannel<Int> { faults.add($0) }
+        let local = LocalChannel<Int> { faults.record($0) }
         let localToken = local.listen { (_: Int) throws in throw Trouble() }
         local.post(1)
         #expect(faults.count == 2)
@@ -60,8 +61,8 @@ struct FaultTests {
     }
 
     @Test func theHandlerRunsOnTheThreadThatFoundTheFault() async {
-        let threads = Heard<ObjectIdentifier>()
-        let channel = Channel<Int> { _ in threads.add(ObjectIdentifier(Thread.current)) }
+        let threads = Recorder<ObjectIdentifier>()
+        let channel = Channel<Int> { _ in threads.record(ObjectIdentifier(Thread.current)) }
         let token = channel.listen { (_: Int) throws in throw Trouble() }
         await onThreads(1) { _ in
             channel.post(1)
@@ -77,8 +78,8 @@ struct FaultTests {
             observing: [\.standardErrorContent]
         ) {
             let board = Switchboard()
-            let token = board.listen(to: "loud") { (_: Int) throws in throw Trouble(text: "bang") }
-            for message in 0..<10 { board.post(message, to: "loud") }
+            let token = board["loud"].listen { (_: Int) throws in throw Trouble(text: "bang") }
+            for message in 0..<10 { board["loud"].post(message) }
             withExtendedLifetime(token) {}
         }
         let output = String(decoding: result.standardErrorContent, as: UTF8.self)

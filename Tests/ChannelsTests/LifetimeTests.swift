@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Foundation
 import Testing
@@ -8,10 +9,10 @@ struct LifetimeTests {
     @Test func anOwnerThatHasGoneIsNotCalledAndItsEntryIsFreedAtTheNextPost() {
         let channel = Channel<Int>()
         let living = Tally()
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         var owner: Owner? = Owner()
         let token = channel.listen(owner!) { [witness = Witness(living)] _, message in
-            heard.add(message)
+            heard.record(message)
             withExtendedLifetime(witness) {}
         }
         #expect(channel.post(1) == 1)
@@ -81,7 +82,7 @@ struct LifetimeTests {
         let living = Tally()
         for number in 0..<5_000 {
             let name = try ChannelName<Int>(validating: "gone.\(number)")
-            board.listen(Owner(), to: name) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} }
+            board[name].listen(Owner()) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} }
         }
         #expect(living.value < 500)
         #expect(board.snapshot().channels.count < 500)
@@ -100,9 +101,8 @@ struct LifetimeTests {
             channel.listen(owner, on: .global()) { [witness = witnesses[1]] _, _ in withExtendedLifetime(witness) {} }
             state.listen(owner) { [witness = witnesses[2]] _, _ in withExtendedLifetime(witness) {} }
             requests.respond(owner) { [witness = witnesses[3]] _, number in withExtendedLifetime(witness) { number } }
-            board.listen(owner, matching: "a.*") { [witness = witnesses[4]] _, _, _ in withExtendedLifetime(witness) {}
-            }
-            board.listen(owner, to: "a.b") { [witness = witnesses[5]] (_, _: Int) in withExtendedLifetime(witness) {} }
+            board[matching: "a.*"].listen(owner) { [witness = witnesses[4]] _, _ in withExtendedLifetime(witness) {} }
+            board["a.b"].listen(owner) { [witness = witnesses[5]] (_, _: Int) in withExtendedLifetime(witness) {} }
         }
         for (kind, living) in zip(["interceptor", "queue", "state", "responder", "pattern", "named"], living) {
             #expect(living.value < 100, "\(kind)")
@@ -111,8 +111,8 @@ struct LifetimeTests {
 
     @Test func anInterceptorWhoseOwnerHasGoneIsTakenOutByTheNextPost() {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
-        let token = channel.listen { heard.add($0) }
+        let heard = Recorder<Int>()
+        let token = channel.listen { heard.record($0) }
         let living = Tally()
         do {
             let owner = Owner()
@@ -125,11 +125,11 @@ struct LifetimeTests {
 
     @Test func duringACallTheOwnerIsHeld() {
         let channel = Channel<Int>()
-        let events = Heard<String>()
-        let owner = Slot(Owner { events.add("gone") })
+        let events = Recorder<String>()
+        let owner = Slot(Owner { events.record("gone") })
         channel.listen(owner.value!) { me, _ in
             owner.value = nil
-            events.add("called")
+            events.record("called")
             withExtendedLifetime(me) {}
         }
         channel.post(1)
@@ -139,11 +139,11 @@ struct LifetimeTests {
 
     @Test func anOwnerReleasedByAnEarlierListenerIsNotCalled() {
         let channel = Channel<Int>()
-        let heard = Heard<String>()
-        let owner = Slot(Owner { heard.add("gone") })
+        let heard = Recorder<String>()
+        let owner = Slot(Owner { heard.record("gone") })
         let first = channel.listen { _ in owner.value = nil }
-        channel.listen(owner.value!) { _, _ in heard.add("called") }
-        let last = channel.listen { _ in heard.add("last") }
+        channel.listen(owner.value!) { _, _ in heard.record("called") }
+        let last = channel.listen { _ in heard.record("last") }
         #expect(channel.post(1) == 2)
         #expect(heard.all == ["gone", "last"])
         withExtendedLifetime((first, last)) {}
@@ -154,10 +154,10 @@ struct LifetimeTests {
         let calls = Tally()
         let stays = channel.listen { _ in calls.add() }
         for _ in 0..<10 {
-            let owners = Heard<Owner>()
+            let owners = Recorder<Owner>()
             for _ in 0..<200 {
                 let owner = Owner()
-                owners.add(owner)
+                owners.record(owner)
                 channel.listen(owner) { _, _ in }
             }
             await onThreads(3) { index in
@@ -194,15 +194,15 @@ struct LifetimeTests {
 
     @Test func listenersMayBeRegisteredAndCancelledFromADeinit() {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
-        let kept = Heard<ListenerToken>()
+        let heard = Recorder<Int>()
+        let kept = Recorder<ListenerToken>()
         let other = Owner()
-        let victim = channel.listen { _ in heard.add(-1) }
+        let victim = channel.listen { _ in heard.record(-1) }
         let dying = Slot(
             Owner {
                 victim.cancel()
-                kept.add(channel.listen { heard.add($0) })
-                kept.add(channel.listen(other) { _, message in heard.add(message * 10) })
+                kept.record(channel.listen { heard.record($0) })
+                kept.record(channel.listen(other) { _, message in heard.record(message * 10) })
             }
         )
         channel.listen(dying.value!) { _, _ in dying.value = nil }
@@ -215,19 +215,19 @@ struct LifetimeTests {
     @Test func registeringAnOwnerFromItsOwnDeinitGivesAnInactiveToken() {
         final class Late: Sendable {
             let channel: Channel<Int>
-            let kept: Heard<ListenerToken>
-            init(_ channel: Channel<Int>, _ kept: Heard<ListenerToken>) {
+            let kept: Recorder<ListenerToken>
+            init(_ channel: Channel<Int>, _ kept: Recorder<ListenerToken>) {
                 self.channel = channel
                 self.kept = kept
             }
             deinit {
-                kept.add(channel.listen(self) { _, _ in Issue.record("called") })
-                kept.add(channel.listen(self, on: .global()) { _, _ in Issue.record("called") })
-                kept.add(channel.intercept(self) { _, _ in .stop })
+                kept.record(channel.listen(self) { _, _ in Issue.record("called") })
+                kept.record(channel.listen(self, on: .global()) { _, _ in Issue.record("called") })
+                kept.record(channel.intercept(self) { _, _ in .stop })
             }
         }
         let channel = Channel<Int>()
-        let kept = Heard<ListenerToken>()
+        let kept = Recorder<ListenerToken>()
         _ = Late(channel, kept)
         #expect(kept.count == 3)
         #expect(kept.all.allSatisfy { !$0.isActive })
@@ -325,11 +325,11 @@ struct LifetimeTests {
     @Test func aChannelDeallocatedDuringAPostFinishesThatPostThenEveryTokenIsInactive() {
         let channel = Slot(Channel<Int>())
         weak let watched = channel.value
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         let tokens = Slot<[ListenerToken]>()
         tokens.value = (0..<3).map { index in
             channel.value!.listen { _ in
-                heard.add(index)
+                heard.record(index)
                 channel.value = nil
             }
         }
@@ -405,12 +405,5 @@ struct LifetimeTests {
             token.cancel()
         }
         #expect(watched == nil)
-    }
-}
-
-extension Tally {
-    /// Gives way to other tasks until the counter has fallen to a value.
-    func wait(untilAtMost value: Int) async {
-        while self.value > value { await Task.yield() }
     }
 }

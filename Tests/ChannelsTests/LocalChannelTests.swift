@@ -81,7 +81,7 @@ struct LocalChannelTests {
     @Test func onceIsCalledOnceAlsoByANestedPost() {
         let channel = LocalChannel<Int>()
         var heard: [Int] = []
-        let token = channel.once { [unowned channel] message in
+        let token = channel.listen(once: true) { [unowned channel] message in
             heard.append(message)
             channel.post(message + 1)
         }
@@ -96,7 +96,7 @@ struct LocalChannelTests {
         let poster = Plain()
         var senders: [Bool] = []
         channel.listen(poster) { me, message in me.heard.append(message) }
-        let token = channel.listen { (_: Int, info: LocalPostInfo) in senders.append(info.sender === poster) }
+        let token = channel.posts.listen { senders.append($0.sender === poster) }
         #expect(channel.post(1, from: poster, echo: false) == 1)
         #expect(channel.post(2, from: poster) == 2)
         #expect(poster.heard == [2])

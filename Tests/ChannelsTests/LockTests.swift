@@ -38,8 +38,8 @@ struct LockTests {
                 channel.listen { @MainActor message in body(message) },
                 channel.listen(on: DispatchQueue(label: "queue")) { body($0) },
                 channel.listen { (message: Int) async in body(message) },
-                channel.intercept { message in
-                    body(message)
+                channel.intercept { post in
+                    body(post.message)
                     return .continue
                 },
             ]
@@ -145,9 +145,9 @@ struct LockTests {
             let use: @Sendable () -> Void = {
                 let once: @Sendable () -> Void = {
                     let owner = Watcher()
-                    let tokens = [board.listen(to: "a.b") { (_: Int) in }, board.listen(matching: "a.>") { _, _ in }]
-                    board.post(-1, to: "a.b")
-                    board.post(-1, to: "a.c")
+                    let tokens = [board["a.b"].listen { (_: Int) in }, board[matching: "a.>"].listen { _ in }]
+                    board["a.b"].post(-1)
+                    board["a.c"].post(-1)
                     board.add(owner, for: (any Watches).self)
                     board.notify((any Watches).self) { $0.see() }
                     _ = "\(board)"
@@ -159,18 +159,18 @@ struct LockTests {
                 uses.add()
             }
             let tokens = [
-                board.listen(to: "a.b") { (message: Int) in if message >= 0 { use() } },
-                board.listen(matching: "a.*") { _, message in if message as? Int == 0 { use() } },
+                board["a.b"].listen { (message: Int) in if message >= 0 { use() } },
+                board[matching: "a.*"].listen { if $0.message as? Int == 0 { use() } },
             ]
             let watcher = Watcher { use() }
             board.add(watcher, for: (any Watches).self)
-            board.post(0, to: "a.b")
+            board["a.b"].post(0)
             watcher.isArmed.set(1)
             board.notify((any Watches).self) { $0.see() }
             do {
                 let dying = Owner(atEnd: use)
-                let token = board.listen(to: "x.y") { (_: Int) in withExtendedLifetime(dying) {} }
-                let patterned = board.listen(matching: "x.*") { [other = Owner(atEnd: use)] _, _ in
+                let token = board["x.y"].listen { (_: Int) in withExtendedLifetime(dying) {} }
+                let patterned = board[matching: "x.*"].listen { [other = Owner(atEnd: use)] _ in
                     withExtendedLifetime(other) {}
                 }
                 token.cancel()

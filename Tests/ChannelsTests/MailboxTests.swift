@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Foundation
 import Testing
@@ -7,8 +8,8 @@ import Testing
 struct MailboxTests {
     @Test func synchronousListenersRunOnThePostersThreadBeforePostReturns() async {
         let channel = Channel<Int>()
-        let threads = Heard<ObjectIdentifier>()
-        let token = channel.listen { _ in threads.add(ObjectIdentifier(Thread.current)) }
+        let threads = Recorder<ObjectIdentifier>()
+        let token = channel.listen { _ in threads.record(ObjectIdentifier(Thread.current)) }
         await onThreads(1) { _ in
             channel.post(1)
             #expect(threads.all == [ObjectIdentifier(Thread.current)])
@@ -18,8 +19,8 @@ struct MailboxTests {
 
     @MainActor @Test func aListenerOfThePostersActorRunsBeforePostReturns() {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
-        let token = channel.listen { @MainActor message in heard.add(message) }
+        let heard = Recorder<Int>()
+        let token = channel.listen { @MainActor message in heard.record(message) }
         #expect(channel.post(1) == 1)
         #expect(heard.all == [1])
         withExtendedLifetime(token) {}
@@ -27,10 +28,10 @@ struct MailboxTests {
 
     @Test func aListenerOnTheMainActorRunsThereWhoeverPosts() async {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         let token = channel.listen { @MainActor message in
             MainActor.assertIsolated()
-            heard.add(message)
+            heard.record(message)
         }
         await onThreads(2) { _ in channel.post(1) }
         await channel.postAndWait(2)
@@ -41,8 +42,8 @@ struct MailboxTests {
     /// A post without isolation enqueues; one from the main actor that follows must not overtake it.
     @MainActor @Test func aMailboxIsNeverOvertaken() async {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
-        let token = channel.listen { @MainActor message in heard.add(message) }
+        let heard = Recorder<Int>()
+        let token = channel.listen { @MainActor message in heard.record(message) }
         for round in 0..<20 {
             postFromNoActor(round * 3, on: channel)
             #expect(channel.post(round * 3 + 1) == 1)
@@ -57,14 +58,14 @@ struct MailboxTests {
 
     @Test func aMailboxIsFirstInFirstOutPerPoster() async {
         let channel = Channel<(poster: Int, number: Int)>()
-        let onActor = Heard<(poster: Int, number: Int)>()
-        let onQueue = Heard<(poster: Int, number: Int)>()
-        let asynchronous = Heard<(poster: Int, number: Int)>()
+        let onActor = Recorder<(poster: Int, number: Int)>()
+        let onQueue = Recorder<(poster: Int, number: Int)>()
+        let asynchronous = Recorder<(poster: Int, number: Int)>()
         let clerk = Clerk()
-        channel.listen(clerk) { (_: isolated Clerk, message) in onActor.add(message) }
+        channel.listen(clerk) { (_: isolated Clerk, message) in onActor.record(message) }
         let tokens = [
-            channel.listen(on: .global()) { onQueue.add($0) },
-            channel.listen { (message: (poster: Int, number: Int)) async in asynchronous.add(message) },
+            channel.listen(on: .global()) { onQueue.record($0) },
+            channel.listen { (message: (poster: Int, number: Int)) async in asynchronous.record(message) },
         ]
         await onThreads(4) { poster in
             for number in 0..<500 { #expect(channel.post((poster, number)) == 3) }
@@ -99,11 +100,11 @@ struct MailboxTests {
 
     @Test func anAsyncListenerIsCalledForOneMessageAfterTheOther() async {
         let channel = Channel<Int>()
-        let events = Heard<Int>()
+        let events = Recorder<Int>()
         let token = channel.listen { (message: Int) async in
-            events.add(message)
+            events.record(message)
             await Task.yield()
-            events.add(-message)
+            events.record(-message)
         }
         for message in 1...50 { channel.post(message) }
         await channel.postAndWait(51)
@@ -113,12 +114,12 @@ struct MailboxTests {
 
     @Test func aListenerThatPostsWhileItsMailboxDrainsEnqueuesBehindItself() async {
         let channel = Channel<Int>()
-        let events = Heard<String>()
+        let events = Recorder<String>()
         let gate = Gate()
         let token = channel.listen { @MainActor message in
-            events.add("\(message) begins")
+            events.record("\(message) begins")
             if message == 1 { channel.post(3) }
-            events.add("\(message) ends")
+            events.record("\(message) ends")
             if message == 3 { gate.open() }
         }
         await MainActor.run {
@@ -133,8 +134,8 @@ struct MailboxTests {
     @Test func aListenerOnAQueueNeverRunsBeforePostReturnsOnThatQueue() async {
         let queue = DispatchQueue(label: "serial")
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
-        let token = channel.listen(on: queue) { heard.add($0) }
+        let heard = Recorder<Int>()
+        let token = channel.listen(on: queue) { heard.record($0) }
         queue.async {
             #expect(channel.post(1) == 1)
             #expect(heard.count == 0)
@@ -148,8 +149,8 @@ struct MailboxTests {
     @Test func aPausedListenerMissesMessagesIsNotCountedAndWhatWaitsWaitsOn() async {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
-        let token = channel.listen(on: queue) { heard.add($0) }
+        let heard = Recorder<Int>()
+        let token = channel.listen(on: queue) { heard.record($0) }
         #expect(channel.post(1) == 1)
         token.pause()
         #expect(token.isPaused && token.isActive)
@@ -165,8 +166,8 @@ struct MailboxTests {
 
     @Test func aDrainDeliversMoreThanOneTurnsWorthInOrder() async {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
-        let token = channel.listen { @MainActor message in heard.add(message) }
+        let heard = Recorder<Int>()
+        let token = channel.listen { @MainActor message in heard.record(message) }
         await MainActor.run {
             for message in 0..<5_000 { postFromNoActor(message, on: channel) }
         }

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Testing
 
 /// Rule 6 with more priorities than stand in one run of the index: a listener finds its place among them,
@@ -14,8 +15,10 @@ struct ManyPrioritiesTests {
         default: break
         }
         let channel = Channel<Void>()
-        let heard = Heard<Int>()
-        let tokens = priorities.map { priority in channel.listen(priority: Priority(priority)) { heard.add(priority) } }
+        let heard = Recorder<Int>()
+        let tokens = priorities.map { priority in
+            channel.listen(priority: Priority(priority)) { heard.record(priority) }
+        }
         channel.post()
         #expect(heard.all == (-300..<300).reversed())
         withExtendedLifetime(tokens) {}
@@ -26,7 +29,7 @@ struct ManyPrioritiesTests {
     func theOrderHoldsWhileHundredsOfPrioritiesComeAndGo(seed: Int) {
         var generator = SeededGenerator(seed: seed)
         let channel = Channel<Void>()
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         var present: [(priority: Int, number: Int, token: ListenerToken)] = []
         var next = 0
         for round in 0..<12 {
@@ -39,7 +42,9 @@ struct ManyPrioritiesTests {
                 let priority = Int.random(in: -200...200, using: &generator)
                 let number = next
                 next += 1
-                present.append((priority, number, channel.listen(priority: Priority(priority)) { heard.add(number) }))
+                present.append(
+                    (priority, number, channel.listen(priority: Priority(priority)) { heard.record(number) })
+                )
             }
             #expect(channel.post() == present.count)
             let expected = present.sorted { ($1.priority, $0.number) < ($0.priority, $1.number) }.map(\.number)
@@ -51,11 +56,11 @@ struct ManyPrioritiesTests {
 
     @Test func interceptorsOfHundredsOfPrioritiesAreReachedFromTheHighestToTheLowest() {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         var tokens: [Int: ListenerToken] = [:]
         func add(_ priority: Int) {
             tokens[priority] = channel.intercept(priority: Priority(priority)) { _ in
-                heard.add(priority)
+                heard.record(priority)
                 return .continue
             }
         }

@@ -95,16 +95,16 @@ struct MemoryTests {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let board = Switchboard()
-            let everything = board.listen(matching: "memory.>") { _, _ in }
+            let everything = board[matching: "memory.>"].listen { _ in }
             var round = 0
             try requireNoGrowth {
                 round += 1
                 for number in 0..<300 {
                     let name = try ChannelName<Int>(validating: "memory.\(round).name-\(number)")
                     let token = board.channel(name).listen { _ in }
-                    precondition(board.post(number, to: name) == 2)
+                    precondition(board[name].post(number) == 2)
                     token.cancel()
-                    board.listen(matching: "memory.*.name-7") { _, _ in }.cancel()
+                    board[matching: "memory.*.name-7"].listen { _ in }.cancel()
                 }
             }
             everything.cancel()

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Testing
 
@@ -27,25 +28,25 @@ struct MessageKindTests {
     private func deliver<Message: Sendable & Equatable>(_ messages: [Message]) async {
         for reentrancy in [Reentrancy.nested(limit: 64), .queued] {
             let channel = Channel<Message>(reentrancy: reentrancy)
-            let heard = (0..<9).map { _ in Heard<Message>() }
+            let heard = (0..<9).map { _ in Recorder<Message>() }
             let owner = Owner()
             let clerk = Clerk()
             let tokens = [
-                channel.listen { heard[0].add($0) },
-                channel.listen { (message: Message, _: PostInfo) in heard[1].add(message) },
-                channel.listen { (message: Message) async in heard[2].add(message) },
-                channel.listen(on: .global(), buffering: .newest(100)) { heard[3].add($0) },
-                channel.listen { @MainActor message in heard[4].add(message) },
-                channel.intercept { message in
-                    heard[5].add(message)
-                    return .replace(message)
+                channel.listen { heard[0].record($0) },
+                channel.posts.listen { heard[1].record($0.message) },
+                channel.listen { (message: Message) async in heard[2].record(message) },
+                channel.listen(on: .global(), buffering: .newest(100)) { heard[3].record($0) },
+                channel.listen { @MainActor message in heard[4].record(message) },
+                channel.intercept { post in
+                    heard[5].record(post.message)
+                    return .replace(post.message)
                 },
             ]
-            channel.listen(owner) { _, message in heard[6].add(message) }
-            channel.listen(owner, context: Large()) { _, message, context in
-                if context == Large() { heard[7].add(message) }
+            channel.listen(owner) { _, message in heard[6].record(message) }
+            channel.listen(owner) { [captured = Large()] _, message in
+                if captured == Large() { heard[7].record(message) }
             }
-            channel.listen(clerk, buffering: .oldest(100)) { (_: isolated Clerk, message) in heard[8].add(message) }
+            channel.listen(clerk, buffering: .oldest(100)) { (_: isolated Clerk, message) in heard[8].record(message) }
             let sequence = channel.messages()
             for message in messages.dropLast() { channel.post(message) }
             await channel.postAndWait(messages.last!)
@@ -57,13 +58,13 @@ struct MessageKindTests {
             withExtendedLifetime((tokens, owner, clerk)) {}
         }
         let state = StateChannel(messages[0])
-        let heard = Heard<Message>()
-        let token = state.listen { heard.add($0) }
+        let heard = Recorder<Message>()
+        let token = state.listen { heard.record($0) }
         for message in messages.dropFirst() { state.set(message) }
         #expect(heard.all == messages)
         withExtendedLifetime(token) {}
         let local = LocalChannel<Message>()
-        let localToken = local.listen { heard.add($0) }
+        let localToken = local.listen { heard.record($0) }
         for message in messages { local.post(message) }
         #expect(heard.all == messages + messages)
         withExtendedLifetime(localToken) {}
@@ -85,15 +86,17 @@ struct MessageKindTests {
         let existential = Channel<any Sendable>()
         let tuple = Channel<(Int, String, Witness?)>()
         let closure = Channel<@Sendable (Int) -> Int>()
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let living = Tally()
         let tokens = [
-            existential.listen { heard.add("\($0)") },
-            existential.listen { (message: any Sendable) async in heard.add("async \(message)") },
-            tuple.listen { heard.add("\($0.0) \($0.1)") },
-            tuple.listen { (message: (Int, String, Witness?)) async in heard.add("async \(message.0) \(message.1)") },
-            closure.listen { heard.add("\($0(20))") },
-            closure.listen { (message: @escaping @Sendable (Int) -> Int) async in heard.add("async \(message(20))") },
+            existential.listen { heard.record("\($0)") },
+            existential.listen { (message: any Sendable) async in heard.record("async \(message)") },
+            tuple.listen { heard.record("\($0.0) \($0.1)") },
+            tuple.listen { (message: (Int, String, Witness?)) async in heard.record("async \(message.0) \(message.1)")
+            },
+            closure.listen { heard.record("\($0(20))") },
+            closure.listen { (message: @escaping @Sendable (Int) -> Int) async in heard.record("async \(message(20))")
+            },
         ]
         await existential.postAndWait(Large().text)
         await tuple.postAndWait((1, "one", Witness(living)))
@@ -107,7 +110,7 @@ struct MessageKindTests {
         let channel = Channel<Void>()
         let calls = Tally()
         let owner = Owner()
-        channel.listen(owner) { _ in calls.add() }
+        channel.listen(owner) { _, _ in calls.add() }
         let token = channel.listen { () async in calls.add() }
         let sequence = channel.messages()
         for _ in 0..<3 { #expect(channel.post() == 3) }

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Testing
 
@@ -14,7 +15,7 @@ struct MessageLifetimeTests {
             channel.listen { _ in },
             channel.listen { (_: Witness) async in },
             channel.listen(on: .global()) { _ in },
-            channel.once { _ in },
+            channel.listen(once: true) { _ in },
         ]
         for number in 0..<100 { channel.post(Witness(living, number)) }
         await channel.postAndWait(Witness(living))
@@ -130,11 +131,11 @@ struct MessageLifetimeTests {
     @Test func replacedAndStoppedMessagesAreReleased() {
         let channel = Channel<Witness>()
         let living = living
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         let tokens = [
-            channel.intercept(priority: .high) { .replace(Witness(living, $0.number + 1)) },
-            channel.intercept { $0.number % 2 == 0 ? .stop : .continue },
-            channel.listen { heard.add($0.number) },
+            channel.intercept(priority: .high) { .replace(Witness(living, $0.message.number + 1)) },
+            channel.intercept { $0.message.number % 2 == 0 ? .stop : .continue },
+            channel.listen { heard.record($0.number) },
         ]
         for number in 0..<10 { channel.post(Witness(living, number)) }
         #expect(heard.all == [1, 3, 5, 7, 9])

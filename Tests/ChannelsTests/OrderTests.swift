@@ -1,15 +1,16 @@
 import Channels
+import ChannelsTesting
 import Testing
 
 /// Rules 1 and 6: whom a post reaches, and in which order.
 struct OrderTests {
     @Test func aPostReachesTheListenersRegisteredWhenItBegins() {
         let channel = Channel<Int>()
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let late = Slot<ListenerToken>()
         let early = channel.listen { message in
-            heard.add("early \(message)")
-            if late.value == nil { late.value = channel.listen { heard.add("late \($0)") } }
+            heard.record("early \(message)")
+            if late.value == nil { late.value = channel.listen { heard.record("late \($0)") } }
         }
         #expect(channel.post(1) == 1)
         #expect(channel.post(2) == 2)
@@ -20,10 +21,10 @@ struct OrderTests {
     @Test(arguments: [Priority.low, .normal, .high])
     func aListenerAddedDuringAPostIsNotCalledByItWhateverItsPriority(priority: Priority) {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
-        let tokens = Heard<ListenerToken>()
+        let heard = Recorder<Int>()
+        let tokens = Recorder<ListenerToken>()
         let adding = channel.listen { message in
-            if message == 1 { tokens.add(channel.listen(priority: priority) { heard.add($0) }) }
+            if message == 1 { tokens.record(channel.listen(priority: priority) { heard.record($0) }) }
         }
         let last = channel.listen(priority: -1_000) { _ in }
         #expect(channel.post(1) == 2)
@@ -35,10 +36,10 @@ struct OrderTests {
 
     @Test func aListenerAddedByAnInterceptorDuringAPostIsNotCalledByIt() {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
-        let tokens = Heard<ListenerToken>()
+        let heard = Recorder<Int>()
+        let tokens = Recorder<ListenerToken>()
         let interceptor = channel.intercept { _ in
-            tokens.add(channel.listen { heard.add($0) })
+            tokens.record(channel.listen { heard.record($0) })
             return .continue
         }
         #expect(channel.post(1) == 0)
@@ -49,12 +50,12 @@ struct OrderTests {
 
     @Test func aListenerAddedDuringAPostIsReachedByAPostNestedInIt() {
         let channel = Channel<Int>()
-        let heard = Heard<String>()
-        let tokens = Heard<ListenerToken>()
+        let heard = Recorder<String>()
+        let tokens = Recorder<ListenerToken>()
         let first = channel.listen { message in
-            heard.add("first \(message)")
+            heard.record("first \(message)")
             guard message == 1 else { return }
-            tokens.add(channel.listen { heard.add("added \($0)") })
+            tokens.record(channel.listen { heard.record("added \($0)") })
             #expect(channel.post(2) == 2)
         }
         #expect(channel.post(1) == 1)
@@ -64,11 +65,11 @@ struct OrderTests {
 
     @Test func aListenerAddedByAnotherThreadDuringAPostIsNotCalledByIt() {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
-        let tokens = Heard<ListenerToken>()
+        let heard = Recorder<Int>()
+        let tokens = Recorder<ListenerToken>()
         let first = channel.listen { message in
             guard message == 1 else { return }
-            onAnotherThread { tokens.add(channel.listen { heard.add($0) }) }
+            onAnotherThread { tokens.record(channel.listen { heard.record($0) }) }
         }
         channel.post(1)
         #expect(heard.all == [])
@@ -79,9 +80,9 @@ struct OrderTests {
 
     @Test func higherPriorityIsCalledFirst() {
         let channel = Channel<Void>()
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         let tokens = [0, 7, -100, 100, Int.max, Int.min, 8].map { rank in
-            channel.listen(priority: Priority(rank)) { heard.add(rank) }
+            channel.listen(priority: Priority(rank)) { heard.record(rank) }
         }
         channel.post()
         #expect(heard.all == [Int.max, 100, 8, 7, 0, -100, Int.min])
@@ -90,8 +91,8 @@ struct OrderTests {
 
     @Test func withinAPriorityListenersAreCalledInTheOrderOfRegistration() {
         let channel = Channel<Void>()
-        let heard = Heard<Int>()
-        let tokens = (0..<200).map { index in channel.listen { heard.add(index) } }
+        let heard = Recorder<Int>()
+        let tokens = (0..<200).map { index in channel.listen { heard.record(index) } }
         channel.post()
         #expect(heard.all == Array(0..<200))
         withExtendedLifetime(tokens) {}
@@ -99,8 +100,8 @@ struct OrderTests {
 
     @Test func aPausedListenerKeepsItsPlaceInTheOrder() {
         let channel = Channel<Void>()
-        let heard = Heard<Int>()
-        let tokens = (0..<4).map { index in channel.listen { heard.add(index) } }
+        let heard = Recorder<Int>()
+        let tokens = (0..<4).map { index in channel.listen { heard.record(index) } }
         tokens[1].pause()
         tokens[1].resume()
         channel.post()
@@ -113,7 +114,7 @@ struct OrderTests {
     func theOrderIsByPriorityThenRegistrationWhateverCameAndWent(seed: Int) {
         var random = SeededGenerator(seed: seed)
         let channel = Channel<Void>()
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         let owner = Owner()
         var model: [(rank: Int, number: Int, token: ListenerToken)] = []
         let spread = [1, 3, 40, 1_000][seed % 4]
@@ -124,8 +125,8 @@ struct OrderTests {
                 let rank = Int.random(in: -spread...spread, using: &random)
                 let token =
                     Bool.random(using: &random)
-                    ? channel.listen(priority: Priority(rank)) { heard.add(number) }
-                    : channel.listen(owner, priority: Priority(rank)) { _ in heard.add(number) }
+                    ? channel.listen(priority: Priority(rank)) { heard.record(number) }
+                    : channel.listen(owner, priority: Priority(rank)) { _, _ in heard.record(number) }
                 model.append((rank, number, token))
             }
             guard number % 10 == 0 else { continue }
@@ -139,10 +140,10 @@ struct OrderTests {
 
     @Test func interceptorsAreAskedByPriorityThenRegistrationBeforeAnyListener() {
         let channel = Channel<[String]>()
-        let heard = Heard<[String]>()
-        let listener = channel.listen(priority: Priority(Int.max)) { heard.add($0) }
+        let heard = Recorder<[String]>()
+        let listener = channel.listen(priority: Priority(Int.max)) { heard.record($0) }
         let tokens = [("b", 0), ("c", 0), ("a", 5), ("d", -5)].map { name, rank in
-            channel.intercept(priority: Priority(rank)) { .replace($0 + [name]) }
+            channel.intercept(priority: Priority(rank)) { .replace($0.message + [name]) }
         }
         #expect(channel.post([]) == 1)
         #expect(heard.all == [["a", "b", "c", "d"]])

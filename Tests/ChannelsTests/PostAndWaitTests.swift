@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Testing
 
@@ -26,10 +27,10 @@ struct PostAndWaitTests {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let channel = Channel<Int>()
-            let heard = Heard<Int>()
+            let heard = Recorder<Int>()
             let gate = Gate()
             let token = channel.listen { (message: Int) async in
-                heard.add(message)
+                heard.record(message)
                 if message == 1 {
                     let report = await channel.postAndWait(2)
                     precondition(report.reached == 1)

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Testing
 
@@ -51,7 +52,7 @@ struct RaceTests {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let board = Switchboard()
-            let token = board.listen(matching: "race.>") { _, _ in }
+            let token = board[matching: "race.>"].listen { _ in }
             let ended = DispatchGroup()
             for index in 0..<2 {
                 DispatchQueue.global().async(group: ended) {
@@ -72,8 +73,8 @@ struct RaceTests {
     @Test func aListenerThatSetsTheStateInItsFirstCallIsBounded() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
-            let faults = Heard<Fault>()
-            let state = StateChannel(0) { faults.add($0) }
+            let faults = Recorder<Fault>()
+            let state = StateChannel(0) { faults.record($0) }
             let token = state.listen { state.set($0 + 1) }
             precondition((1_000...1_024).contains(state.value), "\(state.value)")
             precondition(faults.all.map(\.code) == [.recursionLimit])

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Testing
 
@@ -7,10 +8,10 @@ struct ReentrancyTests {
     /// The closure of a cancelled listener goes when the post has gone round, and with it what it holds.
     @Test func whatADeinitPostsOnAQueuedChannelWaitsBehindWhatWasPostedBefore() {
         let channel = Channel<Int>(reentrancy: .queued)
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         let cancelled = Slot<ListenerToken>()
         let token = channel.listen { message in
-            heard.add(message)
+            heard.record(message)
             guard message == 1 else { return }
             channel.post(2)
             cancelled.value?.cancel()
@@ -23,10 +24,10 @@ struct ReentrancyTests {
 
     @Test func aNestedPostRunsAtOnceDepthFirst() {
         let channel = Channel<String>()
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let tokens = (1...2).map { index in
             channel.listen { message in
-                heard.add("\(message)\(index)")
+                heard.record("\(message)\(index)")
                 if message == "i" { #expect(channel.post("s") == 2) }
             }
         }
@@ -38,12 +39,12 @@ struct ReentrancyTests {
     /// Every form of listener must be named by the fault.
     @Test(arguments: [false, true])
     func pastTheNestedLimitPostReturnsZeroAndAFaultNamesChannelListenerAndLimit(hasOwner: Bool) {
-        let faults = Heard<Fault>()
-        let channel = Channel<Int>(reentrancy: .nested(limit: 5)) { faults.add($0) }
-        let results = Heard<Int>()
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int>(reentrancy: .nested(limit: 5)) { faults.record($0) }
+        let results = Recorder<Int>()
         let owner = Owner()
         let site = RegistrationSite(fileID: #fileID, line: #line + 2)
-        let body: @Sendable (Int) -> Void = { results.add(channel.post($0 + 1)) }
+        let body: @Sendable (Int) -> Void = { results.record(channel.post($0 + 1)) }
         let token = hasOwner ? channel.listen(owner) { body($1) } : channel.listen { body($0) }
         #expect(channel.post(1) == 1)
         #expect(results.all == [0, 1, 1, 1, 1])
@@ -59,8 +60,8 @@ struct ReentrancyTests {
     }
 
     @Test func theDefaultLimitIs64PostsOfOneChannelOnOneStack() {
-        let faults = Heard<Fault>()
-        let channel = Channel<Int> { faults.add($0) }
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int> { faults.record($0) }
         let deepest = Tally()
         let token = channel.listen { depth in
             deepest.add()
@@ -76,11 +77,11 @@ struct ReentrancyTests {
 
     @Test func queuedPostsWaitUntilTheRunningPostHasFinishedWithEveryListener() {
         let channel = Channel<String>(reentrancy: .queued)
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let third = Slot<ListenerToken>()
         let tokens = (1...3).map { index in
             channel.listen { message in
-                heard.add("\(message)\(index)")
+                heard.record("\(message)\(index)")
                 guard message == "i" else { return }
                 channel.post("s")
                 if index == 3 { third.value?.cancel() }
@@ -94,10 +95,10 @@ struct ReentrancyTests {
 
     @Test func allListenersOfAQueuedChannelSeeOneOrderOfOneThreadsPosts() {
         let channel = Channel<Int>(reentrancy: .queued)
-        let heard = (0..<3).map { _ in Heard<Int>() }
+        let heard = (0..<3).map { _ in Recorder<Int>() }
         let tokens = heard.map { heard in
             channel.listen { message in
-                heard.add(message)
+                heard.record(message)
                 if message < 40 {
                     channel.post(message * 2)
                     channel.post(message * 2 + 1)
@@ -113,13 +114,13 @@ struct ReentrancyTests {
 
     @Test func aQueuedPostReachesTheListenersOfItsTurnAndReturnsTheNumberOfThoseRegisteredWhenCalled() {
         let channel = Channel<String>(reentrancy: .queued)
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let added = Slot<ListenerToken>()
         let first = channel.listen { message in
-            heard.add("first \(message)")
+            heard.record("first \(message)")
             guard message == "i" else { return }
             #expect(channel.post("s") == 1)
-            added.value = channel.listen { heard.add("added \($0)") }
+            added.value = channel.listen { heard.record("added \($0)") }
         }
         #expect(channel.post("i") == 1)
         #expect(heard.all == ["first i", "first s", "added s"])
@@ -129,13 +130,13 @@ struct ReentrancyTests {
     @Test(arguments: [Reentrancy.queued(limit: 3), .queued])
     func theQueuedLimitBoundsTheDepthOfTheChain(reentrancy: Reentrancy) {
         let limit = reentrancy == .queued ? 1_024 : 3
-        let faults = Heard<Fault>()
-        let channel = Channel<Int>(reentrancy: reentrancy) { faults.add($0) }
-        let heard = Heard<Int>()
-        let results = Heard<Int>()
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int>(reentrancy: reentrancy) { faults.record($0) }
+        let heard = Recorder<Int>()
+        let results = Recorder<Int>()
         let token = channel.listen { message in
-            heard.add(message)
-            results.add(channel.post(message + 1))
+            heard.record(message)
+            results.record(channel.post(message + 1))
         }
         channel.post(1)
         #expect(heard.all == Array(1...limit))
@@ -146,8 +147,8 @@ struct ReentrancyTests {
     }
 
     @Test func aQueuedLimitDoesNotBoundHowManyPostsOneListenerMakes() {
-        let faults = Heard<Fault>()
-        let channel = Channel<Int>(reentrancy: .queued(limit: 2)) { faults.add($0) }
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int>(reentrancy: .queued(limit: 2)) { faults.record($0) }
         let calls = Tally()
         let token = channel.listen { message in
             calls.add()
@@ -161,11 +162,11 @@ struct ReentrancyTests {
 
     @Test func aPostFromAnotherThreadDuringAQueuedPostIsThatThreadsOwn() {
         let channel = Channel<String>(reentrancy: .queued)
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let token = channel.listen { message in
-            heard.add("\(message) begins")
+            heard.record("\(message) begins")
             if message == "i" { onAnotherThread { channel.post("other") } }
-            heard.add("\(message) ends")
+            heard.record("\(message) ends")
         }
         channel.post("i")
         #expect(heard.all == ["i begins", "other begins", "other ends", "i ends"])
@@ -175,10 +176,10 @@ struct ReentrancyTests {
     @Test func aQueuedPostThroughAnotherChannelWaitsToo() {
         let queued = Channel<String>(reentrancy: .queued)
         let other = Channel<String>()
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let tokens = [
             queued.listen { if $0 == "i" { other.post("s") } },
-            queued.listen { heard.add($0) },
+            queued.listen { heard.record($0) },
             other.listen { queued.post($0) },
         ]
         queued.post("i")
@@ -188,15 +189,13 @@ struct ReentrancyTests {
 
     @Test func aQueuedPostKeepsItsSenderAndEcho() {
         let channel = Channel<String>(reentrancy: .queued)
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let owner = Owner()
         channel.listen(owner) { me, message in
-            heard.add("own \(message)")
+            heard.record("own \(message)")
             if message == "i" { channel.post("s", from: me, echo: false) }
         }
-        let other = channel.listen { (message: String, info: PostInfo) in
-            heard.add("other \(message) \(info.sender === owner)")
-        }
+        let other = channel.posts.listen { heard.record("other \($0.message) \($0.sender === owner)") }
         channel.post("i")
         #expect(heard.all == ["own i", "other i false", "other s true"])
         channel.removeListeners(of: owner)
@@ -226,8 +225,8 @@ struct ReentrancyTests {
     }
 
     @Test func notifyIsNestedAtMost64DeepWhateverTheSwitchboardsReentrancy() {
-        let faults = Heard<Fault>()
-        let board = Switchboard(reentrancy: .queued) { faults.add($0) }
+        let faults = Recorder<Fault>()
+        let board = Switchboard(reentrancy: .queued) { faults.record($0) }
         let observer = Echo(board)
         board.add(observer, for: (any Shouts).self)
         #expect(board.notify((any Shouts).self) { $0.shout() } == 1)
@@ -237,8 +236,8 @@ struct ReentrancyTests {
     }
 
     @Test func postingFromAMailboxIsNoRecursion() async {
-        let faults = Heard<Fault>()
-        let channel = Channel<Int> { faults.add($0) }
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int> { faults.record($0) }
         let gate = Gate()
         let heard = Tally()
         let body: @Sendable (Int) -> Void = { message in
@@ -253,8 +252,8 @@ struct ReentrancyTests {
     }
 
     @Test func postingFromAQueueIsNoRecursion() async {
-        let faults = Heard<Fault>()
-        let channel = Channel<Int> { faults.add($0) }
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int> { faults.record($0) }
         let gate = Gate()
         let token = channel.listen(on: DispatchQueue(label: "echo")) { message in
             if message == 3_000 { gate.open() } else { channel.post(message + 1) }
@@ -270,8 +269,8 @@ struct ReentrancyTests {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             for reentrancy in [Reentrancy.nested(limit: 10_000), .queued] {
-                let faults = Heard<Fault>()
-                let ring = (0..<3_000).map { _ in Channel<Int>(reentrancy: reentrancy) { faults.add($0) } }
+                let faults = Recorder<Fault>()
+                let ring = (0..<3_000).map { _ in Channel<Int>(reentrancy: reentrancy) { faults.record($0) } }
                 let calls = Tally()
                 let refused = Tally()
                 let tokens = ring.indices.map { index in
@@ -293,8 +292,8 @@ struct ReentrancyTests {
     @Test func aRingOfNestedChannelsOfOwnersStatesAndProtocolsIsBoundedToo() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
-            let faults = Heard<Fault>()
-            let states = (0..<2_000).map { StateChannel($0) { faults.add($0) } }
+            let faults = Recorder<Fault>()
+            let states = (0..<2_000).map { StateChannel($0) { faults.record($0) } }
             let owner = Owner()
             let calls = Tally()
             for index in states.indices {
@@ -315,8 +314,8 @@ struct ReentrancyTests {
     @Test func aRingOfStatesThatAreResumedIsBoundedToo() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
-            let faults = Heard<Fault>()
-            let states = (0..<2_000).map { StateChannel($0) { faults.add($0) } }
+            let faults = Recorder<Fault>()
+            let states = (0..<2_000).map { StateChannel($0) { faults.record($0) } }
             let tokens = Slot<[ListenerToken]>([])
             let isReady = Slot(false)
             tokens.value = states.indices.map { index in

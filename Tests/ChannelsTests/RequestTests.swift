@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Testing
 
 /// The settled details of requests.
@@ -6,13 +7,13 @@ struct RequestTests {
     @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
     @Test func cancelAndDrainOfAResponderWaitsForTheRequestsHandedToIt() async throws {
         let channel = RequestChannel<Int, Int>()
-        let events = Heard<String>()
+        let events = Recorder<String>()
         let (entered, gate) = (Gate(), Gate())
         let token = channel.respond { request in
-            events.add("asked")
+            events.record("asked")
             entered.open()
             await gate.wait()
-            events.add("answers")
+            events.record("answers")
             return request
         }
         let asking = Task { try await channel.ask(7) }
@@ -20,7 +21,7 @@ struct RequestTests {
         // An immediate task runs until it waits.
         let draining = Task.immediate {
             await token.cancelAndDrain()
-            events.add("drained")
+            events.record("drained")
         }
         #expect(events.all == ["asked"])
         gate.open()

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Testing
 
@@ -9,34 +10,34 @@ struct SenderTests {
         let name: ChannelName<Int> = "rules.sender"
         let sender = Owner()
         let matches = Tally()
-        let check: @Sendable (PostInfo) -> Void = { info in
-            if info.sender === sender, info.channelName == "rules.sender", info.origin == .local { matches.add() }
+        let check: @Sendable (Posted<Int>) -> Void = { post in
+            if post.sender === sender, post.channelName == "rules.sender", post.origin == .local { matches.add() }
         }
         let tokens = [
-            board.listen(to: name) { (_: Int, info: PostInfo) in check(info) },
-            board.listen(to: name) { (_: Int, info: PostInfo) async in check(info) },
-            board.listen(to: name, on: .global()) { (_: Int, info: PostInfo) in check(info) },
-            board.listen(to: name) { @MainActor (_: Int, info: PostInfo) in check(info) },
-            board.intercept(to: name) { _, info in
-                check(info)
+            board[name].posts.listen { check($0) },
+            board[name].posts.listen { (post: Posted<Int>) async in check(post) },
+            board[name].posts.listen(on: .global()) { check($0) },
+            board[name].posts.listen { @MainActor post in check(post) },
+            board[name].intercept { post in
+                check(post)
                 return .continue
             },
         ]
-        await board.postAndWait(1, to: name, from: sender)
+        await board[name].postAndWait(1, from: sender)
         #expect(matches.value == 5)
         withExtendedLifetime(tokens) {}
     }
 
     @Test func echoFalseSkipsThePostersOwnListenersOnly() {
         let channel = Channel<Int>()
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let poster = Owner()
         let other = Owner()
-        channel.listen(poster) { _, _ in heard.add("poster") }
-        channel.listen(poster, on: .global()) { _, _ in heard.add("poster's queue") }
+        channel.listen(poster) { _, _ in heard.record("poster") }
+        channel.listen(poster, on: .global()) { _, _ in heard.record("poster's queue") }
         channel.intercept(poster) { _, _ in .stop }
-        channel.listen(other) { _, _ in heard.add("other") }
-        let token = channel.listen { _ in heard.add("token") }
+        channel.listen(other) { _, _ in heard.record("other") }
+        let token = channel.listen { _ in heard.record("token") }
         #expect(channel.post(1, from: poster, echo: false) == 2)
         #expect(heard.all == ["other", "token"])
         #expect(channel.post(1, echo: false) == 0, "without a sender echo changes nothing: the interceptor stops it")
@@ -84,7 +85,7 @@ struct SenderTests {
     @Test func anObserverThatIsRemovedAndAddedAtTheSameTimeIsNotCalledTwice() async {
         let channel = ProtocolChannel<any Counts>()
         let counter = Counter()
-        let most = Heard<Int>()
+        let most = Recorder<Int>()
         await onThreads(3) { index in
             for _ in 0..<3_000 {
                 switch index {
@@ -92,7 +93,7 @@ struct SenderTests {
                 case 1: channel.add(counter)
                 default:
                     let called = channel.notify { _ in }
-                    if called > 1 { most.add(called) }
+                    if called > 1 { most.record(called) }
                 }
             }
         }
@@ -103,10 +104,10 @@ struct SenderTests {
     @Test func onceIsRemovedBeforeItIsCalledSoANestedPostCallsItOnce() {
         for reentrancy in [Reentrancy.nested(limit: 64), .queued] {
             let channel = Channel<Int>(reentrancy: reentrancy)
-            let heard = Heard<Int>()
+            let heard = Recorder<Int>()
             let own = Slot<ListenerToken>()
-            own.value = channel.once { message in
-                heard.add(message)
+            own.value = channel.listen(once: true) { message in
+                heard.record(message)
                 #expect(own.value?.isActive == false)
                 channel.post(message + 1)
             }
@@ -118,9 +119,9 @@ struct SenderTests {
 
     @Test func onceThatIsPausedOrExcludedStays() {
         let channel = Channel<Int>()
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         let owner = Owner()
-        let token = channel.once(owner) { _, message in heard.add(message) }
+        let token = channel.listen(owner, once: true) { _, message in heard.record(message) }
         token.pause()
         #expect(channel.post(1) == 0)
         token.resume()

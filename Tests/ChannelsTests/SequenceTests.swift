@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Testing
 
 /// `messages()` and `next`.
@@ -26,12 +27,12 @@ struct SequenceTests {
 
     @Test func severalReadersGetEachMessageExactlyOnce() async {
         let total = 2_000
-        let seen = Heard<Int>()
+        let seen = Recorder<Int>()
         let channel = Slot(Channel<Int>())
         let messages = channel.value!.messages()
         await withTaskGroup { group in
             for _ in 0..<4 {
-                group.addTask { for await message in messages { seen.add(message) } }
+                group.addTask { for await message in messages { seen.record(message) } }
             }
             group.addTask {
                 await onThreads(2) { index in
@@ -104,11 +105,11 @@ struct SequenceTests {
         for _ in 0..<200 {
             let channel = Channel<Int>()
             let messages = channel.messages()
-            let seen = Heard<Int>()
-            let cancelled = Task { for await message in messages { seen.add(message) } }
+            let seen = Recorder<Int>()
+            let cancelled = Task { for await message in messages { seen.record(message) } }
             let stays = Task {
                 for await message in messages {
-                    seen.add(message)
+                    seen.record(message)
                     if message < 0 { return }
                 }
             }

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Foundation
 import Testing
@@ -15,23 +16,23 @@ struct StateChannelRaceTests {
     @Test func aNewListenerSeesNoGapAndNoRepeatWhateverRacesWithItsRegistration() async {
         for _ in 0..<300 {
             let state = StateChannel(0)
-            let plain = Heard<Int>()
-            let owned = Heard<Int>()
-            let onQueue = Heard<Int>()
+            let plain = Recorder<Int>()
+            let owned = Recorder<Int>()
+            let onQueue = Recorder<Int>()
             let owner = Owner()
             let queue = DispatchQueue(label: "listener")
-            let tokens = Heard<ListenerToken>()
+            let tokens = Recorder<ListenerToken>()
             await onThreads(3) { index in
                 switch index {
                 case 0: for _ in 0..<20 { state.update { $0 += 1 } }
-                case 1: tokens.add(state.listen { plain.add($0) })
+                case 1: tokens.record(state.listen { plain.record($0) })
                 default:
-                    state.listen(owner) { _, value in owned.add(value) }
-                    tokens.add(state.listen(on: queue) { onQueue.add($0) })
+                    state.listen(owner) { _, value in owned.record(value) }
+                    tokens.record(state.listen(on: queue) { onQueue.record($0) })
                 }
             }
             await queue.settle()
-            await onQueue.wait(untilLast: state.value)
+            await onQueue.wait { $0.last == 20 }
             check(plain.all, last: 20, "plain")
             check(owned.all, last: 20, "owned")
             check(onQueue.all, last: 20, "on a queue")
@@ -61,18 +62,18 @@ struct StateChannelRaceTests {
     @Test func eachListenerSeesEveryVersionOnceInIncreasingOrderWhenThreadsUpdate() async {
         let state = StateChannel(0)
         let clerk = Clerk()
-        let heard = (0..<4).map { _ in Heard<Int>() }
+        let heard = (0..<4).map { _ in Recorder<Int>() }
         let tokens = [
-            state.listen { heard[0].add($0) },
-            state.listen { (value: Int) async in heard[1].add(value) },
-            state.listen { @MainActor value in heard[2].add(value) },
+            state.listen { heard[0].record($0) },
+            state.listen { (value: Int) async in heard[1].record(value) },
+            state.listen { @MainActor value in heard[2].record(value) },
         ]
-        state.listen(clerk) { (_: isolated Clerk, value) in heard[3].add(value) }
+        state.listen(clerk) { (_: isolated Clerk, value) in heard[3].record(value) }
         await onThreads(3) { _ in
             for _ in 0..<500 { state.update { $0 += 1 } }
         }
         for heard in heard {
-            await heard.wait(untilLast: 1_500)
+            await heard.wait { $0.last == 1_500 }
             #expect(heard.all == Array(0...1_500))
         }
         withExtendedLifetime((tokens, clerk)) {}
@@ -81,8 +82,8 @@ struct StateChannelRaceTests {
     @Test func theLastValueAListenerSeesIsTheOneStoredWhenTwoThreadsSet() async {
         for _ in 0..<200 {
             let state = StateChannel(0)
-            let heard = Heard<Int>()
-            let token = state.listen { heard.add($0) }
+            let heard = Recorder<Int>()
+            let token = state.listen { heard.record($0) }
             await onThreads(2) { index in
                 for number in 1...10 { state.set(index * 100 + number) }
             }
@@ -114,8 +115,8 @@ struct StateChannelRaceTests {
     @Test func versionsIncreaseForAListenerThatIsPausedAndResumedDuringSets() async {
         for _ in 0..<100 {
             let state = StateChannel(0)
-            let heard = Heard<Int>()
-            let token = state.listen { heard.add($0) }
+            let heard = Recorder<Int>()
+            let token = state.listen { heard.record($0) }
             await onThreads(3) { index in
                 guard index == 0 else {
                     for _ in 0..<150 { state.update { $0 += 1 } }
@@ -134,8 +135,8 @@ struct StateChannelRaceTests {
 
     @Test func listenersThatComeAndGoDoNotDisturbOneThatStays() async {
         let state = StateChannel(0)
-        let heard = Heard<Int>()
-        let token = state.listen { heard.add($0) }
+        let heard = Recorder<Int>()
+        let token = state.listen { heard.record($0) }
         let isOver = Tally()
         let firsts = Tally()
         await onThreads(3) { index in
@@ -155,12 +156,5 @@ struct StateChannelRaceTests {
         #expect(firsts.value == 0, "a plain listener has its first value when listen returns")
         #expect(state.listenerCount == 1)
         withExtendedLifetime(token) {}
-    }
-}
-
-extension Heard where Element == Int {
-    /// Gives way to other tasks until the last element is a certain one.
-    func wait(untilLast value: Int) async {
-        while all.last != value { await Task.yield() }
     }
 }

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Testing
 
@@ -6,9 +7,9 @@ import Testing
 struct StateChannelTests {
     @Test func aNewListenerGetsTheCurrentValueOnceThenEveryLaterOneExactlyOnce() {
         let state = StateChannel(0)
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         state.set(1)
-        let token = state.listen { heard.add($0) }
+        let token = state.listen { heard.record($0) }
         #expect(heard.all == [1])
         state.set(2)
         state.update { $0 += 1 }
@@ -19,8 +20,8 @@ struct StateChannelTests {
 
     @MainActor @Test func aMainActorListenerGetsItsFirstValueBeforeListenReturnsOnTheMainActor() {
         let state = StateChannel(7)
-        let heard = Heard<Int>()
-        let token = state.listen { @MainActor value in heard.add(value) }
+        let heard = Recorder<Int>()
+        let token = state.listen { @MainActor value in heard.record(value) }
         #expect(heard.all == [7])
         state.set(8)
         #expect(heard.all == [7, 8])
@@ -29,10 +30,10 @@ struct StateChannelTests {
 
     @Test func aSetByAListenerWaitsUntilEveryListenerHasSeenTheValueBefore() {
         let state = StateChannel(0)
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let tokens = (1...2).map { index in
             state.listen { value in
-                heard.add("\(value) at \(index)")
+                heard.record("\(value) at \(index)")
                 if value == 1, index == 1 {
                     state.set(2)
                     #expect(state.value == 2)
@@ -47,12 +48,12 @@ struct StateChannelTests {
 
     @Test func aListenerAddedWhileAValueIsDeliveredGetsTheStoredValueOnce() {
         let state = StateChannel(0)
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         let added = Slot<ListenerToken>()
         let token = state.listen { value in
             guard value == 1 else { return }
             state.set(2)
-            added.value = state.listen { heard.add($0) }
+            added.value = state.listen { heard.record($0) }
         }
         state.set(1)
         #expect(heard.all == [2])
@@ -63,8 +64,8 @@ struct StateChannelTests {
 
     @Test func aResumedListenerGetsTheCurrentValueFirst() {
         let state = StateChannel(0)
-        let heard = Heard<Int>()
-        let token = state.listen { heard.add($0) }
+        let heard = Recorder<Int>()
+        let token = state.listen { heard.record($0) }
         token.pause()
         state.set(1)
         state.set(2)
@@ -77,10 +78,10 @@ struct StateChannelTests {
 
     @Test func aListenerThatResumesItselfGetsTheStoredValueOnceAndInOrder() {
         let state = StateChannel(0)
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         let own = Slot<ListenerToken>()
         own.value = state.listen { value in
-            heard.add(value)
+            heard.record(value)
             guard value == 1 else { return }
             own.value?.pause()
             state.set(2)
@@ -93,10 +94,10 @@ struct StateChannelTests {
 
     @Test func aValueDroppedForTheOneOfAResumeIsCountedAndReported() async {
         let queue = DispatchQueue.suspended()
-        let faults = Heard<Fault>()
-        let state = StateChannel(0) { faults.add($0) }
-        let heard = Heard<Int>()
-        let token = state.listen(on: queue, buffering: .newest(1)) { heard.add($0) }
+        let faults = Recorder<Fault>()
+        let state = StateChannel(0) { faults.record($0) }
+        let heard = Recorder<Int>()
+        let token = state.listen(on: queue, buffering: .newest(1)) { heard.record($0) }
         token.pause()
         state.set(1)
         token.resume()
@@ -108,8 +109,8 @@ struct StateChannelTests {
     }
 
     @Test func aSetFromItsOwnListenerDeeperThan1024IsRefused() {
-        let faults = Heard<Fault>()
-        let state = StateChannel(0) { faults.add($0) }
+        let faults = Recorder<Fault>()
+        let state = StateChannel(0) { faults.record($0) }
         let calls = Tally()
         let token = state.listen { value in
             calls.add()
@@ -153,8 +154,8 @@ struct StateChannelTests {
 
     @Test func anUpdateThatThrowsChangesAndDeliversNothing() {
         let state = StateChannel([1])
-        let heard = Heard<[Int]>()
-        let token = state.listen { heard.add($0) }
+        let heard = Recorder<[Int]>()
+        let token = state.listen { heard.record($0) }
         #expect(throws: Trouble.self) {
             try state.update { value in
                 value.append(2)
@@ -211,7 +212,7 @@ struct StateChannelTests {
 
     @Test func aListenerPausedAndResumedTwiceDuringARoundHearsTheValueOnce() {
         let state = StateChannel(0)
-        let heard = Heard<Int>()
+        let heard = Recorder<Int>()
         let other = Slot<ListenerToken>()
         let first = state.listen { value in
             guard value == 1, let token = other.value else { return }
@@ -220,7 +221,7 @@ struct StateChannelTests {
                 token.resume()
             }
         }
-        other.value = state.listen { heard.add($0) }
+        other.value = state.listen { heard.record($0) }
         state.set(1)
         #expect(heard.all == [0, 1])
         withExtendedLifetime(first) {}
@@ -230,13 +231,13 @@ struct StateChannelTests {
     @Test func aPostMadeInARoundOfAStateWaitsForThePostOutsideIt() {
         let channel = Channel<Int>(reentrancy: .queued)
         let state = StateChannel(0)
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let tokens = [
             channel.listen { number in
-                heard.add("first \(number)")
+                heard.record("first \(number)")
                 if number == 1 { state.set(1) }
             },
-            channel.listen { heard.add("second \($0)") },
+            channel.listen { heard.record("second \($0)") },
             state.listen { if $0 == 1 { channel.post(2) } },
         ]
         channel.post(1)

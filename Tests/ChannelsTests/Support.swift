@@ -21,24 +21,6 @@ final class Locked<Value>: @unchecked Sendable {
     }
 }
 
-/// What listeners on any threads have heard, in the order in which they said so.
-final class Heard<Element: Sendable>: Sendable {
-    private let elements = Locked<[Element]>([])
-
-    func add(_ element: Element) { elements.withLock { $0.append(element) } }
-
-    var all: [Element] { elements.withLock { $0 } }
-
-    var count: Int { elements.withLock { $0.count } }
-
-    func takeAll() -> [Element] {
-        elements.withLock { elements in
-            defer { elements = [] }
-            return elements
-        }
-    }
-}
-
 /// A counter that any thread may change.
 final class Tally: Sendable {
     private let storage: Atomic<Int>
@@ -61,6 +43,11 @@ final class Tally: Sendable {
     /// Gives way to other tasks until the counter has reached a value.
     func wait(until value: Int) async {
         while self.value < value { await Task.yield() }
+    }
+
+    /// Gives way to other tasks until the counter has fallen to a value.
+    func wait(untilAtMost value: Int) async {
+        while self.value > value { await Task.yield() }
     }
 }
 
@@ -105,35 +92,6 @@ final class Witness: Sendable {
     }
 
     deinit { living.add(-1) }
-}
-
-/// A door that opens once. Tasks wait before it; nobody holds a thread.
-final class Gate: Sendable {
-    private struct State {
-        var isOpen = false
-        var waiting: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Locked(State())
-
-    func open() {
-        let waiting = state.withLock { state in
-            defer { state.waiting = [] }
-            state.isOpen = true
-            return state.waiting
-        }
-        for continuation in waiting { continuation.resume() }
-    }
-
-    func wait() async {
-        await withCheckedContinuation { continuation in
-            let isOpen = state.withLock { state in
-                if !state.isOpen { state.waiting.append(continuation) }
-                return state.isOpen
-            }
-            if isOpen { continuation.resume() }
-        }
-    }
 }
 
 /// Runs a body on several threads of their own, which begin together, and suspends until all have ended.

@@ -1,8 +1,13 @@
 import Channels
+import ChannelsTesting
 import Testing
 
 extension ChannelName<Int> {
     fileprivate static var number: Self { "rules.number" }
+}
+
+extension StateName<Int> {
+    fileprivate static var stock: Self { "rules.stock" }
 }
 
 /// Rule 13: one channel per name, as long as anyone holds it or listens.
@@ -12,7 +17,7 @@ struct SwitchboardTests {
     @Test func aPatternHearsEveryChannelThatComesWhereAnotherWas() throws {
         let board = Switchboard()
         let heard = Tally()
-        let token = board.listen(matching: "shop.*") { _, _ in heard.add() }
+        let token = board[matching: "shop.*"].listen { _ in heard.add() }
         for number in 1...500 {
             try board.channel("shop.\(number)", of: Int.self).post(number)
             #expect(heard.value == number)
@@ -26,10 +31,10 @@ struct SwitchboardTests {
         let first = board.channel(.number)
         #expect(board.channel(.number) === first)
         for _ in 0..<100 {
-            let seen = Heard<Channel<Int>>()
+            let seen = Recorder<Channel<Int>>()
             let name = "racing"
             await onThreads(3) { _ in
-                if let channel = try? board.channel(name, of: Int.self) { seen.add(channel) }
+                if let channel = try? board.channel(name, of: Int.self) { seen.record(channel) }
             }
             #expect(Set(seen.all.map { ObjectIdentifier($0) }).count == 1)
         }
@@ -37,9 +42,9 @@ struct SwitchboardTests {
 
     @Test func aChannelLivesWhileSomebodyListensAndItsNameIsFreeAfterwards() throws {
         let board = Switchboard()
-        let heard = Heard<Int>()
-        let token = board.listen(to: .number) { heard.add($0) }
-        #expect(board.post(1, to: .number) == 1)
+        let heard = Recorder<Int>()
+        let token = board[.number].listen { heard.record($0) }
+        #expect(board[.number].post(1) == 1)
         #expect(heard.all == [1])
         token.cancel()
         #expect(board.snapshot().channels.isEmpty)
@@ -50,10 +55,10 @@ struct SwitchboardTests {
         let board = Switchboard()
         for number in 0..<10_000 {
             let name = try ChannelName<Int>(validating: "unused.\(number)")
-            #expect(board.post(number, to: name) == 0)
+            #expect(board[name].post(number) == 0)
             switch number % 3 {
             case 0: _ = board.channel(name)
-            case 1: board.listen(to: name) { _ in }.cancel()
+            case 1: board[name].listen { _ in }.cancel()
             default: _ = board.channel(name).messages()
             }
         }
@@ -63,8 +68,8 @@ struct SwitchboardTests {
     @Test func postingToANameNobodyListensToKeepsNothing() {
         let board = Switchboard()
         let living = Tally()
-        let pattern = board.listen(matching: "other.>") { _, _ in }
-        #expect(board.post(Witness(living), to: "nobody") == 0)
+        let pattern = board[matching: "other.>"].listen { _ in }
+        #expect(board["nobody"].post(Witness(living)) == 0)
         #expect(living.value == 0)
         #expect(board.snapshot().channels.isEmpty)
         withExtendedLifetime(pattern) {}
@@ -74,7 +79,7 @@ struct SwitchboardTests {
         let board = Switchboard()
         let messages = board.channel(.number).messages()
         #expect(board.snapshot().channels.count == 1)
-        #expect(board.post(5, to: .number) == 1)
+        #expect(board[.number].post(5) == 1)
         var iterator = messages.makeAsyncIterator()
         #expect(await iterator.next() == 5)
     }
@@ -103,11 +108,11 @@ struct SwitchboardTests {
 
     @Test func aNamedStateIsHeldUntilRemovedAndALaterInitialIsIgnored() {
         let board = Switchboard()
-        board.state(.number, initial: 1).set(2)
-        #expect(board.state(.number, initial: 3).value == 2)
-        #expect(board.removeChannel(.number))
-        #expect(!board.removeChannel(.number))
-        #expect(board.state(.number, initial: 3).value == 3)
+        board.state(.stock, initial: 1).set(2)
+        #expect(board.state(.stock, initial: 3).value == 2)
+        #expect(board.removeChannel(StateName.stock))
+        #expect(!board.removeChannel(StateName.stock))
+        #expect(board.state(.stock, initial: 3).value == 3)
     }
 
     @Test func aSwitchboardThatGoesReleasesItsChannelsAndListeners() {
@@ -119,12 +124,12 @@ struct SwitchboardTests {
             let dying = Owner()
             for owner in [owner, dying] {
                 tokens.append(
-                    board.listen(owner, to: .number) { [witness = Witness(living)] _, _ in
+                    board[.number].listen(owner) { [witness = Witness(living)] _, _ in
                         withExtendedLifetime(witness) {}
                     }
                 )
                 tokens.append(
-                    board.listen(owner, matching: "rules.*") { [witness = Witness(living)] _, _, _ in
+                    board[matching: "rules.*"].listen(owner) { [witness = Witness(living)] _, _ in
                         withExtendedLifetime(witness) {}
                     }
                 )
@@ -133,7 +138,7 @@ struct SwitchboardTests {
                     state.listen(owner) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} }
                 )
             }
-            #expect(board.post(1, to: .number) == 4)
+            #expect(board[.number].post(1) == 4)
         }
         #expect(living.value == 0)
         #expect(tokens.allSatisfy { !$0.isActive })
@@ -142,16 +147,16 @@ struct SwitchboardTests {
 
     @Test func aRemovedChannelThatSomebodyHoldsGoesOnWithoutItsName() {
         let board = Switchboard()
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let old = board.channel(.number)
-        let oldToken = old.listen { heard.add("old \($0)") }
+        let oldToken = old.listen { heard.record("old \($0)") }
         #expect(board.removeChannel(.number))
-        #expect(board.post(1, to: .number) == 0)
-        let newToken = board.listen(to: .number) { heard.add("new \($0)") }
+        #expect(board[.number].post(1) == 0)
+        let newToken = board[.number].listen { heard.record("new \($0)") }
         old.post(2)
-        board.post(3, to: .number)
+        board[.number].post(3)
         oldToken.cancel()
-        #expect(board.post(4, to: .number) == 1, "the old channel's end does not free the new one's name")
+        #expect(board[.number].post(4) == 1, "the old channel's end does not free the new one's name")
         #expect(heard.all == ["old 2", "new 3", "new 4"])
         withExtendedLifetime(newToken) {}
     }
@@ -163,15 +168,15 @@ struct SwitchboardTests {
         let leaving = Leaver()
         let staying = Leaver()
         for owner in [leaving, staying] {
-            board.listen(owner, to: .number) { _, _ in calls.add() }
-            board.listen(owner, matching: "rules.*") { _, _, _ in calls.add() }
+            board[.number].listen(owner) { _, _ in calls.add() }
+            board[matching: "rules.*"].listen(owner) { _, _ in calls.add() }
             board.state("rules.state", initial: 0).listen(owner) { _, _ in calls.add() }
             board.requests(requests).respond(owner) { owner, _ in owner === leaving ? 1 : 2 }
             board.add(owner, for: (any Leaves).self)
         }
         calls.set(0)
         board.removeAll(leaving)
-        #expect(board.post(1, to: .number) == 2)
+        #expect(board[.number].post(1) == 2)
         board.state("rules.state", initial: 0).set(1)
         #expect(calls.value == 4)
         #expect(board.notify((any Leaves).self) { _ in } == 1)
@@ -180,26 +185,26 @@ struct SwitchboardTests {
 
     @Test func patternListenersTakeTheirPlaceAndCountAndHearPostsOnTheChannelItself() {
         let board = Switchboard()
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let tokens = [
-            board.listen(to: .number) { heard.add("1 \($0)") },
-            board.listen(matching: "rules.*") { name, message in heard.add("2 \(name) \(message)") },
-            board.listen(to: .number) { heard.add("3 \($0)") },
-            board.listen(matching: ">", priority: .high) { name, message in heard.add("0 \(name) \(message)") },
+            board[.number].listen { heard.record("1 \($0)") },
+            board[matching: "rules.*"].listen { heard.record("2 \($0.channelName ?? "") \($0.message)") },
+            board[.number].listen { heard.record("3 \($0)") },
+            board[matching: ">"].listen(priority: .high) { heard.record("0 \($0.channelName ?? "") \($0.message)") },
         ]
         #expect(board.channel(.number).post(7) == 4)
         #expect(heard.takeAll() == ["0 rules.number 7", "1 7", "2 rules.number 7", "3 7"])
-        #expect(board.post("text", to: "rules.text") == 2)
+        #expect(board["rules.text"].post("text") == 2)
         #expect(heard.takeAll() == ["0 rules.text text", "2 rules.text text"])
         tokens[1].cancel()
-        #expect(board.post(8, to: .number) == 3)
+        #expect(board[.number].post(8) == 3)
         #expect(heard.takeAll() == ["0 rules.number 8", "1 8", "3 8"])
     }
 
     @Test func patternsHearStatesButNotRequests() async throws {
         let board = Switchboard()
-        let heard = Heard<String>()
-        let token = board.listen(matching: ">") { name, message in heard.add("\(name) \(message)") }
+        let heard = Recorder<String>()
+        let token = board[matching: ">"].listen { heard.record("\($0.channelName ?? "") \($0.message)") }
         let state = board.state("rules.state", initial: 0)
         state.set(1)
         let requests = board.requests(RequestName<Int, Int>("rules.request"))
@@ -212,12 +217,12 @@ struct SwitchboardTests {
     @Test func patternsMissNothingOnNamesThatComeAndGoOnOtherThreads() async throws {
         let board = Switchboard()
         let calls = Tally()
-        let token = board.listen(matching: "churn.*") { _, _ in calls.add() }
+        let token = board[matching: "churn.*"].listen { _ in calls.add() }
         await onThreads(3) { index in
             for number in 0..<500 {
                 guard let name = try? ChannelName<Int>(validating: "churn.\(number % 3)") else { continue }
-                let passing = board.listen(to: name) { _ in }
-                board.post(number, to: name)
+                let passing = board[name].listen { _ in }
+                board[name].post(number)
                 passing.cancel()
             }
         }
@@ -232,8 +237,8 @@ struct SwitchboardTests {
         await onThreads(3) { index in
             for number in 0..<500 {
                 let own = Tally()
-                let token = board.listen(to: .number) { message in if message == index { own.add() } }
-                board.post(index, to: .number)
+                let token = board[.number].listen { message in if message == index { own.add() } }
+                board[.number].post(index)
                 if own.value == 1 { calls.add() }
                 if number % 2 == 0 { token.cancel() }
                 withExtendedLifetime(token) {}
@@ -246,37 +251,37 @@ struct SwitchboardTests {
     /// Rule 15, also where the last reference to the channel is the switchboard's.
     @Test func aNameRemovedDuringAPostFinishesThatPost() {
         let board = Switchboard()
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let owner = Owner()
-        board.listen(owner, to: .number) { _, _ in
-            heard.add("first")
+        board[.number].listen(owner) { _, _ in
+            heard.record("first")
             board.removeChannel(.number)
         }
-        board.listen(owner, to: .number) { _, _ in heard.add("second") }
-        #expect(board.post(1, to: .number) == 2)
+        board[.number].listen(owner) { _, _ in heard.record("second") }
+        #expect(board[.number].post(1) == 2)
         #expect(heard.all == ["first", "second"])
-        #expect(board.post(2, to: .number) == 0)
+        #expect(board[.number].post(2) == 0)
         withExtendedLifetime(owner) {}
     }
 
     /// Rule 9: a post by name inside a listener that was the only one is still a post inside a post.
     @Test func aQueuedPostWaitsAlsoWhereTheOnlyListenerWasCalledOnce() {
         let board = Switchboard(reentrancy: .queued)
-        let heard = Heard<String>()
+        let heard = Recorder<String>()
         let owner = Owner()
-        board.once(owner, to: .number) { owner, _ in
-            board.listen(owner, to: .number) { _, number in heard.add("later \(number)") }
-            board.post(2, to: .number)
-            heard.add("once ends")
+        board[.number].listen(owner, once: true) { owner, _ in
+            board[.number].listen(owner) { _, number in heard.record("later \(number)") }
+            board[.number].post(2)
+            heard.record("once ends")
         }
-        board.post(1, to: .number)
+        board[.number].post(1)
         #expect(heard.all == ["once ends", "later 2"])
         withExtendedLifetime(owner) {}
     }
 
     @Test func aDifferingLaterReentrancyIsAFaultAndTheFirstCreatorDecides() {
-        let faults = Heard<Fault>()
-        let board = Switchboard { faults.add($0) }
+        let faults = Recorder<Fault>()
+        let board = Switchboard { faults.record($0) }
         let first = board.channel(.number, reentrancy: .queued)
         #expect(board.channel(.number) === first)
         #expect(faults.count == 0)

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Testing
 
 /// Async and isolated listeners, in many orders of turns.
@@ -6,8 +7,8 @@ struct MailboxScheduleTests {
     @Test func callsOfAnAsyncListenerNeverOverlapAndAllComeInOrder() async {
         await onSchedules { schedule in
             let channel = Channel<Note>()
-            let heard = Heard<Note>()
-            let token = channel.listen { (note: Note) async in await schedule.call { heard.add(note) } }
+            let heard = Recorder<Note>()
+            let token = channel.listen { (note: Note) async in await schedule.call { heard.record(note) } }
             await postFromTwo(on: channel, schedule)
             await channel.postAndWait(Note(poster: 9, number: 0, schedule))
             schedule.check(isInOrder(heard.all) && heard.count == 9, "heard \(heard.all)")
@@ -130,8 +131,8 @@ struct MailboxScheduleTests {
             let channel = Channel<Note>()
             let calls = Tally()
             let clerk = Clerk()
-            let token = channel.once { (_: Note) async in await schedule.call { calls.add() } }
-            channel.once(clerk) { (_: isolated Clerk, _) in calls.add() }
+            let token = channel.listen(once: true) { (_: Note) async in await schedule.call { calls.add() } }
+            channel.listen(clerk, once: true) { (_: isolated Clerk, _) in calls.add() }
             await postFromTwo(on: channel, schedule)
             while calls.value < 2 { await schedule.turn() }
             await schedule.turns(upTo: 6)

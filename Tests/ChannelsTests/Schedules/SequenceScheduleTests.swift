@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Testing
 
 /// Sequences and `next`, in many orders of turns.
@@ -8,9 +9,9 @@ struct SequenceScheduleTests {
         await onSchedules { schedule in
             var channel: Channel<Note>? = Channel()
             let messages = channel!.messages()
-            let heard = [Heard<Note>(), Heard<Note>()]
+            let heard = [Recorder<Note>(), Recorder<Note>()]
             let readers = heard.map { heard in
-                Task { for await message in messages { heard.add(message) } }
+                Task { for await message in messages { heard.record(message) } }
             }
             await withTaskGroup { group in
                 for poster in 0..<2 {
@@ -32,8 +33,8 @@ struct SequenceScheduleTests {
             let isOldest = schedule.chance(2)
             var channel: Channel<Note>? = Channel { _ in }
             let messages = channel!.messages(buffering: isOldest ? .oldest(limit) : .newest(limit))
-            let heard = Heard<Note>()
-            let reader = Task { for await message in messages { heard.add(message) } }
+            let heard = Recorder<Note>()
+            let reader = Task { for await message in messages { heard.record(message) } }
             await post(8, as: 0, on: channel!, schedule)
             channel = nil
             await reader.value
@@ -51,14 +52,14 @@ struct SequenceScheduleTests {
         await onSchedules { schedule in
             var channel: Channel<Note>? = Channel()
             let messages = channel!.messages()
-            let heard = Heard<Note>()
-            let first = Task { for await message in messages { heard.add(message) } }
+            let heard = Recorder<Note>()
+            let first = Task { for await message in messages { heard.record(message) } }
             async let cancelled: Void = schedule.cancel(first, within: 20)
             await post(6, as: 0, on: channel!, schedule)
             await cancelled
             await first.value
             channel = nil
-            for await message in messages { heard.add(message) }
+            for await message in messages { heard.record(message) }
             schedule.check(heard.all.map(\.number) == Array(0..<6), "the readers heard \(heard.all)")
         }
     }
@@ -66,13 +67,13 @@ struct SequenceScheduleTests {
     @Test func nextFindsTheFirstMessageThatSatisfiesTheConditionOrEndsWithTheTask() async {
         await onSchedules { schedule in
             let channel = Channel<Note>()
-            let posted = Heard<Int>()
+            let posted = Recorder<Int>()
             let waiting = Task { await channel.next { $0.number >= 3 } }
             async let cancelled: Void = schedule.cancel(waiting, oneTimeIn: 2, within: 30)
             while channel.isEmpty, !waiting.isCancelled { await schedule.turn() }
             for number in 0..<6 {
                 channel.post(Note(poster: 0, number: number, schedule))
-                posted.add(number)
+                posted.record(number)
                 await schedule.turns()
             }
             await cancelled

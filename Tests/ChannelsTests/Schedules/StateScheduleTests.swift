@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Testing
 
 /// State channels, in many orders of turns.
@@ -7,11 +8,11 @@ struct StateScheduleTests {
         await onSchedules { schedule in
             let state = StateChannel(0)
             let clerk = Clerk()
-            let heard = Heard<Int>()
+            let heard = Recorder<Int>()
             let changing = Task { await change(state, times: 6, schedule) }
             await schedule.turns(upTo: 10)
             state.listen(clerk) { (clerk: isolated Clerk, value) in clerk.note(value) }
-            let token = state.listen { (value: Int) async in await schedule.call { heard.add(value) } }
+            let token = state.listen { (value: Int) async in await schedule.call { heard.record(value) } }
             await changing.value
             while heard.all.last != 6 { await schedule.turn() }
             while await clerk.notes.last != 6 { await schedule.turn() }
@@ -27,8 +28,8 @@ struct StateScheduleTests {
             var state: StateChannel<Int>? = StateChannel(0) { _ in }
             let isUnbounded = schedule.chance(2)
             let values = state!.values(buffering: isUnbounded ? .unbounded : .newest(1))
-            let heard = Heard<Int>()
-            let reading = Task { for await value in values { heard.add(value) } }
+            let heard = Recorder<Int>()
+            let reading = Task { for await value in values { heard.record(value) } }
             await change(state!, times: 6, schedule)
             state = nil
             await reading.value
@@ -62,8 +63,8 @@ struct StateScheduleTests {
     @Test func aResumedListenerGetsTheCurrentValueFirstAndTheLastOneInTheEnd() async {
         await onSchedules { schedule in
             let state = StateChannel(0)
-            let heard = Heard<Int>()
-            let token = state.listen { (value: Int) async in await schedule.call { heard.add(value) } }
+            let heard = Recorder<Int>()
+            let token = state.listen { (value: Int) async in await schedule.call { heard.record(value) } }
             let changing = Task { await change(state, times: 6, schedule) }
             for _ in 0..<3 {
                 await schedule.turns()
