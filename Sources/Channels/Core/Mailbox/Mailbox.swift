@@ -252,7 +252,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
             guard !incoming.isEmpty else { return false }
             discarded = incoming.takeAll()
             if phase != .draining { isBusy.store(false, ordering: .releasing) }
-            return hasLeft && phase == .idle
+            return hasLeft && phase == .idle && !isConsumed
         }
         discarded?.discardAll()
         if isIdle { listener.freeBody() }
@@ -267,7 +267,8 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
         readers?.borrow { $0.wakeAll() }
     }
 
-    /// No post can see the listener any more: its closure is freed once nothing waits for it.
+    /// No post can see the listener any more: its closure is freed once nothing waits for it. That of a
+    /// sequence goes with its entry: a reader may be making an element, and may have taken out what waits.
     func listenerHasLeft(_ listener: ListenerEntry) {
         let isIdle = lock.withLock {
             hasLeft = true
@@ -276,7 +277,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
             if isIdle, !isConsumed { isDead.store(true, ordering: .sequentiallyConsistent) }
             return isIdle
         }
-        if isIdle { listener.freeBody() }
+        if isIdle, !isConsumed { listener.freeBody() }
     }
 
     /// Frees what an async closure holds; for ``ListenerEntry/freeBody()``.
