@@ -1,7 +1,7 @@
 /// What a sequence and its iterators share: the registration, and the mailbox they read.
 @usableFromInline
 final class SequenceBuffer: Sendable {
-    /// Ends the registration when the buffer is released.
+    /// Of the registration, which ends when the buffer is released.
     private let token: ListenerToken
     private let mailbox: Mailbox
     private let readers: SequenceReaders
@@ -20,6 +20,11 @@ final class SequenceBuffer: Sendable {
         self.mailbox = mailbox
         self.readers = readers
         isPlain = !token.entry.isGeneral
+    }
+
+    deinit {
+        // A source that registered the listener for somebody else may keep the token.
+        token.cancel()
     }
 
     private var entry: ListenerEntry { token.entry }
