@@ -96,7 +96,7 @@ extension Listener {
             }
             registration.delivery = .async(call, isolation)
         case .interceptor, .responder, .forwarder:
-            preconditionFailure("an interceptor of \(Source.self) cannot be adapted to \(Message.self)")
+            preconditionFailure("an interceptor of \(Message.self) cannot be adapted to \(Source.self)")
         }
         return Listener<Source>(registration)
     }
