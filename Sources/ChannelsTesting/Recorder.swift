@@ -1,13 +1,15 @@
-internal import Channels
+public import Channels
 
 /// Records elements, from any thread, and lets a test wait for them without sleeping.
 ///
 /// ```swift
-/// let recorder = Recorder<Sale>()
-/// let token = till.sold.listen { sale in recorder.record(sale) }
+/// let recorder = Recorder(of: till.sold)
 /// till.sold.post(Sale(total: 12))
-/// #expect(await recorder.first(1) == [Sale(total: 12)])
+/// #expect(recorder.all == [Sale(total: 12)])
 /// ```
+///
+/// A listener of your own records what it is to say: `{ sale in recorder.record(sale.total) }`. Where it runs
+/// later, on an actor say, ``first(_:)`` and ``wait(until:)`` wait for it.
 public final class Recorder<Element: Sendable>: Sendable {
     private struct Waiter {
         let number: Int
@@ -26,6 +28,14 @@ public final class Recorder<Element: Sendable>: Sendable {
 
     /// Creates an empty recorder.
     public init() {}
+
+    /// Creates a recorder that records every message of a source, as long as it lives.
+    ///
+    /// It listens without isolation: what is posted is recorded when `post` returns.
+    public convenience init(of source: some Listenable<Element>) {
+        self.init()
+        source.listen(self) { me, message in me.record(message) }
+    }
 
     /// The recorded elements, in order.
     public var all: [Element] { shared.withLock { $0.elements } }
