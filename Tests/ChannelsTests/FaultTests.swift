@@ -27,6 +27,37 @@ struct FaultTests {
         withExtendedLifetime((first, throwing, last, owner)) {}
     }
 
+    @Test func aFaultSaysOnWhichKindOfChannelItWas() {
+        let faults = Recorder<Fault>()
+        let board = Switchboard { faults.record($0) }
+        let local = LocalChannel<Int> { faults.record($0) }
+        let localToken = local.listen { (_: Int) throws in throw Trouble() }
+        let tokens = [
+            board.state("kinds.state", initial: 0).listen { (_: Int) throws in throw Trouble() },
+            board[matching: "kinds.*"].listen { (_: Posted<any Sendable>) throws in throw Trouble() },
+            board["kinds.messages"].listen { (_: Int) throws in throw Trouble() },
+        ]
+        board["kinds.messages"].post(1)
+        local.post(1)
+        let bell = Bell { board.notify((any Sounding).self) { $0.sound() } }
+        board.add(bell, for: (any Sounding).self)
+        board.notify((any Sounding).self) { $0.sound() }
+        #expect(faults.all.map(\.channelKind) == [.state, .pattern, .messages, .local, .protocol])
+        let names = ["kinds.state", "kinds.*", "kinds.messages", "LocalChannel<Int>", "Sounding"]
+        #expect(faults.all.map(\.channelName) == names)
+        withExtendedLifetime((tokens, localToken)) {}
+    }
+
+    @Test(arguments: [
+        (ChannelKind.messages, "channel"), (.local, "local channel"), (.state, "state"),
+        (.requests, "request channel"), (.protocol, "protocol"), (.pattern, "pattern"), (.bridge, "bridge"),
+    ])
+    func aFaultIsOneLineThatNamesTheKind(kind: ChannelKind, noun: String) {
+        let fault = Fault(code: .listenerThrew, channelKind: kind, channelName: "shop.sales", count: 2)
+        #expect("\(fault)" == "listenerThrew on \(noun) shop.sales (2 times so far)")
+        #expect(fault.channelKind == kind)
+    }
+
     @Test func aThrowingListenerStaysAndIsCalledAgain() {
         let faults = Recorder<Fault>()
         let channel = Channel<Int> { faults.record($0) }
@@ -39,25 +70,28 @@ struct FaultTests {
     @Test func anInterceptorThatThrowsIsAFaultAndTheMessageGoesOnAsItWas() {
         let faults = Recorder<Fault>()
         let channel = Channel<Int> { faults.record($0) }
-        let heard = Recorder<Int>()
-        let tokens = [channel.intercept { _ in throw Trouble() }, channel.listen { heard.record($0) }]
+        let local = LocalChannel<Int> { faults.record($0) }
+        let heard = Recorder(of: channel)
+        let owner = Owner()
+        let token = channel.intercept { _ in throw Trouble() }
+        channel.intercept(owner) { _, _ in throw Trouble() }
         channel.post(1)
-        #expect(heard.all == [1])
-        #expect(faults.all.map(\.code) == [.listenerThrew])
-        withExtendedLifetime(tokens) {}
+        let tokens = [local.intercept { _ in throw Trouble() }, local.listen { heard.record($0) }]
+        local.intercept(owner) { _, _ in throw Trouble() }
+        local.post(2)
+        #expect(heard.all == [1, 2])
+        #expect(faults.all.map(\.code) == Array(repeating: .listenerThrew, count: 4))
+        withExtendedLifetime((token, tokens, owner)) {}
     }
 
-    @Test func aThrowingListenerOnAQueueAndOneOfALocalChannelAreFaults() async {
+    @Test func aThrowingListenerOnAQueueIsAFault() async {
         let faults = Recorder<Fault>()
         let channel = Channel<Int> { faults.record($0) }
         let token = channel.listen(on: .global()) { _ in throw Trouble() }
         let report = await channel.postAndWait(1)
         #expect(report.failures.count == 1)
-        let local = LocalChannel<Int> { faults.record($0) }
-        let localToken = local.listen { (_: Int) throws in throw Trouble() }
-        local.post(1)
-        #expect(faults.count == 2)
-        withExtendedLifetime((token, localToken)) {}
+        #expect(faults.all.map(\.code) == [.listenerThrew])
+        withExtendedLifetime(token) {}
     }
 
     @Test func theHandlerRunsOnTheThreadThatFoundTheFault() async {

@@ -78,23 +78,6 @@ struct RequestTests {
         withExtendedLifetime(responder) {}
     }
 
-    @Test func askThrowsAtOnceWhenItsTaskIsCancelledWhetherOrNotTheResponderListens() async {
-        let channel = RequestChannel<Int, Int>()
-        let gate = Gate()
-        let entered = Tally()
-        let responder = channel.respond { number in
-            entered.add()
-            await gate.wait()
-            return number
-        }
-        let asking = Task { try await channel.ask(1) }
-        await entered.wait(until: 1)
-        asking.cancel()
-        await #expect(throws: CancellationError.self) { try await asking.value }
-        gate.open()
-        withExtendedLifetime(responder) {}
-    }
-
     @Test func aResponderWhoseOwnerHasGoneDoesNotAnswer() async throws {
         let channel = RequestChannel<Int, Int>()
         var owner: Owner? = Owner()
@@ -118,24 +101,75 @@ struct RequestTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func aResponderIsToldThatItsAskerWasCancelled() async {
-        let channel = RequestChannel<Int, Int>()
+    @Test(arguments: [false, true])
+    func aResponderIsToldThatItsAskerWasCancelledOrHasWaitedEnough(isTimeout: Bool) async {
+        let channel = RequestChannel<Witness, Witness>()
+        let living = Tally()
         let (began, cancelled, ended) = (Gate(), Gate(), Gate())
-        let token = channel.respond { number in
+        let token = channel.respond { request in
             began.open()
             await withTaskCancellationHandler {
                 await cancelled.wait()
             } onCancel: {
                 cancelled.open()
             }
+            #expect(Task.isCancelled)
             ended.open()
-            return number
+            return request
         }
-        let asker = Task { try await channel.ask(1) }
+        let timeout = isTimeout ? Duration.milliseconds(1) : .seconds(3_600)
+        let asker = Task { try await channel.ask(Witness(living), timeout: timeout).number }
         await began.wait()
-        asker.cancel()
-        await #expect(throws: CancellationError.self) { try await asker.value }
+        if !isTimeout { asker.cancel() }
+        let result = await asker.result
+        let error = #expect(throws: (any Error).self) { try result.get() }
+        #expect(isTimeout ? (error as? ChannelError)?.code == .timedOut : error is CancellationError)
         await ended.wait()
-        withExtendedLifetime(token) {}
+        await token.cancelAndDrain()
+        await living.wait(untilAtMost: 0)
+    }
+
+    @Test(arguments: [nil, Duration.milliseconds(1), .zero, .seconds(-1)])
+    func askThrowsAtOnceWhenItIsCancelledOrItsTimeIsOverThoughTheResponderDoesNotListen(timeout: Duration?) async {
+        let channel = Switchboard().requests("shop.price" as RequestName<Witness, Int>)
+        let living = Tally()
+        let (gate, entered, ended) = (Gate(), Gate(), Gate())
+        let token = channel.respond { request in
+            entered.open()
+            await gate.wait()
+            ended.open()
+            return request.number
+        }
+        let asking = Task { try await channel.ask(Witness(living), timeout: timeout) }
+        await entered.wait()
+        if timeout == nil { asking.cancel() }
+        let error = await #expect(throws: (any Error).self) { try await asking.value }
+        if let timeout {
+            let error = error as? ChannelError
+            #expect(error?.code == .timedOut && error?.name == "shop.price")
+            #expect(error?.description == "shop.price gave no answer within \(timeout)")
+        } else {
+            #expect(error is CancellationError)
+        }
+        #expect(!ended.isOpen, "the responder goes on, and nobody waits for it")
+        gate.open()
+        await token.cancelAndDrain()
+        await living.wait(untilAtMost: 0)
+    }
+
+    @Test func anAnswerInTimeLeavesNothingBehindAndWithoutAResponderThereIsNoWaiting() async throws {
+        let channel = RequestChannel<Int, Witness>()
+        let living = Tally()
+        do {
+            let token = channel.respond { Witness(living, $0) }
+            for number in 0..<100 {
+                let answer = try await channel.ask(number, timeout: .seconds(3_600))
+                #expect(answer.number == number)
+            }
+            await token.cancelAndDrain()
+        }
+        await living.wait(untilAtMost: 0)
+        let error = await #expect(throws: ChannelError.self) { try await channel.ask(1, timeout: .seconds(3_600)) }
+        #expect(error?.code == .noResponder)
     }
 }

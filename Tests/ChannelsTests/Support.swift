@@ -80,6 +80,21 @@ final class Owner: Sendable {
     deinit { atEnd() }
 }
 
+protocol Sounding: AnyObject, Sendable { func sound() }
+
+/// An observer that counts its calls.
+final class Bell: Sounding {
+    let calls = Tally()
+    private let atCall: @Sendable () -> Void
+
+    init(atCall: @escaping @Sendable () -> Void = {}) { self.atCall = atCall }
+
+    func sound() {
+        calls.add()
+        atCall()
+    }
+}
+
 /// An object that counts how many of its kind live: a message, or what a closure captures.
 final class Witness: Sendable {
     private let living: Tally
@@ -127,9 +142,7 @@ func onAnotherThread(_ body: @escaping @Sendable () -> Void) {
 extension DispatchQueue {
     /// Suspends until what the queue holds now has run.
     func settle() async {
-        await withCheckedContinuation { continuation in
-            async(flags: .barrier) { continuation.resume() }
-        }
+        await withCheckedContinuation { continuation in async(flags: .barrier) { continuation.resume() } }
     }
 
     /// A serial queue that runs nothing until it is resumed.
