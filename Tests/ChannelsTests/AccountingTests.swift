@@ -5,30 +5,6 @@ import Testing
 
 /// Rule 8: nothing is lost in silence.
 struct AccountingTests {
-    @Test(arguments: [BufferingPolicy.unbounded, .oldest(3), .newest(3)])
-    func postedIsDeliveredPlusDroppedPlusDiscardedAtCancel(policy: BufferingPolicy) async {
-        let queue = DispatchQueue.suspended()
-        let faults = Recorder<Fault>()
-        let channel = Channel<Int> { faults.record($0) }
-        let token = channel.listen(on: queue, buffering: policy) { _ in }
-        for message in 0..<10 { channel.post(message) }
-        let dropped = policy == .unbounded ? 0 : 7
-        #expect(token.droppedCount == dropped)
-        #expect(token.waitingCount == 10 - dropped)
-        queue.resume()
-        await queue.settle()
-        #expect(token.deliveredCount == 10 - dropped)
-        queue.suspend()
-        for message in 0..<2 { channel.post(message) }
-        token.cancel()
-        #expect(token.discardedCount == 2)
-        #expect(token.deliveredCount + token.droppedCount + token.discardedCount == 12)
-        #expect(faults.count == dropped)
-        #expect(faults.all.allSatisfy { $0.code == .bufferOverflow && $0.registrationSite != nil })
-        #expect(faults.all.map(\.count) == Array(0..<dropped).map { $0 + 1 })
-        queue.resume()
-    }
-
     @Test(arguments: [BufferingPolicy.unbounded, .oldest(2), .newest(2), .newest(64)])
     func theCountsAreExactWhenThreadsPostAndOneCancels(policy: BufferingPolicy) async {
         for _ in 0..<10 {
@@ -51,38 +27,6 @@ struct AccountingTests {
         }
     }
 
-    @Test func whatWaitsWhenTheOwnerDiesIsDiscardedAndCounted() async {
-        let queue = DispatchQueue.suspended()
-        let channel = Channel<Int>()
-        let heard = Recorder<Int>()
-        var owner: Owner? = Owner()
-        let token = channel.listen(owner!, on: queue) { _, message in heard.record(message) }
-        for message in 0..<4 { channel.post(message) }
-        owner = nil
-        #expect(!token.isActive)
-        queue.resume()
-        await queue.settle()
-        #expect(heard.all == [])
-        #expect(token.discardedCount == 4)
-        #expect(token.waitingCount == 0)
-        #expect(owner == nil)
-    }
-
-    @Test func whenTheChannelGoesWhatWaitsIsDeliveredFirst() async {
-        let queue = DispatchQueue.suspended()
-        let heard = Recorder<Int>()
-        var channel: Channel<Int>? = Channel<Int>()
-        let token = channel!.listen(on: queue) { heard.record($0) }
-        for message in 0..<4 { channel?.post(message) }
-        channel = nil
-        #expect(!token.isActive)
-        queue.resume()
-        await queue.settle()
-        #expect(heard.all == [0, 1, 2, 3])
-        #expect(token.deliveredCount == 4)
-        #expect(token.discardedCount == 0)
-    }
-
     @Test func whenTheChannelGoesASequenceYieldsItsBufferThenEnds() async {
         var channel: Channel<Int>? = Channel<Int>()
         let messages = channel!.messages()
@@ -91,20 +35,6 @@ struct AccountingTests {
         var heard: [Int] = []
         for await message in messages { heard.append(message) }
         #expect(heard == [0, 1, 2, 3])
-    }
-
-    @Test(arguments: [(BufferingPolicy.oldest(2), [0, 1]), (.newest(2), [8, 9])])
-    func aFullSequenceCountsWhatItDropsAndReportsIt(policy: BufferingPolicy, kept: [Int]) async {
-        let faults = Recorder<Fault>()
-        var channel: Channel<Int>? = Channel<Int> { faults.record($0) }
-        let messages = channel!.messages(buffering: policy)
-        for message in 0..<10 { channel?.post(message) }
-        channel = nil
-        #expect(messages.droppedCount == 8)
-        #expect(faults.all.map(\.code) == Array(repeating: .bufferOverflow, count: 8))
-        var heard: [Int] = []
-        for await message in messages { heard.append(message) }
-        #expect(heard == kept)
     }
 
     @Test func directCallsAreCountedOnlyWhereDiagnosticsAreOn() {
@@ -174,10 +104,4 @@ struct AccountingTests {
         queue.resume()
         withExtendedLifetime((full, throwing)) {}
     }
-}
-
-private protocol Sounding: AnyObject, Sendable { func sound() }
-
-private final class Bell: Sounding {
-    func sound() {}
 }

@@ -11,6 +11,8 @@ struct BufferingTests {
         let keepsOldest: Bool
         var waiting: [Int] = []
         var dropped = 0
+        /// What `.newest` drops is no fault.
+        var reported: [Int] { keepsOldest ? Array(0..<dropped).map { $0 + 1 } : [] }
 
         mutating func post(_ message: Int) {
             guard waiting.count == limit else { return waiting.append(message) }
@@ -31,14 +33,17 @@ struct BufferingTests {
     }
 
     @Test(arguments: 0..<40)
-    func aMailboxKeepsDropsAndDeliversAsTheModelSays(seed: Int) async {
+    func aMailboxKeepsDropsReportsDeliversAndDiscardsAsTheModelSays(seed: Int) async {
         var random = SeededGenerator(seed: seed)
         var (policy, model) = Self.policy(&random)
         let queue = DispatchQueue.suspended()
-        let channel = Channel<Int> { _ in }
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int> { faults.record($0) }
         let heard = Recorder<Int>()
         let token = channel.listen(on: queue, buffering: policy) { heard.record($0) }
         var delivered: [Int] = []
+        var missed = 0
+        var posted = 0
         for message in 0..<150 {
             switch Int.random(in: 0..<12, using: &random) {
             case 0:
@@ -50,25 +55,31 @@ struct BufferingTests {
             case 1: token.isPaused ? token.resume() : token.pause()
             default:
                 #expect(channel.post(message) == (token.isPaused ? 0 : 1))
-                if !token.isPaused { model.post(message) }
+                posted += 1
+                if token.isPaused { missed += 1 } else { model.post(message) }
             }
             #expect(heard.all == delivered)
             #expect(token.waitingCount == model.waiting.count)
             #expect(token.droppedCount == model.dropped)
             #expect(token.deliveredCount == delivered.count)
+            #expect(token.missedCount == missed)
         }
+        #expect(faults.all.map(\.count) == model.reported)
+        #expect(faults.all.allSatisfy { $0.code == .bufferOverflow && $0.registrationSite != nil })
         token.cancel()
-        #expect(token.discardedCount == model.waiting.count)
+        #expect(token.discardedCount == model.waiting.count && token.waitingCount == 0)
+        #expect(posted == token.deliveredCount + token.droppedCount + token.discardedCount + token.missedCount)
         queue.resume()
         await queue.settle()
         #expect(heard.all == delivered)
     }
 
     @Test(arguments: 0..<40)
-    func aSequenceKeepsDropsAndYieldsAsTheModelSays(seed: Int) async {
+    func aSequenceKeepsDropsReportsAndYieldsAsTheModelSays(seed: Int) async {
         var random = SeededGenerator(seed: seed)
         var (policy, model) = Self.policy(&random)
-        let channel = Channel<Int> { _ in }
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int> { faults.record($0) }
         let messages = channel.messages(buffering: policy)
         var iterators = [messages.makeAsyncIterator(), messages.makeAsyncIterator()]
         for message in 0..<150 {
@@ -82,6 +93,7 @@ struct BufferingTests {
             #expect(messages.waitingCount == model.waiting.count)
             #expect(messages.droppedCount == model.dropped)
         }
+        #expect(faults.all.map(\.count) == model.reported)
     }
 
     @Test(arguments: 0..<10)

@@ -144,12 +144,12 @@ struct LockTests {
             let uses = Tally()
             let use: @Sendable () -> Void = {
                 let once: @Sendable () -> Void = {
-                    let owner = Watcher()
+                    let owner = Bell()
                     let tokens = [board["a.b"].listen { (_: Int) in }, board[matching: "a.>"].listen { _ in }]
                     board["a.b"].post(-1)
                     board["a.c"].post(-1)
-                    board.add(owner, for: (any Watches).self)
-                    board.notify((any Watches).self) { $0.see() }
+                    board.add(owner, for: (any Sounding).self)
+                    board.notify((any Sounding).self) { $0.sound() }
                     _ = "\(board)"
                     board.removeAll(owner)
                     for token in tokens { token.cancel() }
@@ -162,11 +162,16 @@ struct LockTests {
                 board["a.b"].listen { (message: Int) in if message >= 0 { use() } },
                 board[matching: "a.*"].listen { if $0.message as? Int == 0 { use() } },
             ]
-            let watcher = Watcher { use() }
-            board.add(watcher, for: (any Watches).self)
+            let isArmed = Slot(false)
+            let bell = Bell {
+                guard isArmed.value == true else { return }
+                isArmed.value = false
+                use()
+            }
+            board.add(bell, for: (any Sounding).self)
             board["a.b"].post(0)
-            watcher.isArmed.set(1)
-            board.notify((any Watches).self) { $0.see() }
+            isArmed.value = true
+            board.notify((any Sounding).self) { $0.sound() }
             do {
                 let dying = Owner(atEnd: use)
                 let token = board["x.y"].listen { (_: Int) in withExtendedLifetime(dying) {} }
@@ -181,18 +186,5 @@ struct LockTests {
             precondition(uses.value == 6, "\(uses.value)")
             withExtendedLifetime(tokens) {}
         }
-    }
-}
-
-private protocol Watches: AnyObject, Sendable { func see() }
-
-private final class Watcher: Watches {
-    let isArmed = Tally()
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void = {}) { self.body = body }
-    func see() {
-        guard isArmed.value == 1 else { return }
-        isArmed.set(0)
-        body()
     }
 }

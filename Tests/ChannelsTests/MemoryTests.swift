@@ -24,9 +24,7 @@ struct MemoryTests {
             endIfItHangs()
             let channel = Channel<[Int]>(reentrancy: .queued)
             let token = channel.listen { if $0.count < 3 { channel.post($0 + [0]) } }
-            requireNoGrowth {
-                for _ in 0..<1_000 { channel.post([0]) }
-            }
+            requireNoGrowth { for _ in 0..<1_000 { channel.post([0]) } }
             token.cancel()
         }
     }
@@ -110,14 +108,6 @@ struct MemoryTests {
             everything.cancel()
         }
     }
-}
-
-private protocol Sounding: AnyObject, Sendable {
-    func sound()
-}
-
-private final class Bell: Sounding {
-    func sound() {}
 }
 
 /// Ends the process where a round leaves more behind, on average, than a stray block or two.

@@ -58,11 +58,9 @@ struct MessageKindTests {
             withExtendedLifetime((tokens, owner, clerk)) {}
         }
         let state = StateChannel(messages[0])
-        let heard = Recorder<Message>()
-        let token = state.listen { heard.record($0) }
+        let heard = Recorder(of: state)
         for message in messages.dropFirst() { state.set(message) }
         #expect(heard.all == messages)
-        withExtendedLifetime(token) {}
         let local = LocalChannel<Message>()
         let localToken = local.listen { heard.record($0) }
         for message in messages { local.post(message) }

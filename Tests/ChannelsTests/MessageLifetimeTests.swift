@@ -48,30 +48,19 @@ struct MessageLifetimeTests {
         queue.resume()
     }
 
-    @Test func messagesThatWaitForAnOwnerThatHasGoneAreReleased() async {
+    @Test func messagesThatWaitDoNotKeepTheirOwnerAliveAndAreDiscardedCountedAndReleasedWhenItHasGone() async {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Witness>()
-        var owner: Owner? = Owner()
-        channel.listen(owner!, on: queue) { _, _ in }
-        channel.post(Witness(living))
+        let (gone, calls) = (Tally(), Tally())
+        var owner: Owner? = Owner { gone.add() }
+        let token = channel.listen(owner!, on: queue) { _, _ in calls.add() }
+        for number in 0..<4 { channel.post(Witness(living, number)) }
         owner = nil
+        #expect(gone.value == 1 && owner == nil && !token.isActive)
         queue.resume()
         await queue.settle()
-        #expect(living.value == 0)
-        #expect(owner == nil)
-    }
-
-    @Test func messagesThatWaitDoNotKeepTheirOwnerAlive() {
-        let queue = DispatchQueue.suspended()
-        let channel = Channel<Int>()
-        let gone = Tally()
-        var owner: Owner? = Owner { gone.add() }
-        channel.listen(owner!, on: queue) { _, _ in }
-        channel.post(1)
-        owner = nil
-        #expect(gone.value == 1)
-        #expect(owner == nil)
-        queue.resume()
+        #expect(calls.value == 0 && living.value == 0)
+        #expect(token.discardedCount == 4 && token.waitingCount == 0)
     }
 
     @Test func anAbandonedSequenceReleasesItsBufferAndStopsListening() async {
@@ -100,18 +89,19 @@ struct MessageLifetimeTests {
         #expect(living.value == 0)
     }
 
-    @Test func messagesOfAChannelThatHasGoneAreDeliveredAndReleased() async {
+    @Test func messagesThatWaitWhenTheirChannelGoesAreDeliveredFirstAndReleased() async {
         let queue = DispatchQueue.suspended()
-        let calls = Tally()
+        let heard = Recorder<Int>()
         var channel: Channel<Witness>? = Channel()
-        let token = channel!.listen(on: queue) { _ in calls.add() }
+        let token = channel!.listen(on: queue) { heard.record($0.number) }
         for number in 0..<10 { channel?.post(Witness(living, number)) }
         channel = nil
+        #expect(!token.isActive)
         queue.resume()
         await queue.settle()
-        #expect(calls.value == 10)
+        #expect(heard.all == Array(0..<10))
+        #expect(token.deliveredCount == 10 && token.discardedCount == 0)
         #expect(living.value == 0)
-        withExtendedLifetime(token) {}
     }
 
     @Test func queuedMessagesAreReleased() {

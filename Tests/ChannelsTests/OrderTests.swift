@@ -4,22 +4,8 @@ import Testing
 
 /// Rules 1 and 6: whom a post reaches, and in which order.
 struct OrderTests {
-    @Test func aPostReachesTheListenersRegisteredWhenItBegins() {
-        let channel = Channel<Int>()
-        let heard = Recorder<String>()
-        let late = Slot<ListenerToken>()
-        let early = channel.listen { message in
-            heard.record("early \(message)")
-            if late.value == nil { late.value = channel.listen { heard.record("late \($0)") } }
-        }
-        #expect(channel.post(1) == 1)
-        #expect(channel.post(2) == 2)
-        #expect(heard.all == ["early 1", "early 2", "late 2"])
-        withExtendedLifetime(early) {}
-    }
-
     @Test(arguments: [Priority.low, .normal, .high])
-    func aListenerAddedDuringAPostIsNotCalledByItWhateverItsPriority(priority: Priority) {
+    func aPostReachesTheListenersRegisteredWhenItBeginsWhateverThePriorityOfOneAddedDuringIt(priority: Priority) {
         let channel = Channel<Int>()
         let heard = Recorder<Int>()
         let tokens = Recorder<ListenerToken>()
@@ -78,23 +64,18 @@ struct OrderTests {
         withExtendedLifetime(first) {}
     }
 
-    @Test func higherPriorityIsCalledFirst() {
+    @Test func higherPriorityIsCalledFirstAndWithinAPriorityTheListenerRegisteredFirst() {
         let channel = Channel<Void>()
-        let heard = Recorder<Int>()
-        let tokens = [0, 7, -100, 100, Int.max, Int.min, 8].map { rank in
-            channel.listen(priority: Priority(rank)) { heard.record(rank) }
+        let heard = Recorder<String>()
+        let tokens = (0..<100).flatMap { number in
+            [0, 7, -100, 100, Int.max, Int.min, 8].map { rank in
+                channel.listen(priority: Priority(rank)) { heard.record("\(rank) \(number)") }
+            }
         }
         channel.post()
-        #expect(heard.all == [Int.max, 100, 8, 7, 0, -100, Int.min])
-        withExtendedLifetime(tokens) {}
-    }
-
-    @Test func withinAPriorityListenersAreCalledInTheOrderOfRegistration() {
-        let channel = Channel<Void>()
-        let heard = Recorder<Int>()
-        let tokens = (0..<200).map { index in channel.listen { heard.record(index) } }
-        channel.post()
-        #expect(heard.all == Array(0..<200))
+        #expect(
+            heard.all == [Int.max, 100, 8, 7, 0, -100, Int.min].flatMap { rank in (0..<100).map { "\(rank) \($0)" } }
+        )
         withExtendedLifetime(tokens) {}
     }
 
@@ -118,8 +99,8 @@ struct OrderTests {
         let owner = Owner()
         var model: [(rank: Int, number: Int, token: ListenerToken)] = []
         let spread = [1, 3, 40, 1_000][seed % 4]
-        for number in 0..<300 {
-            if Int.random(in: 0..<3, using: &random) == 0, !model.isEmpty {
+        for number in 0..<600 {
+            if Int.random(in: 0..<6, using: &random) == 0, !model.isEmpty {
                 model.remove(at: Int.random(in: 0..<model.count, using: &random)).token.cancel()
             } else {
                 let rank = Int.random(in: -spread...spread, using: &random)
@@ -128,6 +109,12 @@ struct OrderTests {
                     ? channel.listen(priority: Priority(rank)) { heard.record(number) }
                     : channel.listen(owner, priority: Priority(rank)) { _, _ in heard.record(number) }
                 model.append((rank, number, token))
+            }
+            // So many at once that runs of priorities become empty.
+            if number % 100 == 99 {
+                model.shuffle(using: &random)
+                for listener in model.suffix(model.count * 9 / 10) { listener.token.cancel() }
+                model.removeLast(model.count * 9 / 10)
             }
             guard number % 10 == 0 else { continue }
             let expected = model.sorted { ($1.rank, $0.number) < ($0.rank, $1.number) }.map(\.number)
@@ -159,5 +146,65 @@ struct OrderTests {
         channel.post()
         #expect(heard == [3, 1, 5, 0, 2, 4])
         withExtendedLifetime(tokens) {}
+    }
+
+    // MARK: More priorities than stand in one run of the index
+
+    @Test(arguments: ["rising", "falling", "mixed"])
+    func listenersOfHundredsOfPrioritiesAreReachedFromTheHighestToTheLowest(order: String) {
+        var generator = SeededGenerator(seed: 7)
+        var priorities = Array(-300..<300)
+        switch order {
+        case "falling": priorities.reverse()
+        case "mixed": priorities.shuffle(using: &generator)
+        default: break
+        }
+        let channel = Channel<Void>()
+        let heard = Recorder<Int>()
+        let tokens = priorities.map { priority in
+            channel.listen(priority: Priority(priority)) { heard.record(priority) }
+        }
+        channel.post()
+        #expect(heard.all == (-300..<300).reversed())
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func interceptorsOfHundredsOfPrioritiesAreReachedFromTheHighestToTheLowest() {
+        let channel = Channel<Int>()
+        let heard = Recorder<Int>()
+        var tokens: [Int: ListenerToken] = [:]
+        func add(_ priority: Int) {
+            tokens[priority] = channel.intercept(priority: Priority(priority)) { _ in
+                heard.record(priority)
+                return .continue
+            }
+        }
+        for index in 0..<200 { add(index * 37 % 200) }
+        channel.post(0)
+        #expect(heard.takeAll() == (0..<200).reversed())
+        for priority in 20..<190 { tokens[priority]?.cancel() }
+        for priority in stride(from: 20, to: 190, by: 7) { add(priority) }
+        channel.post(0)
+        #expect(heard.takeAll() == ([Int](0..<20) + stride(from: 20, to: 190, by: 7) + [Int](190..<200)).reversed())
+        withExtendedLifetime(tokens) {}
+    }
+
+    /// An empty lane is kept for the next listener of its priority: it does not hold the channel, nor what
+    /// listeners held.
+    @Test func emptyLanesKeepNothingAlive() {
+        let living = Tally()
+        weak var gone: Channel<Witness>?
+        do {
+            let channel = Channel<Witness>()
+            gone = channel
+            for priority in 0..<100 {
+                let witness = Witness(living)
+                channel.listen(priority: Priority(priority)) { _ in withExtendedLifetime(witness) {} }.cancel()
+                channel.intercept(priority: Priority(priority)) { _ in .continue }.cancel()
+                #expect(living.value == 1)
+            }
+        }
+        #expect(living.value == 0)
+        #expect(gone == nil)
     }
 }

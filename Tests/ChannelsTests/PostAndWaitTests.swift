@@ -126,20 +126,6 @@ struct PostAndWaitTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func whenTheChannelOrOwnerGoesTheWaitEnds() async {
-        let queue = DispatchQueue.suspended()
-        let channel = Channel<Int>()
-        let owner = Slot(Owner())
-        let token = channel.listen(owner.value!, on: queue) { _, _ in }
-        async let waiting = channel.postAndWait(1)
-        await Task.yield()
-        while token.waitingCount == 0 { await Task.yield() }
-        owner.value = nil
-        queue.resume()
-        let report = await waiting
-        #expect(report.reached == 1 && report.discarded == 1)
-    }
-
     @Test func itIsExactUnderChurn() async {
         let channel = Channel<Int>()
         let calls = Tally()

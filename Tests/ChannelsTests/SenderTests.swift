@@ -70,35 +70,15 @@ struct SenderTests {
     }
 
     @Test func anObserverAtTheAddressOfOneThatHasGoneIsAdded() {
-        let channel = ProtocolChannel<any Counts>()
+        let channel = ProtocolChannel<any Sounding>()
         for _ in 0..<500 {
-            let counter = Counter()
-            #expect(channel.add(counter))
-            #expect(!channel.add(counter))
-            #expect(channel.notify { $0.count() } == 1)
-            #expect(counter.calls.value == 1)
+            let bell = Bell()
+            #expect(channel.add(bell))
+            #expect(!channel.add(bell))
+            #expect(channel.notify { $0.sound() } == 1)
+            #expect(bell.calls.value == 1)
         }
         #expect(channel.isEmpty)
-    }
-
-    /// An observer that is removed and added by two threads is in once at most.
-    @Test func anObserverThatIsRemovedAndAddedAtTheSameTimeIsNotCalledTwice() async {
-        let channel = ProtocolChannel<any Counts>()
-        let counter = Counter()
-        let most = Recorder<Int>()
-        await onThreads(3) { index in
-            for _ in 0..<3_000 {
-                switch index {
-                case 0: channel.remove(counter)
-                case 1: channel.add(counter)
-                default:
-                    let called = channel.notify { _ in }
-                    if called > 1 { most.record(called) }
-                }
-            }
-        }
-        #expect(most.all.isEmpty)
-        #expect(channel.observerCount <= 1)
     }
 
     @Test func onceIsRemovedBeforeItIsCalledSoANestedPostCallsItOnce() {
@@ -147,25 +127,25 @@ struct SenderTests {
     @Test func addingOneObserverTwiceForOneProtocolMakesOneWhicheverThreadsAddIt() async {
         for _ in 0..<200 {
             let board = Switchboard()
-            let counter = Counter()
+            let bell = Bell()
             let added = Tally()
-            await onThreads(3) { _ in if board.add(counter, for: (any Counts).self) { added.add() } }
+            await onThreads(3) { _ in if board.add(bell, for: (any Sounding).self) { added.add() } }
             #expect(added.value == 1)
-            #expect(board.notify((any Counts).self) { $0.count() } == 1)
-            #expect(board.remove(counter, for: (any Counts).self))
-            #expect(!board.remove(counter, for: (any Counts).self))
-            #expect(board.add(counter, for: (any Counts).self))
+            #expect(board.notify((any Sounding).self) { $0.sound() } == 1)
+            #expect(board.remove(bell, for: (any Sounding).self))
+            #expect(!board.remove(bell, for: (any Sounding).self))
+            #expect(board.add(bell, for: (any Sounding).self))
         }
     }
 
     @Test func observersMayBeAddedAndRemovedDuringANotification() {
-        let channel = ProtocolChannel<any Counts>()
-        let observers = (0..<4).map { _ in Counter() }
+        let channel = ProtocolChannel<any Sounding>()
+        let observers = (0..<4).map { _ in Bell() }
         for observer in observers.prefix(3) { channel.add(observer) }
         let reached = channel.notify { observer in
             channel.remove(observers[1])
             channel.add(observers[3])
-            observer.count()
+            observer.sound()
         }
         #expect(reached == 2)
         #expect(observers.map(\.calls.value) == [1, 0, 1, 0])
@@ -173,23 +153,14 @@ struct SenderTests {
     }
 
     /// An error in an existential is in a box, also one that is an object: the box is not the object.
-    @Test func anErrorGivenAsObserverTraps() async {
+    @Test func aValueOrAnErrorGivenAsObserverTraps() async {
+        await #expect(processExitsWith: .failure) { ProtocolChannel<any Open>().add(Plain()) }
         await #expect(processExitsWith: .failure) {
             final class Failure: Error {}
             _ = ProtocolChannel<any Error>().add(Failure())
         }
     }
-
-    @Test func aValueGivenAsObserverTraps() async {
-        await #expect(processExitsWith: .failure) { ProtocolChannel<any Open>().add(Plain()) }
-    }
 }
 
 private protocol Open: Sendable {}
 private struct Plain: Open {}
-private protocol Counts: AnyObject, Sendable { func count() }
-
-private final class Counter: Counts {
-    let calls = Tally()
-    func count() { calls.add() }
-}

@@ -165,21 +165,21 @@ struct SwitchboardTests {
         let board = Switchboard()
         let requests: RequestName<Int, Int> = "rules.request"
         let calls = Tally()
-        let leaving = Leaver()
-        let staying = Leaver()
+        let leaving = Bell()
+        let staying = Bell()
         for owner in [leaving, staying] {
             board[.number].listen(owner) { _, _ in calls.add() }
             board[matching: "rules.*"].listen(owner) { _, _ in calls.add() }
             board.state("rules.state", initial: 0).listen(owner) { _, _ in calls.add() }
             board.requests(requests).respond(owner) { owner, _ in owner === leaving ? 1 : 2 }
-            board.add(owner, for: (any Leaves).self)
+            board.add(owner, for: (any Sounding).self)
         }
         calls.set(0)
         board.removeAll(leaving)
         #expect(board[.number].post(1) == 2)
         board.state("rules.state", initial: 0).set(1)
         #expect(calls.value == 4)
-        #expect(board.notify((any Leaves).self) { _ in } == 1)
+        #expect(board.notify((any Sounding).self) { _ in } == 1)
         #expect(try await board.requests(requests).ask(0) == 2)
     }
 
@@ -290,6 +290,3 @@ struct SwitchboardTests {
         #expect(faults.all.first?.channelName == "rules.number")
     }
 }
-
-private protocol Leaves: AnyObject, Sendable {}
-private final class Leaver: Leaves {}

@@ -122,6 +122,7 @@ struct MailboxScheduleTests {
             }
             while schedule.living.value > 0 { await schedule.turn() }
             schedule.check(calls.value == 1, "\(calls.value) calls")
+            schedule.check(slot.value?.isActive == false, "it is active")
             slot.value = nil
         }
     }
@@ -145,9 +146,7 @@ struct MailboxScheduleTests {
 /// Two posters of four messages each.
 func postFromTwo(on channel: Channel<Note>, _ schedule: Schedule) async {
     await withTaskGroup { group in
-        for poster in 0..<2 {
-            group.addTask { _ = await post(4, as: poster, on: channel, schedule) }
-        }
+        for poster in 0..<2 { group.addTask { _ = await post(4, as: poster, on: channel, schedule) } }
     }
 }
 

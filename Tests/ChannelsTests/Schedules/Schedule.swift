@@ -89,10 +89,8 @@ func onSchedules(
     }
     if let failure = failure.value {
         let name = test.prefix { $0 != "(" }
-        Issue.record(
-            "seed \(failure.seed): \(failure.text). Repeat: CHANNELS_SEED=\(failure.seed) swift test --disable-xctest --filter \(name)",
-            sourceLocation: sourceLocation
-        )
+        let command = "CHANNELS_SEED=\(failure.seed) swift test --disable-xctest --filter \(name)"
+        Issue.record("seed \(failure.seed): \(failure.text). Repeat: \(command)", sourceLocation: sourceLocation)
     }
 }
 

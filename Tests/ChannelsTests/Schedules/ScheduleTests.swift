@@ -21,9 +21,7 @@ struct ScheduleTests {
 
     @Test func aWakeUpThatIsLostIsSeen() async {
         let problems = Recorder<String?>()
-        await onThreads(1) { _ in
-            problems.record(problem(of: { _ in await Self.closed.wait() }, seed: 1))
-        }
+        await onThreads(1) { _ in problems.record(problem(of: { _ in await Self.closed.wait() }, seed: 1)) }
         #expect(problems.all.first??.contains("a wake-up was lost") == true)
     }
 
@@ -45,9 +43,7 @@ struct ScheduleTests {
     @Test func aLeakIsSeen() async {
         let kept = Slot<Witness>()
         let problems = Recorder<String?>()
-        await onThreads(1) { _ in
-            problems.record(problem(of: { kept.value = Witness($0.living) }, seed: 1))
-        }
+        await onThreads(1) { _ in problems.record(problem(of: { kept.value = Witness($0.living) }, seed: 1)) }
         #expect(problems.all.first??.contains("leaked") == true)
     }
 }
