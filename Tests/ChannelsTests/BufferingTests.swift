@@ -63,6 +63,7 @@ struct BufferingTests {
             #expect(token.droppedCount == model.dropped)
             #expect(token.deliveredCount == delivered.count)
             #expect(token.missedCount == missed)
+            #expect(posted == delivered.count + token.waitingCount + token.droppedCount + missed)
         }
         #expect(faults.all.map(\.count) == model.reported)
         #expect(faults.all.allSatisfy { $0.code == .bufferOverflow && $0.registrationSite != nil })
