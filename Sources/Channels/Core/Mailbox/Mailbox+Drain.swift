@@ -20,20 +20,17 @@ extension Mailbox {
         case .inline: drainInline(listener)
         case .queue(let queue):
             queue.async { if self.drain(listener) { self.schedule(listener) } }
+        // A new task for each turn, not a yield: an actor that has something to do keeps its thread of the pool.
         case .actor(let actor):
-            // Yields here, not on the actor: an actor that has something to do keeps its thread of the pool.
-            Task.detached { while await self.drain(listener, on: actor) { await Task.yield() } }
+            Task.detached { if await self.drain(listener, on: actor) { self.schedule(listener) } }
         case .owner:
             Task.detached {
                 // Held for one turn at a time: messages that wait do not keep their owner alive.
-                while true {
-                    guard let owner = listener.owner as? any Actor else { return self.goIdle(listener, isDead: true) }
-                    guard await self.drain(listener, on: owner) else { return }
-                    await Task.yield()
-                }
+                guard let owner = listener.owner as? any Actor else { return self.goIdle(listener, isDead: true) }
+                if await self.drain(listener, on: owner) { self.schedule(listener) }
             }
         case .async(let isolation):
-            Task.detached { await self.drainAwaiting(listener, on: isolation) }
+            Task.detached { if await self.drainAwaiting(listener, on: isolation) { self.schedule(listener) } }
         }
     }
 
@@ -138,26 +135,28 @@ extension Mailbox {
         frame.pointee.envelope = nil
     }
 
-    /// Awaits the closure for one message at a time.
-    private func drainAwaiting(_ listener: ListenerEntry, on isolation: AsyncIsolation) async {
+    /// Awaits the closure for one message after the other. True, with `phase` scheduled, where others should
+    /// have a turn first.
+    private func drainAwaiting(_ listener: ListenerEntry, on isolation: AsyncIsolation) async -> Bool {
         lock.withLock { phase = .draining }
-        // Reused for every message.
+        // One call after the other uses the memory.
         let place = layout.allocate()
         defer { place.deallocate() }
         var turn = DrainTurn()
-        while true {
-            if turn.endsAfterCall() {
-                await Task.yield()
-                turn = DrainTurn()
-            }
+        repeat {
             switch isolation {
             case .closure(let actor):
-                guard await deliverNext(listener, place, on: actor) else { return }
+                guard await deliverNext(listener, place, on: actor) else { return false }
             case .owner:
-                guard let owner = listener.owner as? any Actor else { return goIdle(listener, isDead: true) }
-                guard await deliverNext(listener, place, on: owner) else { return }
+                guard let owner = listener.owner as? any Actor else {
+                    goIdle(listener, isDead: true)
+                    return false
+                }
+                guard await deliverNext(listener, place, on: owner) else { return false }
             }
-        }
+        } while !turn.endsAfterCall()
+        lock.withLock { phase = .scheduled }
+        return true
     }
 
     /// Takes a message and awaits the closure for it, without suspending in between, so that a `cancel` on
