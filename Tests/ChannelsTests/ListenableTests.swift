@@ -75,11 +75,14 @@ struct ListenableTests {
         }
         let channel = Channel<Int>()
         let heard = Recorder<Int>()
-        let token = OnMain(source: channel).listen { @MainActor message in heard.record(message) }
+        let tokens = [
+            OnMain(source: channel).listen { @MainActor message in heard.record(message) },
+            OnMain(source: channel).listen { @MainActor (message: Int) async in heard.record(message) },
+        ]
         await onThreads(1) { _ in channel.post(1) }
         await channel.postAndWait(2)
-        #expect(heard.all == [-1, -2])
-        withExtendedLifetime(token) {}
+        #expect(heard.all.sorted() == [-2, -2, -1, -1])
+        withExtendedLifetime(tokens) {}
     }
 
     @Test func aWrapperOfAStateHearsTheCurrentValueFirstAndItsReaderTheNewest() async {

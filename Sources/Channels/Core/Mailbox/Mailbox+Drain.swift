@@ -180,7 +180,9 @@ extension Mailbox {
         // A task made by the closure inherits the chain, also beyond the call, hence one for each.
         let chain = ListenerChain(listener, upstream: envelope?.tracker?.chain)
         let outcome = await ListenerChain.$current.withValue(chain) {
-            await self.outcome(message, owner, envelope, listener)
+            // A closure has the isolation of a parameter that it captures; without, it would leave this turn.
+            _ = isolation
+            return await self.outcome(message, owner, envelope, listener)
         }
         chain.callHasEnded()
         layout.destroy(message)
