@@ -4,20 +4,33 @@
 /// The clock is read after the 1st, 2nd, 4th, 8th … call, so that it costs little: a turn lasts at most twice as long
 /// as it may, or one call.
 struct DrainTurn {
+    /// Why a turn has ended.
+    enum End {
+        /// Nothing waits any more.
+        case idle
+        /// There were so many calls.
+        case calls
+        /// They took so long.
+        case time
+    }
+
     private static let mostCalls = 64
     private static let longest = Duration.milliseconds(1)
 
     private let start = ContinuousClock.now
     private var calls = 0
 
-    /// Counts a call. Whether the turn is over.
+    /// Counts a call. Nil while the turn goes on.
     @inline(__always)
-    mutating func endsAfterCall() -> Bool {
+    mutating func endAfterCall() -> End? {
         calls += 1
-        return calls & (calls - 1) == 0 && isOver
+        return calls & (calls - 1) == 0 ? end : nil
     }
 
-    private var isOver: Bool {
-        @inline(never) get { calls >= Self.mostCalls || ContinuousClock.now - start > Self.longest }
+    private var end: End? {
+        @inline(never) get {
+            if calls >= Self.mostCalls { return .calls }
+            return ContinuousClock.now - start > Self.longest ? .time : nil
+        }
     }
 }

@@ -19,76 +19,92 @@ extension Mailbox {
         case .direct, .responder, .consumer: break
         case .inline: drainInline(listener)
         case .queue(let queue):
-            queue.async { if self.drain(listener) { self.schedule(listener) } }
-        // A new task for each turn, not a yield: an actor that has something to do keeps its thread of the pool.
+            queue.async { if self.drain(listener) != .idle { self.schedule(listener) } }
         case .actor(let actor):
-            Task.detached { if await self.drain(listener, on: actor) { self.schedule(listener) } }
+            Task.detached { await self.runTurns(listener) { await self.drain(listener, on: actor) } }
         case .owner:
             Task.detached {
-                // Held for one turn at a time: messages that wait do not keep their owner alive.
-                guard let owner = listener.owner as? any Actor else { return self.goIdle(listener, isDead: true) }
-                if await self.drain(listener, on: owner) { self.schedule(listener) }
+                await self.runTurns(listener) {
+                    // Held for one turn at a time: messages that wait do not keep their owner alive.
+                    guard let owner = listener.owner as? any Actor else { return self.goIdle(listener, isDead: true) }
+                    return await self.drain(listener, on: owner)
+                }
             }
         case .async(let isolation):
-            Task.detached { if await self.drainAwaiting(listener, on: isolation) { self.schedule(listener) } }
+            Task.detached { await self.runTurns(listener) { await self.drainAwaiting(listener, on: isolation) } }
         }
     }
 
     /// Delivers on the calling thread. The caller has the listener's isolation, or it has none, and `phase`
     /// is scheduled.
     func drainInline(_ listener: ListenerEntry) {
-        while drain(listener) {}
+        while drain(listener) != .idle {}
     }
 
-    private func drain(_ listener: ListenerEntry, on actor: isolated any Actor) -> Bool {
+    /// Has one turn after the other, and gives the actor and the thread of the pool up in between. Not on the actor: one
+    /// that has something else to do would keep the thread.
+    @concurrent
+    private func runTurns(_ listener: ListenerEntry, _ turn: @Sendable () async -> DrainTurn.End) async {
+        while true {
+            switch await turn() {
+            case .idle: return
+            // A yield makes one allocation, where a task makes four.
+            case .calls: await Task.yield()
+            case .time: return schedule(listener)
+            }
+        }
+    }
+
+    private func drain(_ listener: ListenerEntry, on actor: isolated any Actor) -> DrainTurn.End {
         drain(listener)
     }
 
-    /// Delivers until nothing waits. True, with `phase` scheduled, where others should have a turn first.
-    func drain(_ listener: ListenerEntry) -> Bool {
+    /// Delivers for one turn. Unless it ends because nothing waits, `phase` is scheduled.
+    func drain(_ listener: ListenerEntry) -> DrainTurn.End {
         let isMine = lock.withLock {
             guard phase == .scheduled else { return false }
             phase = .draining
             hasTaken = false
             return true
         }
-        guard isMine else { return false }
-        guard deliverTurn(listener) else { return false }
-        lock.withLock { phase = .scheduled }
-        return true
+        guard isMine else { return .idle }
+        let end = deliverTurn(listener)
+        if end != .idle { lock.withLock { phase = .scheduled } }
+        return end
     }
 
-    /// Delivers for one turn. False, with `phase` idle, where there is no more.
-    private func deliverTurn(_ listener: ListenerEntry) -> Bool {
+    private func deliverTurn(_ listener: ListenerEntry) -> DrainTurn.End {
         let owner = listener.owner
         guard owner != nil || !listener.hasOwner, let list = listener.list else {
-            goIdle(listener, isDead: true)
-            return false
+            return goIdle(listener, isDead: true)
         }
         var frame = PostFrame(list: list)
         let thread = ThreadReference.current
         thread.pointee.drains += 1
         defer { thread.pointee.drains -= 1 }
-        let hasMore = frame.lend { frame in
+        let end = frame.lend { frame in
             policy.kind == .unbounded ? deliverBatches(listener, owner, frame) : deliverOneByOne(listener, owner, frame)
         }
         frame.end()
         withExtendedLifetime(owner) {}
-        return hasMore
+        return end
     }
 
     /// Takes everything that waits at once: for unbounded buffers, from which nothing is dropped.
-    private func deliverBatches(_ listener: ListenerEntry, _ owner: AnyObject?, _ frame: FrameReference) -> Bool {
+    private func deliverBatches(
+        _ listener: ListenerEntry,
+        _ owner: AnyObject?,
+        _ frame: FrameReference
+    ) -> DrainTurn.End {
         // `deliverTurn` holds it.
         let reference = owner.map { OwnerReference($0) }
         frame.pointee.begins(listener)
         var turn = DrainTurn()
-        repeat {
-            if batch.isEmpty, !refill(listener) { return false }
+        while true {
+            if batch.isEmpty, !refill(listener) { return .idle }
             guard !listener.isCancelled else {
                 batch.discardAll()
-                goIdle(listener, isDead: true)
-                return false
+                return goIdle(listener, isDead: true)
             }
             let (message, envelope) = batch.peek()
             delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
@@ -99,24 +115,28 @@ extension Mailbox {
                 listener.run(message, reference, frame)
             }
             batch.removeFirst()
-        } while !turn.endsAfterCall()
-        return true
+            if let end = turn.endAfterCall() { return end }
+        }
     }
 
     /// Takes one message at a time, so that a full buffer can drop what waits.
-    private func deliverOneByOne(_ listener: ListenerEntry, _ owner: AnyObject?, _ frame: FrameReference) -> Bool {
+    private func deliverOneByOne(
+        _ listener: ListenerEntry,
+        _ owner: AnyObject?,
+        _ frame: FrameReference
+    ) -> DrainTurn.End {
         // `deliverTurn` holds it.
         let reference = owner.map { OwnerReference($0) }
         return layout.withTemporary { message in
             var turn = DrainTurn()
-            repeat {
+            while true {
                 var envelope: Envelope?
-                guard take(into: message, &envelope, listener) else { return false }
+                guard take(into: message, &envelope, listener) else { return .idle }
                 delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
                 call(listener, message, reference, frame, envelope)
                 layout.destroy(message)
-            } while !turn.endsAfterCall()
-            return true
+                if let end = turn.endAfterCall() { return end }
+            }
         }
     }
 
@@ -135,28 +155,26 @@ extension Mailbox {
         frame.pointee.envelope = nil
     }
 
-    /// Awaits the closure for one message after the other. True, with `phase` scheduled, where others should
-    /// have a turn first.
-    private func drainAwaiting(_ listener: ListenerEntry, on isolation: AsyncIsolation) async -> Bool {
+    /// Awaits the closure for one message after the other, for one turn. Unless it ends because nothing waits,
+    /// `phase` is scheduled.
+    private func drainAwaiting(_ listener: ListenerEntry, on isolation: AsyncIsolation) async -> DrainTurn.End {
         lock.withLock { phase = .draining }
         // One call after the other uses the memory.
         let place = layout.allocate()
         defer { place.deallocate() }
         var turn = DrainTurn()
-        repeat {
+        while true {
             switch isolation {
             case .closure(let actor):
-                guard await deliverNext(listener, place, on: actor) else { return false }
+                guard await deliverNext(listener, place, on: actor) else { return .idle }
             case .owner:
-                guard let owner = listener.owner as? any Actor else {
-                    goIdle(listener, isDead: true)
-                    return false
-                }
-                guard await deliverNext(listener, place, on: owner) else { return false }
+                guard let owner = listener.owner as? any Actor else { return goIdle(listener, isDead: true) }
+                guard await deliverNext(listener, place, on: owner) else { return .idle }
             }
-        } while !turn.endsAfterCall()
-        lock.withLock { phase = .scheduled }
-        return true
+            guard let end = turn.endAfterCall() else { continue }
+            lock.withLock { phase = .scheduled }
+            return end
+        }
     }
 
     /// Takes a message and awaits the closure for it, without suspending in between, so that a `cancel` on
@@ -252,7 +270,8 @@ extension Mailbox {
     }
 
     /// Ends the drain and discards what waits, if the listener is dead.
-    private func goIdle(_ listener: ListenerEntry, isDead: Bool) {
+    @discardableResult
+    private func goIdle(_ listener: ListenerEntry, isDead: Bool) -> DrainTurn.End {
         // The drain's own, left over if the owner was deallocated between two runs.
         if isDead { batch.discardAll() }
         var leaving = Leaving()
@@ -267,6 +286,7 @@ extension Mailbox {
         discarded?.discardAll()
         leaving.leave(listener)
         if listener.isActive { listener.list?.remove(listener) }
+        return .idle
     }
 
     /// What a drain that has ended must do without the lock.

@@ -8,7 +8,7 @@ typealias AsyncListenerCall = @Sendable (MessageAddress, AnyObject?, PostContext
 
 /// Where an async closure begins to run.
 @usableFromInline
-enum AsyncIsolation {
+enum AsyncIsolation: Sendable {
     case closure((any Actor)?)
     case owner
 }
