@@ -1,0 +1,195 @@
+import Channels
+import ChannelsTesting
+import Foundation
+import Testing
+
+/// Rule 17, and the bounds of rule 9: whatever load others make, every call returns, and nothing grows without end.
+struct LivenessTests {
+    @Test(arguments: [2, 8])
+    func everyThreadThatSetsOneStateEndlesslyGoesOn(writers: Int) async {
+        let state = StateChannel(0) { _ in }
+        let heard = Tally()
+        let token = state.listen { (_: Int) in heard.add() }
+        let made = (0..<writers).map { _ in Tally() }
+        let late = Tally()
+        await onThreads(writers + 1) { index in
+            if index < writers {
+                while made.contains(where: { $0.value < 5_000 }) || late.value == 0 {
+                    state.update { $0 += 1 }
+                    made[index].add()
+                }
+            } else {
+                made[0].spin(until: 1_000)
+                // Beside a delivery, which takes a turn and does not deliver for the others.
+                state.listen(once: true) { (_: Int) in }.cancel()
+                _ = state.messages()
+                late.add()
+            }
+        }
+        // Each value once, and the first one.
+        #expect(heard.value == state.value + 1)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func theValuesThatWaitStayFewWhenAListenerIsSlow() async {
+        let faults = Recorder<Fault>()
+        let state = StateChannel(0) { faults.record($0) }
+        let heard = Tally()
+        let gate = DispatchSemaphore(value: 0)
+        let token = state.listen { (value: Int) in
+            heard.add()
+            if value == 1 { gate.wait() }
+        }
+        await onThreads(2) { index in
+            if index == 0 {
+                state.set(1)
+            } else {
+                heard.spin(until: 2)
+                for value in 2...1_030 { state.set(value) }
+                gate.signal()
+            }
+        }
+        // Those beyond 1,024 stood for a while, and then went on.
+        #expect(faults.all.first?.code == .stateBacklog)
+        #expect(faults.all.first?.channelKind == .state)
+        #expect(heard.value == 1_031)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aLockOfTheUserAroundSetAndInTheListenerDoesNotDeadlock() async {
+        let lock = NSRecursiveLock()
+        let state = StateChannel(0) { _ in }
+        let token = state.listen { (_: Int) in lock.withLock {} }
+        await onThreads(2) { index in
+            for _ in 0..<200 {
+                if index == 0 { lock.lock() }
+                state.update { $0 += 1 }
+                if index == 0 { lock.unlock() }
+            }
+        }
+        #expect(state.value == 400)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func statesThatSetEachOtherFromTwoThreadsDoNotDeadlock() async {
+        let (left, right) = (StateChannel(0) { _ in }, StateChannel(0) { _ in })
+        let tokens = [
+            left.listen { (value: Int) in if value % 2 == 1 { right.set(value + 1) } },
+            right.listen { (value: Int) in if value % 2 == 1 { left.set(value + 1) } },
+        ]
+        await onThreads(2) { index in
+            for value in 0..<5_000 { (index == 0 ? left : right).set(2 * value + 1) }
+        }
+        withExtendedLifetime(tokens) {}
+    }
+
+    // MARK: Fan-out and stack
+
+    @Test(arguments: [Reentrancy.nested(limit: 64), .queued], [2, 5])
+    func listenersThatEachPostAgainEndWithAFault(_ reentrancy: Reentrancy, listeners: Int) {
+        let faults = Tally()
+        let channel = Channel<Int>(reentrancy: reentrancy) { fault in
+            if fault.code == .recursionLimit { faults.add() }
+        }
+        let tokens = (0..<listeners).map { _ in channel.listen { number in channel.post(number + 1) } }
+        channel.post(0)
+        #expect(faults.value > 0)
+        // What comes next is served as ever.
+        tokens.forEach { $0.cancel() }
+        let token = channel.listen { _ in }
+        #expect(channel.post(0) == 1)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func listenersOfAStateThatEachSetItAgainEndWithAFault() {
+        let faults = Tally()
+        let state = StateChannel(0) { _ in faults.add() }
+        let tokens = (0..<2).map { _ in state.listen { (value: Int) in if value > 0 { state.set(value + 1) } } }
+        state.set(1)
+        #expect(faults.value > 0)
+        #expect(tokens.allSatisfy { $0.waitingCount == 0 })
+    }
+
+    @Test func aListenerThatPostsAMillionMessagesBecauseOfOneIsServed() {
+        let (causes, effects) = (Channel<Int>(), Channel<Int>())
+        let heard = Tally()
+        let tokens = [
+            causes.listen { count in for number in 0..<count { effects.post(number) } },
+            effects.listen { _ in heard.add() },
+        ]
+        causes.post(1_000_000)
+        #expect(heard.value == 1_000_000)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func aNestedPostIsRefusedWhereLittleOfTheStackIsLeft() async {
+        let faults = Recorder<Fault>()
+        let reached = Tally()
+        await withCheckedContinuation { continuation in
+            let thread = Thread {
+                let ring = (0..<1_100).map { _ in Channel<Int>(reentrancy: .nested(limit: 1_024)) { faults.record($0) } }
+                let tokens = ring.indices.map { index in
+                    ring[index].listen { number in
+                        reached.add()
+                        ring[(index + 1) % ring.count].post(number)
+                    }
+                }
+                ring[0].post(0)
+                withExtendedLifetime(tokens) {}
+                continuation.resume()
+            }
+            thread.stackSize = 256 << 10
+            thread.start()
+        }
+        #expect(faults.count == 1)
+        #expect(faults.all.first?.code == .recursionLimit)
+        #expect(reached.value > 8)
+    }
+
+    // MARK: Turns
+
+    @Test(.timeLimit(.minutes(1)))
+    func mailboxesThatAreFedEndlesslyLeaveThreadsToOtherTasks() async {
+        let channel = Channel<Int>()
+        let isOver = Tally()
+        let clerks = (0..<4).map { _ in Clerk() }
+        for clerk in clerks {
+            channel.listen(clerk) { me, number in
+                me.note(number)
+                if isOver.value == 0, number < 10_000_000 { channel.post(number + 1) }
+            }
+        }
+        let tokens = (0..<4).map { _ in
+            channel.listen { (number: Int) async in if isOver.value == 0 { channel.post(number + 1) } }
+        }
+        channel.post(0)
+        for _ in 0..<20 { await Task.detached {}.value }
+        isOver.add()
+        withExtendedLifetime((clerks, tokens)) {}
+    }
+
+    // MARK: Senders and asks
+
+    @Test func anObjectThatPostsWhileItGoesIsNotKeptAsTheSender() async {
+        final class Leaving: Sendable {
+            let channel: Channel<Int>
+            init(_ channel: Channel<Int>) { self.channel = channel }
+            deinit { channel.post(1, from: self) }
+        }
+        let channel = Channel<Int>()
+        let hasSender = Recorder<Bool>()
+        let token = channel.posts.listen { post async in hasSender.record(post.sender != nil) }
+        _ = Leaving(channel)
+        #expect(await hasSender.first(1) == [false])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func nestedAsksEndWithAnErrorAtTheLimit() async throws {
+        let countdown = RequestChannel<Int, Int>()
+        let token = countdown.respond { number in number == 0 ? 0 : try await countdown.ask(number - 1) + 1 }
+        #expect(try await countdown.ask(1_000) == 1_000)
+        let error = await #expect(throws: ChannelError.self) { try await countdown.ask(5_000) }
+        #expect(error?.code == .recursionLimit)
+        withExtendedLifetime(token) {}
+    }
+}
