@@ -126,7 +126,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
             throw ChannelError(.recursionLimit, name: list.name, "\(list.displayName) was \(detail)")
         }
         guard let responder = responders(most: 1).first else {
-            throw ChannelError(.noResponder, name: list.name, "nobody responds on \(list.displayName)")
+            throw ChannelError(.noResponder, name: list.name, "nobody responds on \(nameAndType)")
         }
         return try await answer(of: responder, to: request, timeout: timeout)
     }
@@ -249,6 +249,11 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     }
 
     private func timedOut(after timeout: Duration) -> ChannelError {
-        ChannelError(.timedOut, name: list.name, "\(list.displayName) gave no answer within \(timeout)")
+        ChannelError(.timedOut, name: list.name, "\(nameAndType) gave no answer within \(timeout)")
+    }
+
+    /// How errors name the channel: with its types, of which a name says nothing.
+    private var nameAndType: String {
+        "\(name.map { "'\($0)', a " } ?? "")RequestChannel<\(Request.self), \(Response.self)>"
     }
 }
