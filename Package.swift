@@ -68,7 +68,7 @@ let package = Package(
         .testTarget(name: "TourTests", dependencies: ["tour"], swiftSettings: settings),
         .testTarget(
             name: "MainActorDefaultTests",
-            dependencies: ["Channels"],
+            dependencies: ["Channels", "ChannelsTesting"],
             swiftSettings: settings + [.defaultIsolation(MainActor.self)]
         ),
 
