@@ -1,24 +1,26 @@
 import Channels
-import Dispatch
-import Testing
-
-/// What listeners heard, in order, from any thread.
-final class FormLog<Element: Sendable>: Sendable {
-    private let elements = Locked<[Element]>([])
-
-    func add(_ element: Element) {
-        elements.withLock { $0.append(element) }
-    }
-
-    var all: [Element] { elements.withLock { $0 } }
-}
+import ChannelsTesting
 
 /// An owner without isolation.
 final class FormListener: Sendable {
-    let heard = FormLog<String>()
+    let heard = Recorder<String>()
 
-    func hear(_ text: String) {
-        heard.add(text)
+    func hear(_ text: String) { heard.record(text) }
+
+    func hearOrThrow(_ text: String) throws {
+        heard.record(text)
+        throw Trouble(text: text)
+    }
+
+    /// Suspends on purpose.
+    func hearLater(_ text: String) async {
+        await Task.yield()
+        heard.record(text)
+    }
+
+    func hearLaterOrThrow(_ text: String) async throws {
+        await Task.yield()
+        try hearOrThrow(text)
     }
 }
 
@@ -31,6 +33,22 @@ final class FormView {
         MainActor.assertIsolated()
         heard.append(text)
     }
+
+    func hearOrThrow(_ text: String) throws {
+        hear(text)
+        throw Trouble(text: text)
+    }
+
+    /// Suspends on purpose.
+    func hearLater(_ text: String) async {
+        await Task.yield()
+        hear(text)
+    }
+
+    func hearLaterOrThrow(_ text: String) async throws {
+        await Task.yield()
+        try hearOrThrow(text)
+    }
 }
 
 /// An owner that is an actor.
@@ -42,51 +60,19 @@ actor FormActor {
         heard.append(text)
     }
 
-    /// Suspends on purpose.
-    func hearLater(_ text: String) async {
-        await Task.yield()
-        heard.append(text)
-    }
-}
-
-@globalActor
-actor FormGlobalActor {
-    static let shared = FormGlobalActor()
-}
-
-/// An owner on a global actor other than the main one.
-@FormGlobalActor
-final class FormLedger {
-    var heard: [String] = []
-
-    init() {}
-
-    func hear(_ text: String) {
-        FormGlobalActor.shared.assertIsolated()
-        heard.append(text)
-    }
-}
-
-/// What throwing listeners throw.
-struct FormError: Error, Equatable {
-    var text = "form"
-}
-
-extension FormListener {
-    /// Suspends on purpose.
-    func hearLater(_ text: String) async {
-        await Task.yield()
-        heard.add(text)
-    }
-
     func hearOrThrow(_ text: String) throws {
-        heard.add(text)
-        throw FormError(text: text)
+        hear(text)
+        throw Trouble(text: text)
+    }
+
+    /// Suspends on purpose.
+    func hearLater(_ text: String) async {
+        await Task.yield()
+        hear(text)
     }
 
     func hearLaterOrThrow(_ text: String) async throws {
         await Task.yield()
-        heard.add(text)
-        throw FormError(text: text)
+        try hearOrThrow(text)
     }
 }

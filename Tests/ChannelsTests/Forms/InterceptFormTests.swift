@@ -1,105 +1,83 @@
 import Channels
+import ChannelsTesting
 import Testing
 
+/// Both forms of `intercept`, on everything that can be intercepted.
 struct InterceptFormTests {
-    let channel = Channel<Int>(onFault: { _ in })
-    let owner = FormListener()
+    private let owner = FormListener()
+    private let channel = Channel<Int>(onFault: { _ in })
+    private let faults = Recorder<Fault>()
 
-    @Test func continueReplaceAndStop() {
-        channel.listen(owner) { me, number in me.hear("\(number)") }
-        let token = channel.intercept(owner, priority: .high) { _, number in
-            switch number {
+    enum Kind: CaseIterable { case channel, named, typed }
+
+    private func make(_ kind: Kind) -> (any Interceptable<Int>, post: @Sendable (Int, FormListener?) -> Int) {
+        let handler: FaultHandler = { [faults] in faults.record($0) }
+        let (board, channel) = (Switchboard(onFault: handler), Channel<Int>(onFault: handler))
+        let named = kind == .named ? board[FormSources.name] : board[Int.self]
+        return kind == .channel
+            ? (channel, { channel.post($0, from: $1) }) : (named, { named.post($0, from: $1) })
+    }
+
+    @Test(arguments: Kind.allCases)
+    func interceptorsContinueReplaceAndStop(_ kind: Kind) {
+        let (source, post) = make(kind)
+        source.listen(owner) { me, number in me.hear("\(number)") }
+        let token = source.intercept(owner, priority: .high) { _, post in
+            switch post.message {
             case ..<0: .stop
-            case 0..<10: .replace(number * 10)
+            case 0..<10: .replace(post.message * 10)
             default: .continue
             }
         }
-        #expect(channel.post(-1) == 0)
-        #expect(channel.post(2) == 1)
-        #expect(channel.post(11) == 1)
-        #expect(owner.heard.all == ["20", "11"])
-        #expect(channel.listenerCount == 1)
+        var other: ListenerToken? = source.intercept { post in post.message == 11 ? .replace(12) : .continue }
+        #expect(post(-1, nil) == 0)
+        #expect(post(2, nil) == 1)
+        #expect(post(11, nil) == 1)
+        #expect(other?.isActive == true)
+        other = nil
         token.cancel()
-        #expect(channel.post(-1) == 1)
+        #expect(post(-1, nil) == 1)
+        #expect(post(11, nil) == 1)
+        #expect(owner.heard.all == ["20", "12", "-1", "11"])
     }
 
-    @Test func singleExpressions() {
-        channel.listen(owner) { me, number in me.hear("\(number)") }
-        channel.intercept(owner) { _, _ in .continue }
-        channel.intercept(owner) { me, number in
-            me.hear("seen \(number)")
-            return .replace(number + 1)
-        }
-        #expect(channel.post(1) == 1)
-        #expect(owner.heard.all == ["seen 1", "2"])
-    }
-
-    @Test func infoForms() {
-        let stranger = FormListener()
-        channel.listen(owner) { me, number in me.hear("\(number)") }
-        channel.intercept(owner) { me, number, info in info.sender === me ? .replace(number * 2) : .continue }
-        let token = channel.intercept(priority: .low) { _, info in info.sender == nil ? .stop : .continue }
-        #expect(channel.post(1, from: owner) == 1)
-        #expect(channel.post(1, from: stranger) == 1)
-        #expect(channel.post(1) == 0)
+    @Test(arguments: Kind.allCases)
+    func interceptorsAreToldWhoPostedAndMayThrow(_ kind: Kind) {
+        let (source, post) = make(kind)
+        source.listen(owner) { me, number in me.hear("\(number)") }
+        source.intercept(owner) { me, post in post.sender === me ? .replace(post.message * 2) : .continue }
+        // One that throws lets the message go on.
+        source.intercept(owner) { _, _ in throw Trouble() }
+        let tokens = [
+            source.intercept(priority: .low) { post in post.sender == nil ? .stop : .continue },
+            source.intercept(priority: .high) { post in
+                #expect(post.channelName == (kind == .named ? "forms.number" : nil))
+                return .continue
+            },
+        ]
+        #expect(post(1, owner) == 1)
+        #expect(post(1, FormListener()) == 1)
+        #expect(post(1, nil) == 0)
         #expect(owner.heard.all == ["2", "1"])
-        withExtendedLifetime(token) {}
+        #expect(faults.all.map(\.code) == Array(repeating: .listenerThrew, count: 3))
+        withExtendedLifetime(tokens) {}
     }
 
-    @Test func ownerlessInterceptorLivesAsLongAsItsToken() {
+    @Test @MainActor func actorsAndMainActorObjectsOwnInterceptorsWithoutIsolation() {
+        let (view, actor) = (FormView(), FormActor())
         channel.listen(owner) { me, number in me.hear("\(number)") }
-        var token: ListenerToken? = channel.intercept { number in .replace(-number) }
-        #expect(token?.isActive == true)
-        channel.post(1)
-        token = nil
-        channel.post(1)
-        #expect(owner.heard.all == ["-1", "1"])
-    }
-
-    @Test func throwingInterceptorLetsTheMessageGoOn() {
-        channel.listen(owner) { me, number in me.hear("\(number)") }
-        channel.intercept(owner) { me, number in
-            try me.hearOrThrow("intercepted \(number)")
-            return .stop
-        }
+        channel.intercept(view) { _, post in .replace(post.message + 1) }
+        channel.intercept(actor) { _, post in .replace(post.message * 2) }
         #expect(channel.post(1) == 1)
-        #expect(owner.heard.all == ["intercepted 1", "1"])
-    }
-
-    @Test func actorsAndMainActorObjectsOwnInterceptorsWithoutIsolation() async {
-        let view = FormView()
-        let actor = FormActor()
-        channel.listen(owner) { me, number in me.hear("\(number)") }
-        channel.intercept(view) { _, number in .replace(number + 1) }
-        channel.intercept(actor) { _, number in .replace(number * 2) }
-        await interceptOnTheMainActor(view)
-        #expect(await channel.postAndWait(1).completed == 1)
-        #expect(owner.heard.all == ["104"])
+        #expect(channel.listenerCount == 1)
         channel.removeListeners(of: view)
-        await channel.postAndWait(1)
-        #expect(owner.heard.all == ["104", "2"])
+        channel.post(1)
+        #expect(owner.heard.all == ["4", "2"])
         withExtendedLifetime(actor) {}
     }
 
-    @MainActor
-    private func interceptOnTheMainActor(_ view: FormView) {
-        channel.intercept(view) { _, number in .replace(number + 100) }
-    }
-
     @Test func interceptionsOfEquatableMessagesAreEquatable() {
-        #expect(Interception<Int>.continue == .continue)
-        #expect(Interception.replace(1) == .replace(1))
-        #expect(Interception.replace(1) != .replace(2))
-        #expect(Interception<Int>.stop != .continue)
-    }
-
-    @Test func whatInterceptorsThrowIsReported() {
-        let faults = Heard<Fault>()
-        let channel = Channel<Int> { faults.add($0) }
-        channel.intercept(owner) { _, _ in throw Trouble() }
-        let token = channel.intercept { _ in throw Trouble() }
-        #expect(channel.post(1) == 0)
-        #expect(faults.all.map(\.code) == [.listenerThrew, .listenerThrew])
-        withExtendedLifetime(token) {}
+        #expect(Interception<Int>.continue == .continue && Interception<Int>.stop != .continue)
+        #expect(Interception.replace(1) == .replace(1) && Interception.replace(1) != .replace(2))
     }
 }

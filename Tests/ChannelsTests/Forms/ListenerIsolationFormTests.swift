@@ -1,257 +1,224 @@
 import Channels
+import ChannelsTesting
 import Testing
 
+@globalActor
+private actor Books {
+    static let shared = Books()
+}
+
+@Books
+private final class Ledger {
+    var heard: [String] = []
+
+    init(_ channel: Channel<Int>) {
+        channel.listen(self) { me, number in me.heard.append("a\(number)") }
+        channel.listen(self, priority: .low) { me, number in await me.hearLater("b\(number)") }
+    }
+
+    func hearLater(_ text: String) async { heard.append(text) }
+}
+
+// Each owner wires itself from inside, with no annotation: `me` is used directly.
+
 extension FormView {
-    /// Every synchronous form, inside a method of the class: `me` is used directly.
-    func wireInside(_ channel: Channel<Int>) {
+    fileprivate func wire(_ channel: Channel<Int>) -> [ListenerToken] {
         channel.listen(self) { me, number in me.hear("a\(number)") }
-        channel.listen(self) { me, number, info in me.hear("b\(number) \(info.sender === me)") }
-        channel.listen(self, context: "c") { me, number, text in me.hear("\(text)\(number)") }
+        channel.posts.listen(self) { me, post in me.hear("b\(post.message) \(post.sender === me)") }
+        channel.listen(self) { [text = "c"] me, number in me.hear("\(text)\(number)") }
         channel.listen(self) { me, number in try me.hearOrThrow("d\(number)") }
-    }
-
-    func wireAsyncInside(_ channel: Channel<Int>) {
-        channel.listen(self) { me, number in
-            await Task.yield()
-            me.hear("a\(number)")
-        }
-        channel.listen(self, context: "b") { me, number, text in
-            await Task.yield()
-            me.hear("\(text)\(number)")
-        }
-        channel.listen(self) { me, number, _ in
-            await Task.yield()
-            try me.hearOrThrow("c\(number)")
-        }
-    }
-
-    func ownerless(_ channel: Channel<Int>) -> [ListenerToken] {
-        [
-            channel.listen { [unowned self] number in hear("e\(number)") },
-            channel.listen { [weak self] number, info in self?.hear("f\(number) \(info.origin)") },
-            channel.listen { [unowned self] number in
-                await Task.yield()
-                hear("g\(number)")
-            },
+        channel.listen(self) { me, number in try await me.hearLaterOrThrow("e\(number)") }
+        return [
+            channel.listen { [unowned self] number in hear("f\(number)") },
+            channel.posts.listen { [weak self] post in self?.hear("g\(post.message) \(post.origin)") },
+            channel.listen { [unowned self] number in await hearLater("h\(number)") },
         ]
-    }
-
-    func hearOrThrow(_ text: String) throws {
-        hear(text)
-        throw FormError(text: text)
     }
 }
 
 extension FormActor {
-    func wireInside(_ channel: Channel<Int>) {
+    fileprivate func wire(_ channel: Channel<Int>) {
         channel.listen(self) { me, number in me.hear("a\(number)") }
-        channel.listen(self) { me, number, info in me.hear("b\(number) \(info.sender === me)") }
-        channel.listen(self, context: "c") { me, number, text in me.hear("\(text)\(number)") }
+        channel.posts.listen(self) { me, post in me.hear("b\(post.message) \(post.sender === me)") }
+        channel.listen(self) { [text = "c"] me, number in me.hear("\(text)\(number)") }
         channel.listen(self) { me, number in try me.hearOrThrow("d\(number)") }
         channel.listen(self) { me, number in await me.hearLater("e\(number)") }
-        channel.once(self) { me, number in me.hear("f\(number)") }
+        // What is called with `await` and what is called without stand in one closure.
+        channel.listen(self) { me, number in
+            me.hear("f\(number)")
+            await me.hearLater("g\(number)")
+            me.heard.append("h\(number)")
+        }
+        channel.posts.listen(self) { me, post in try await me.hearLaterOrThrow("i\(post.message)") }
     }
 
-    func hearOrThrow(_ text: String) throws {
-        hear(text)
-        throw FormError(text: text)
+    /// Two closures that do nothing that says where they run, and one for an owner that is elsewhere.
+    fileprivate func wireWithoutUsingMe(
+        _ channel: Channel<Int>,
+        for owner: FormListener,
+        _ hear: @escaping @Sendable () -> Void
+    ) {
+        channel.listen(self) { _, _ in hear() }
+        channel.listen(self) { _, _ in
+            hear()
+            await Task.yield()
+        }
+        channel.listen(owner) { _, number in self.hear("\(number)") }
     }
 
-    func post(_ number: Int, on channel: Channel<Int>) -> (count: Int, heard: [String]) {
+    fileprivate func post(_ number: Int, on channel: Channel<Int>) -> (count: Int, heard: [String]) {
         (channel.post(number, from: self), heard)
     }
 }
 
-extension FormLedger {
-    func wireInside(_ channel: Channel<Int>) {
-        channel.listen(self) { me, number in me.hear("a\(number)") }
-        channel.listen(self, context: 2, priority: .high) { me, number, two in me.hear("b\(number * two)") }
-        channel.listen(self, priority: .low) { me, number in
-            await Task.yield()
-            me.hear("c\(number)")
+private actor InitialisedActor {
+    var numbers: [Int] = []
+
+    init(_ channel: Channel<Int>) {
+        channel.listen(self) { me, number in me.numbers.append(number) }
+        channel.listen(self) { me, number in
+            me.numbers.append(number)
+            await me.note(number)
         }
     }
+
+    func note(_ number: Int) async { numbers.append(number * 10) }
 }
+
+@MainActor private func recordOnTheMainActor(_ me: FormView, _ number: Int) { me.hear("function \(number)") }
 
 /// Each form runs where its closure is isolated.
 struct ListenerIsolationFormTests {
     let channel = Channel<Int>(onFault: { _ in })
 
-    // MARK: Main actor
-
-    @Test @MainActor func mainActorOwnerIsCalledBeforeAPostFromTheMainActorReturns() {
+    @Test @MainActor func mainActorListenersAreCalledBeforeAPostFromTheMainActorReturns() {
         let view = FormView()
-        view.wireInside(channel)
-        #expect(channel.post(1, from: view) == 4)
-        #expect(view.heard == ["a1", "b1 true", "c1", "d1"])
+        let tokens = view.wire(channel)
+        #expect(channel.post(1, from: view) == 8)
+        #expect(view.heard == ["a1", "b1 true", "c1", "d1", "f1", "g1 local"])
+        withExtendedLifetime(tokens) {}
     }
 
-    @Test func mainActorOwnerIsCalledOnTheMainActorFromElsewhere() async {
+    @Test func mainActorListenersAreCalledOnTheMainActorFromElsewhereAndAsyncOnesToo() async {
         let view = FormView()
-        await view.wireInside(channel)
+        let tokens = await view.wire(channel)
         let report = await channel.postAndWait(1)
-        #expect(report.reached == 4)
-        #expect(report.completed == 3)
-        #expect(report.failures.first?.ownerType == "FormView")
-        #expect(await view.heard.sorted() == ["a1", "b1 false", "c1", "d1"])
-    }
-
-    @Test @MainActor func asyncListenersOfAMainActorOwnerRunOnTheMainActor() async {
-        let view = FormView()
-        view.wireAsyncInside(channel)
-        let report = await channel.postAndWait(1)
-        #expect(report.completed == 2)
-        #expect(report.failures.count == 1)
-        #expect(view.heard.sorted() == ["a1", "b1", "c1"])
-    }
-
-    @Test @MainActor func ownerlessListenersInheritTheMainActor() async {
-        let view = FormView()
-        let tokens = view.ownerless(channel)
-        #expect(channel.post(1) == 3)
-        #expect(view.heard == ["e1", "f1 local"])
-        await channel.postAndWait(2)
-        #expect(view.heard.filter { $0.hasPrefix("g") } == ["g1", "g2"])
+        #expect(report.completed == 6)
+        #expect(report.failures.map(\.ownerType) == ["FormView", "FormView"])
+        #expect(await view.heard.sorted() == ["a1", "b1 false", "c1", "d1", "e1", "f1", "g1 local", "h1"])
         withExtendedLifetime(tokens) {}
     }
 
     @Test func mainActorOwnerIsWiredFromOutside() async {
         let view = FormView()
-        channel.listen(view) { @MainActor me, number in me.hear("a\(number)") }
-        channel.listen(view) { @MainActor me, number, info in me.hear("b\(number) \(info.origin)") }
-        channel.listen(view, context: 3) { @MainActor me, number, three in me.hear("c\(number * three)") }
-        channel.listen(view) { @MainActor me, number in
-            await Task.yield()
-            me.hear("d\(number)")
-        }
+        channel.listen(view, once: true) { @MainActor me, number in me.hear("a\(number)") }
+        channel.posts.listen(view) { @MainActor me, post in me.hear("b\(post.message) \(post.origin)") }
+        channel.listen(view) { @MainActor [three = 3] me, number in me.hear("c\(number * three)") }
+        channel.listen(view) { @MainActor me, number in await me.hearLater("d\(number)") }
         channel.listen(view) { me, number in await me.hear("e\(number)") }
         let token = channel.listen { @MainActor number in view.hear("f\(number)") }
-        let report = await channel.postAndWait(1)
-        #expect(report.completed == 6)
+        #expect(await channel.postAndWait(1).completed == 6)
         #expect(await view.heard.sorted() == ["a1", "b1 local", "c3", "d1", "e1", "f1"])
+        #expect(await channel.postAndWait(2).completed == 5)
         withExtendedLifetime(token) {}
     }
 
     @Test @MainActor func functionsOfTheMainActorKeepTheirIsolation() async {
         let view = FormView()
-        channel.listen(view, recordOnTheMainActor)
         let body: @MainActor @Sendable (FormView, Int) -> Void = { me, number in me.hear("variable \(number)") }
+        channel.listen(view, recordOnTheMainActor)
         channel.listen(view, body)
         let strings = Channel<String>()
         let token = strings.listen(view.hear)
         #expect(channel.post(1) == 2)
-        #expect(view.heard == ["function 1", "variable 1"])
-        await postFromElsewhere(2)
-        #expect(view.heard == ["function 1", "variable 1", "function 2", "variable 2"])
-        await postElsewhere("bound", on: strings)
-        #expect(view.heard.last == "bound")
+        _ = await Task { @concurrent [channel] in await channel.postAndWait(2) }.value
+        _ = await Task { @concurrent in await strings.postAndWait("bound") }.value
+        #expect(view.heard == ["function 1", "variable 1", "function 2", "variable 2", "bound"])
         withExtendedLifetime(token) {}
     }
 
-    @concurrent
-    private func postFromElsewhere(_ number: Int) async {
-        await channel.postAndWait(number)
+    @Test @MainActor func mainActorFormsTakeABuffer() async {
+        let view = FormView()
+        let tokens = [
+            channel.listen(view, buffering: .newest(2)) { me, number in me.hear("a\(number)") },
+            channel.listen(view, buffering: .oldest(2)) { me, number in try me.hearOrThrow("b\(number)") },
+            channel.listen(buffering: .newest(1)) { [unowned view] number in view.hear("c\(number)") },
+            channel.listen(buffering: .oldest(1)) { [unowned view] number in try view.hearOrThrow("d\(number)") },
+        ]
+        // Without isolation, while the main actor is busy here.
+        for number in 1...5 { channel.post(number, isolation: nil) }
+        #expect(tokens.map(\.waitingCount) == [2, 2, 1, 1])
+        #expect(tokens.map(\.droppedCount) == [3, 3, 4, 4])
+        while view.heard.count < 6 { await Task.yield() }
+        #expect(view.heard.sorted() == ["a4", "a5", "b1", "b2", "c5", "d1"])
     }
-
-    @concurrent
-    private func postElsewhere(_ text: String, on channel: Channel<String>) async {
-        await channel.postAndWait(text)
-    }
-
-    // MARK: Actors
 
     @Test func actorOwnerIsCalledOnTheActorBeforeItsOwnPostReturns() async {
         let actor = FormActor()
-        await actor.wireInside(channel)
+        await actor.wire(channel)
         let (count, heard) = await actor.post(1, on: channel)
-        #expect(count == 6)
-        #expect(heard == ["a1", "b1 true", "c1", "d1", "f1"])
+        #expect(count == 7)
+        #expect(heard == ["a1", "b1 true", "c1", "d1"])
     }
 
-    @Test func actorOwnerIsCalledOnTheActorFromElsewhere() async {
+    @Test func actorOwnerIsCalledOnTheActorFromElsewhereAndItsAsyncClosuresToo() async {
         let actor = FormActor()
-        await actor.wireInside(channel)
+        await actor.wire(channel)
         let report = await channel.postAndWait(1, from: actor)
-        #expect(report.reached == 6)
         #expect(report.completed == 5)
-        #expect(await actor.heard.sorted() == ["a1", "b1 true", "c1", "d1", "e1", "f1"])
-    }
-
-    @Test func actorOwnerIsWiredFromOutsideWithAnIsolatedParameter() async {
-        let actor = FormActor()
-        channel.listen(actor) { (me: isolated FormActor, number) in me.hear("a\(number)") }
-        channel.listen(actor) { (me: isolated FormActor, number, info) in me.hear("b\(number) \(info.origin)") }
-        channel.listen(actor, context: "c", priority: .low) { (me: isolated FormActor, number, text) in
-            me.hear("\(text)\(number)")
-        }
-        channel.listen(actor) { (me: isolated FormActor, number) in try me.hearOrThrow("d\(number)") }
-        channel.listen(actor) { (me: isolated FormActor, number) in
-            await Task.yield()
-            me.hear("e\(number)")
-        }
-        channel.listen(actor) { (me: isolated FormActor, number, info) in
-            await Task.yield()
-            me.hear("f\(number) \(info.sender == nil)")
-        }
-        channel.listen(actor, context: "g", buffering: .newest(9)) { (me: isolated FormActor, number, text) in
-            await Task.yield()
-            try me.hearOrThrow("\(text)\(number)")
-        }
-        let report = await channel.postAndWait(1)
-        #expect(report.reached == 7)
         #expect(report.failures.count == 2)
-        #expect(await actor.heard.sorted() == ["a1", "b1 local", "c1", "d1", "e1", "f1 true", "g1"])
+        let heard = await actor.heard
+        #expect(heard.sorted() == ["a1", "b1 true", "c1", "d1", "e1", "f1", "g1", "h1", "i1"])
+        #expect(heard.filter { "fgh".contains($0.prefix(1)) } == ["f1", "g1", "h1"])
     }
 
-    @Test func actorOwnerIsWiredFromOutsideWithoutAnAnnotation() async {
+    @Test func actorOwnerIsWiredFromOutside() async {
         let actor = FormActor()
         channel.listen(actor) { me, number in me.hear("a\(number)") }
-        channel.listen(actor) { me, number, info in me.hear("b\(number) \(info.origin)") }
-        channel.listen(actor, context: 1) { me, number, one in try me.hearOrThrow("c\(number + one)") }
+        channel.posts.listen(actor) { me, post in me.hear("b\(post.message) \(post.origin)") }
+        channel.listen(actor) { [one = 1] me, number in try me.hearOrThrow("c\(number + one)") }
         channel.listen(actor) { me, number in await me.hearLater("d\(number)") }
+        channel.listen(actor, priority: .low, buffering: .newest(9)) { me, number in
+            me.hear("e\(number)")
+            try await me.hearLaterOrThrow("f\(number)")
+        }
+        channel.listen(actor) { (me: isolated FormActor, number) in me.hear("g\(number)") }
+        channel.listen(actor, once: true) { (me: isolated FormActor, number) in await me.hearLater("h\(number)") }
         let report = await channel.postAndWait(1)
-        #expect(report.completed == 3)
-        #expect(report.failures.count == 1)
-        #expect(await actor.heard.sorted() == ["a1", "b1 local", "c2", "d1"])
+        #expect(report.completed == 5)
+        #expect(report.failures.count == 2)
+        #expect(await actor.heard.sorted() == ["a1", "b1 local", "c2", "d1", "e1", "f1", "g1", "h1"])
+        #expect(channel.listenerCount == 6)
     }
 
-    // MARK: Global actors
-
-    @Test func globalActorOwnerIsCalledOnItsActor() async {
-        let ledger = await FormLedger()
-        await ledger.wireInside(channel)
-        channel.listen(ledger) { @FormGlobalActor me, number in me.hear("d\(number)") }
-        let report = await channel.postAndWait(1)
-        #expect(report.completed == 4)
-        #expect(await ledger.heard.sorted() == ["a1", "b2", "c1", "d1"])
-        await postOnTheGlobalActor(ledger)
-    }
-
-    @FormGlobalActor
-    private func postOnTheGlobalActor(_ ledger: FormLedger) async {
-        ledger.heard = []
-        #expect(channel.post(2) == 4)
-        #expect(ledger.heard == ["b4", "a2", "d2"])
-        await channel.postAndWait(3)
-    }
-
-    @Test func closureWrittenInAnActorForAnotherOwnerRunsOnThatActor() async {
-        let actor = FormActor()
-        let owner = FormListener()
-        await actor.listenFor(owner, on: channel)
-        await channel.postAndWait(1)
+    @Test func closureOfAnActorThatUsesNothingOfItOrIsForAnotherOwnerRunsOnTheActor() async {
+        let (actor, owner) = (FormActor(), FormListener())
+        await actor.wireWithoutUsingMe(channel, for: owner) {
+            actor.assertIsolated()
+            owner.hear("on the actor")
+        }
+        #expect(await channel.postAndWait(1).completed == 3)
+        #expect(owner.heard.count == 2)
         #expect(await actor.heard == ["1"])
-        withExtendedLifetime(owner) {}
     }
-}
 
-extension FormActor {
-    fileprivate func listenFor(_ owner: FormListener, on channel: Channel<Int>) {
-        channel.listen(owner) { _, number in self.hear("\(number)") }
+    @Test func actorListensInItsInitialiser() async {
+        let actor = InitialisedActor(channel)
+        #expect(await channel.postAndWait(3).completed == 2)
+        #expect(await actor.numbers.sorted() == [3, 3, 30])
     }
-}
 
-@MainActor
-private func recordOnTheMainActor(_ me: FormView, _ number: Int) {
-    me.hear("function \(number)")
+    @Test @Books func globalActorOwnerIsCalledOnItsActor() async {
+        let ledger = Ledger(channel)
+        #expect(channel.post(1) == 2)
+        #expect(ledger.heard == ["a1"])
+        await wireFromOutside(ledger)
+        #expect(ledger.heard.sorted() == ["a1", "a2", "b1", "b2", "c2"])
+    }
+
+    @concurrent
+    private func wireFromOutside(_ ledger: Ledger) async {
+        channel.listen(ledger) { @Books me, number in me.heard.append("c\(number)") }
+        #expect(await channel.postAndWait(2).completed == 3)
+    }
 }

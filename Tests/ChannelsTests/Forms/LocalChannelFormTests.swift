@@ -1,213 +1,140 @@
 import Channels
+import ChannelsTesting
 import Testing
 
 /// Not Sendable, like everything a local channel is for.
 private final class Cell {
     var heard: [String] = []
-    var clicks = LocalChannel<Click>()
-
-    func listenToItself() {
-        clicks.listen(self) { me, click in me.heard.append("me \(click.count)") }
-    }
-}
-
-private struct Click {
-    var count: Int
-    var source: Cell?
 }
 
 private actor Counter {
-    private let clicks = LocalChannel<Int>()
-    private var total = 0
-
-    func listen() {
-        // In a variable first: 6.3 does not understand the capture in an argument.
-        let body: (Counter, Int) -> Void = { [unowned self] _, number in self.total += number }
-        clicks.listen(self, body)
-    }
-
-    func post(_ number: Int) -> (count: Int, total: Int) { (clicks.post(number), total) }
-}
-
-@MainActor
-private final class Screen {
-    let clicks = LocalChannel<Int>()
-    var title = ""
-
-    func wire() {
-        clicks.listen(self) { me, number in me.title += "\(number)" }
-        clicks.once(self) { me, number in me.title += "once" }
-    }
-}
-
-struct LocalChannelFormTests {
-    private let clicks = LocalChannel<Click>(onFault: { _ in })
-    private let cell = Cell()
-
-    @Test func synchronousForms() {
-        clicks.listen(cell) { me, click in me.heard.append("a\(click.count)") }
-        clicks.listen(cell, priority: .high) { me, click, info in
-            me.heard.append("b\(click.count) \(info.sender === me)")
-        }
-        clicks.listen(cell, context: Cell(), priority: .low) { me, click, other in
-            me.heard.append("c\(click.count) \(other.heard.count)")
-        }
-        let token = clicks.listen { [cell] click in cell.heard.append("d\(click.count)") }
-        let informed = clicks.listen { [cell] click, info in cell.heard.append("e\(click.count) \(info.sender == nil)")
-        }
-        #expect(clicks.post(Click(count: 1, source: cell), from: cell) == 5)
-        #expect(cell.heard == ["b1 true", "a1", "d1", "e1 false", "c1 0"])
-        #expect(clicks.post(Click(count: 2), from: cell, echo: false) == 2)
-        #expect(cell.heard.suffix(2) == ["d2", "e2 false"])
-        withExtendedLifetime((token, informed)) {}
-    }
-
-    @Test func throwingForms() {
-        clicks.listen(cell) { me, click in
-            me.heard.append("a\(click.count)")
-            throw FormError()
-        }
-        clicks.listen(cell, context: 1) { me, click, one in
-            me.heard.append("b\(click.count + one)")
-            throw FormError()
-        }
-        clicks.listen(cell) { me, click, info in
-            me.heard.append("c\(click.count)")
-            throw FormError()
-        }
-        #expect(clicks.post(Click(count: 1)) == 3)
-        #expect(cell.heard == ["a1", "b2", "c1"])
-    }
-
-    @Test func onceForms() {
-        clicks.once(cell) { me, click in me.heard.append("a\(click.count)") }
-        clicks.once(cell, context: "b") { me, click, text in me.heard.append("\(text)\(click.count)") }
-        clicks.once(cell, priority: 5) { me, click, info in me.heard.append("c\(click.count)") }
-        let token = clicks.once { [cell] click in cell.heard.append("d\(click.count)") }
-        #expect(clicks.post(Click(count: 1)) == 4)
-        #expect(clicks.post(Click(count: 2)) == 0)
-        #expect(cell.heard == ["c1", "a1", "b1", "d1"])
-        #expect(!token.isActive)
-    }
-
-    @Test func interceptForms() {
-        clicks.listen(cell) { me, click in me.heard.append("\(click.count)") }
-        clicks.intercept(cell, priority: .high) { _, click in click.count < 0 ? .stop : .continue }
-        clicks.intercept(cell) { me, click, info in
-            info.sender === me ? .replace(Click(count: click.count * 2)) : .continue
-        }
-        let token = clicks.intercept { click in .replace(Click(count: click.count + 1)) }
-        #expect(clicks.post(Click(count: -1)) == 0)
-        #expect(clicks.post(Click(count: 1)) == 1)
-        #expect(clicks.post(Click(count: 1), from: cell) == 1)
-        #expect(cell.heard == ["2", "3"])
-        withExtendedLifetime(token) {}
-    }
-
-    @Test func tokensAndCounts() {
-        var tokens: Set<LocalListenerToken> = []
-        clicks.listen { _ in }.store(in: &tokens)
-        let token = clicks.listen(cell) { me, click in me.heard.append("\(click.count)") }
-        #expect(clicks.listenerCount == 2)
-        token.pause()
-        #expect(token.isPaused && token.isActive)
-        #expect(clicks.post(Click(count: 1)) == 1)
-        token.resume()
-        #expect(clicks.post(Click(count: 2)) == 2)
-        token.cancel()
-        tokens = []
-        #expect(!token.isActive)
-        #expect(clicks.isEmpty)
-        clicks.listen(cell) { _, _ in }
-        clicks.removeListeners(of: cell)
-        #expect(clicks.post(Click(count: 3)) == 0)
-        #expect(cell.heard == ["2"])
-    }
-
-    @Test func voidMessages() {
-        let ping = LocalChannel<Void>()
-        ping.listen(cell) { me, _ in me.heard.append("ping") }
-        #expect(ping.post() == 1)
-        #expect(ping.post(from: cell, echo: false) == 0)
-        #expect(cell.heard == ["ping"])
-    }
-
-    @Test func ownersListenToTheirOwnChannels() {
-        cell.listenToItself()
-        #expect(cell.clicks.post(Click(count: 4)) == 1)
-        #expect(cell.heard == ["me 4"])
-    }
-
-    @Test func inAnActor() async {
-        let counter = Counter()
-        await counter.listen()
-        let (count, total) = await counter.post(5)
-        #expect(count == 1)
-        #expect(total == 5)
-    }
-
-    @Test func queuedReentrancy() {
-        let numbers = LocalChannel<Int>(reentrancy: .queued)
-        numbers.listen(cell) { me, number in
-            me.heard.append("a\(number)")
-            if number == 1 { numbers.post(2) }
-        }
-        numbers.listen(cell) { me, number in me.heard.append("b\(number)") }
-        numbers.post(1)
-        #expect(cell.heard == ["a1", "b1", "a2", "b2"])
-        // The first listener holds the channel.
-        numbers.removeListeners(of: cell)
-    }
-}
-
-private actor ClickCounter {
-    private let clicks = LocalChannel<Int>()
+    private let clicks = LocalChannel<Int>(onFault: { _ in })
     private let pings = LocalChannel<Void>()
     private(set) var heard: [String] = []
 
     func listen() {
         clicks.listen(actor: self) { me, number in me.heard.append("a\(number)") }
-        clicks.listen(actor: self) { me, number, info in me.heard.append("b\(number)\(info.sender == nil)") }
-        clicks.listen(actor: self, context: "c", priority: .low) { me, number, row in me.heard.append("\(row)\(number)")
+        clicks.posts.listen(actor: self) { me, post in me.heard.append("b\(post.message)\(post.sender === me)") }
+        clicks.listen(actor: self, priority: .low) { [row = "c"] me, number in
+            me.heard.append("\(row)\(number)")
+            throw Trouble()
         }
-        clicks.once(actor: self, priority: .high) { me, number in me.heard.append("once\(number)") }
-        pings.listen(actor: self) { me in me.heard.append("ping") }
+        clicks.listen(actor: self, priority: .high, once: true) { me, number in me.heard.append("once\(number)") }
+        pings.listen(actor: self) { me, _ in me.heard.append("ping") }
     }
 
-    /// As closures have it without help: through `self`.
+    /// Through `self`, as 6.3 understands it where the channel is a constant and not a stored property.
     func listenThroughSelf() {
-        let clicks = clicks
-        clicks.listen(self) { [unowned self] _, number in self.heard.append("self\(number)") }
+        let local = clicks
+        local.listen(self) { [unowned self] _, number in self.heard.append("self\(number)") }
     }
 
-    func post(_ number: Int) -> Int {
-        clicks.post(number) + pings.post()
+    func post(_ number: Int) -> Int { clicks.post(number, from: self) + pings.post() }
+}
+
+struct LocalChannelFormTests {
+    private let faults = Recorder<Fault>()
+    private let cell = Cell()
+
+    /// The forms but that of an actor, on a channel or its posts.
+    private func listen<Source: LocalListenable>(
+        to source: Source,
+        once: Bool,
+        _ count: @escaping (Source.Message) -> Int
+    ) -> [LocalListenerToken] {
+        [
+            source.listen(cell, once: once) { me, message in me.heard.append("a\(count(message))") },
+            source.listen(cell, priority: .high, once: once) { _, message in throw Trouble(text: "\(count(message))") },
+            source.listen(once: once) { [cell] message in cell.heard.append("b\(count(message))") },
+            source.listen(priority: .low, once: once) { message in throw Trouble(text: "\(count(message))") },
+        ]
+    }
+
+    @Test(arguments: [false, true], [false, true])
+    func everyFormHearsMessagesAndPosts(_ posts: Bool, _ once: Bool) {
+        let clicks = LocalChannel<Int>(onFault: { [faults] in faults.record($0) })
+        let tokens =
+            posts ? listen(to: clicks.posts, once: once, \.message) : listen(to: clicks, once: once, \.self)
+        #expect(clicks.listenerCount == 4)
+        #expect(clicks.post(1) == 4)
+        #expect(cell.heard == ["a1", "b1"])
+        #expect(faults.all.map { ($0.underlyingError as? Trouble)?.text } == ["1", "1"])
+        #expect(faults.all.allSatisfy { $0.channelKind == .local && $0.registrationSite?.fileID == #fileID })
+        #expect(tokens.allSatisfy { $0.isActive == !once })
+        #expect(clicks.post(2) == (once ? 0 : 4))
+        #expect(cell.heard.count == (once ? 2 : 4))
+    }
+
+    @Test func postsAndInterceptorsAreToldWhoPosted() {
+        let clicks = LocalChannel<Int>()
+        clicks.posts.listen(cell) { me, post in me.heard.append("\(post.message) \(post.sender === me)") }
+        clicks.intercept(cell, priority: .high) { _, post in post.message < 0 ? .stop : .continue }
+        clicks.intercept(cell) { me, post in post.sender === me ? .replace(post.message * 2) : .continue }
+        let token = clicks.intercept { post in .replace(post.message + 1) }
+        #expect(clicks.post(-1) == 0)
+        #expect(clicks.post(1) == 1)
+        #expect(clicks.post(1, from: cell) == 1)
+        #expect(clicks.post(1, from: cell, echo: false) == 0)
+        #expect(cell.heard == ["2 false", "3 true"])
+        #expect(clicks.listenerCount == 1)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func tokensAndCounts() {
+        let clicks = LocalChannel<Int>()
+        var tokens: (set: Set<LocalListenerToken>, list: [LocalListenerToken]) = ([], [])
+        clicks.listen { _ in }.store(in: &tokens.set)
+        clicks.listen { _ in }.store(in: &tokens.list)
+        clicks.listen(cell) { _, _ in }
+        let token = clicks.listen(cell) { me, click in me.heard.append("\(click)") }
+        token.pause()
+        #expect(token.isPaused && token.isActive)
+        #expect(clicks.post(1) == 3)
+        token.resume()
+        #expect(clicks.post(2) == 4)
+        token.cancel()
+        tokens = ([], [])
+        #expect(!token.isActive)
+        #expect(clicks.listenerCount == 1)
+        clicks.removeListeners(of: cell)
+        #expect(clicks.isEmpty)
+        #expect(cell.heard == ["2"])
+    }
+
+    @Test func messagesOfEveryShapeAndQueuedPosts() {
+        let (ping, pairs) = (LocalChannel<Void>(), LocalChannel<(Int, String)>(reentrancy: .queued))
+        ping.listen(cell) { me, _ in me.heard.append("ping") }
+        let tokens = [
+            ping.listen { [cell] in cell.heard.append("token") },
+            pairs.listen { [unowned pairs] pair in if pair.0 == 1 { pairs.post((2, "y")) } },
+            pairs.listen { [cell] number, text in cell.heard.append("\(number) \(text)") },
+        ]
+        #expect(ping.post() == 2)
+        #expect(ping.post(from: cell, echo: false) == 1)
+        #expect(pairs.post((1, "x")) == 2)
+        #expect(cell.heard == ["ping", "token", "token", "1 x", "2 y"])
+        withExtendedLifetime(tokens) {}
     }
 }
 
-struct LocalChannelInAnActorFormTests {
+struct LocalChannelIsolationFormTests {
     @Test func onAnActorThatOwnsTheListener() async {
-        let counter = ClickCounter()
+        let counter = Counter()
         await counter.listen()
         #expect(await counter.post(1) == 5)
         #expect(await counter.post(2) == 4)
         #expect(await counter.heard == ["once1", "a1", "b1true", "c1", "ping", "a2", "b2true", "c2", "ping"])
-    }
-
-    @Test func inAnActorThroughSelf() async {
-        let counter = ClickCounter()
         await counter.listenThroughSelf()
-        #expect(await counter.post(1) == 1)
-        #expect(await counter.heard == ["self1"])
+        #expect(await counter.post(3) == 5)
+        #expect(await counter.heard.suffix(5) == ["a3", "b3true", "self3", "c3", "ping"])
     }
-}
 
-struct LocalChannelOnTheMainActorFormTests {
     @Test @MainActor func onTheMainActor() {
-        let screen = Screen()
-        screen.wire()
-        #expect(screen.clicks.post(1) == 2)
-        #expect(screen.clicks.post(2) == 1)
-        #expect(screen.title == "1once2")
+        let (view, clicks) = (FormView(), LocalChannel<Int>())
+        clicks.listen(view) { me, number in me.hear("\(number)") }
+        clicks.listen(view, once: true) { me, _ in me.hear("once") }
+        #expect(clicks.post(1) == 2)
+        #expect(clicks.post(2) == 1)
+        #expect(view.heard == ["1", "once", "2"])
     }
 }

@@ -1,26 +1,24 @@
 import Channels
+import ChannelsTesting
 import Testing
 
-extension FormView {
-    fileprivate func price(of item: String) -> Int {
-        MainActor.assertIsolated()
-        heard.append(item)
-        return item.count
-    }
-
+extension FormActor {
+    /// What is called with `await` and what is called without stand in one closure.
     fileprivate func wire(_ prices: RequestChannel<String, Int>) {
-        prices.respond(self) { me, item in me.price(of: item) }
+        prices.respond(self) { me, item in
+            await me.hearLater(item)
+            me.heard.append("\(item)!")
+            return item.count * 10
+        }
     }
 }
 
-extension FormActor {
-    fileprivate func price(of item: String) -> Int {
-        assertIsolated()
-        return item.count * 10
-    }
-
+extension FormView {
     fileprivate func wire(_ prices: RequestChannel<String, Int>) {
-        prices.respond(self) { me, item in me.price(of: item) }
+        prices.respond(self) { me, item in
+            me.hear(item)
+            return item.count
+        }
     }
 }
 
@@ -29,8 +27,7 @@ struct RequestFormTests {
     let owner = FormListener()
 
     @Test func respondersOfEveryIsolation() async throws {
-        let view = FormView()
-        let actor = FormActor()
+        let (view, actor) = (FormView(), FormActor())
         let plain = prices.respond(owner) { _, item in item.count * 100 }
         #expect(try await prices.ask("ab") == 200)
         plain.cancel()
@@ -39,59 +36,53 @@ struct RequestFormTests {
         prices.removeResponders(of: view)
         await actor.wire(prices)
         #expect(try await prices.ask("ab") == 20)
-        prices.removeResponders(of: actor)
-        prices.respond(actor) { (me: isolated FormActor, item) in me.price(of: item) }
-        #expect(try await prices.ask("abc") == 30)
-        prices.removeResponders(of: actor)
-        prices.respond(view) { @MainActor me, item in me.price(of: item) }
-        #expect(try await prices.ask("abc") == 3)
-        #expect(await view.heard == ["ab", "abc"])
+        prices.respond(actor, priority: 1) { me, item in me.heard.count }
+        #expect(try await prices.ask("abc") == 2)
+        prices.respond(view, priority: 2) { @MainActor me, item in me.heard.count }
+        #expect(try await prices.ask("abc") == 1)
+        #expect(await actor.heard == ["ab", "ab!"])
     }
 
-    @Test func asyncThrowingAndOwnerlessResponders() async {
+    @Test func asyncThrowingAndOwnerlessResponders() async throws {
         prices.respond(owner) { me, item in
             await me.hearLater(item)
             return 1
         }
-        prices.respond(owner, priority: .high) { me, item in
-            try await me.hearLaterOrThrow(item)
-            return 2
-        }
+        prices.respond(owner, priority: .high) { _, item in throw Trouble(text: item) }
         let token = prices.respond(priority: .low) { item in item.count }
         #expect(prices.responderCount == 3)
-        await #expect(throws: FormError(text: "abc")) { try await prices.ask("abc") }
-        let all = await prices.askAll("abc")
-        #expect(all.map { try? $0.get() } == [nil, 1, 3])
-        withExtendedLifetime(token) {}
-    }
-
-    @Test func nobodyResponds() async {
-        let error = await #expect(throws: ChannelError.self) { try await prices.ask("x") }
-        #expect(error?.code == .noResponder)
-        #expect(await prices.askAll("x").isEmpty)
-        #expect(prices.isEmpty)
-    }
-
-    @Test func cancelledAskerLeavesAtOnce() async {
-        let (asked, begin) = AsyncStream.makeStream(of: Void.self)
-        let (gate, open) = AsyncStream.makeStream(of: Void.self)
-        prices.respond(owner) { _, _ in
-            begin.yield()
-            // Does not listen to cancellation.
-            await Task.detached { for await _ in gate { break } }.value
-            return 1
-        }
-        let task = Task { [prices] in try await prices.ask("x") }
-        for await _ in asked { break }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-        open.yield()
-    }
-
-    @Test func voidResponses() async throws {
+        await #expect(throws: Trouble(text: "abc")) { try await prices.ask("abc") }
+        #expect(await prices.askAll("abc").map { try? $0.get() } == [nil, 1, 3])
         let saves = RequestChannel<String, Void>()
         saves.respond(owner) { me, text in me.hear(text) }
         try await saves.ask("saved")
-        #expect(owner.heard.all == ["saved"])
+        #expect(owner.heard.all.last == "saved")
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func nobodyRespondsNamesTheChannelAndItsTypes() async {
+        let board = Switchboard()
+        for (prices, text) in [(prices, "RequestChannel<"), (board.requests("shop.price"), "'shop.price', a ")] {
+            let error = await #expect(throws: ChannelError.self) { try await prices.ask("x", timeout: .seconds(60)) }
+            #expect(error?.code == .noResponder)
+            #expect(error?.name == prices.name)
+            #expect(error?.description.contains(text) == true)
+            #expect(error?.description.contains("RequestChannel<String, Int>") == true)
+            #expect(await prices.askAll("x").isEmpty)
+        }
+    }
+
+    /// The responder does not listen to cancellation.
+    @Test func askerLeavesWhenItsTimeIsOver() async throws {
+        let gate = Gate()
+        prices.respond(owner) { _, item in
+            await gate.wait()
+            return 1
+        }
+        let late = await #expect(throws: ChannelError.self) { try await prices.ask("late", timeout: .milliseconds(1)) }
+        #expect(late?.code == .timedOut)
+        #expect(late?.description.contains("RequestChannel<String, Int> gave no answer within") == true)
+        gate.open()
+        #expect(try await prices.ask("in time", timeout: .seconds(600)) == 1)
     }
 }

@@ -1,5 +1,4 @@
 import Channels
-import Dispatch
 import Foundation
 import Testing
 
@@ -7,24 +6,20 @@ struct SnapshotFormTests {
     let board = Switchboard(onFault: { _ in }, diagnostics: .counts)
     let owner = FormListener()
 
-    private func fill() -> ListenerToken {
-        let view = board.channel(ChannelName<Int>("shop.checkout"))
-        view.listen(owner, priority: .high) { _, _ in }
-        view.intercept(owner) { _, _ in .continue }
-        board.state("shop.sales", initial: "none").listen(owner) { _, _ in }
+    @Test func snapshotSaysEverythingAndIsCodableAndReadable() throws {
+        let channel = board.channel(ChannelName<Int>("shop.checkout"))
+        channel.listen(owner, priority: .high) { _, _ in }
+        channel.intercept(owner) { _, _ in .continue }
+        board.state(StateName<String>("shop.sales"), initial: "none").listen(owner) { _, _ in }
         board.requests(RequestName<Int, String>("shop.price")).respond(owner) { _, number in "\(number)" }
-        let token = board.listen(matching: "shop.*") { _, _ in }
-        view.post(1)
-        return token
-    }
-
-    @Test func snapshotSaysEverything() throws {
-        let token = fill()
+        let token = board[matching: "shop.*"].listen { _ in }
+        channel.post(1)
         let snapshot = board.snapshot()
         #expect(snapshot.channels.map(\.name) == ["shop.checkout", "shop.price", "shop.sales"])
         #expect(snapshot.channels.map(\.kind) == [.messages, .requests, .state])
         #expect(snapshot.channels.map(\.messageType) == ["Int", "Int -> String", "String"])
         #expect(snapshot.patterns.map(\.name) == ["shop.*"])
+        #expect(snapshot.patterns.map(\.kind) == [.pattern])
         let checkout = try #require(snapshot.channels.first)
         #expect(checkout.posts == 1)
         #expect(checkout.listeners.map(\.delivery) == [.interceptor, .direct, .pattern])
@@ -32,25 +27,11 @@ struct SnapshotFormTests {
         #expect(checkout.listeners[1].priority == 100)
         #expect(checkout.listeners[1].delivered == 1)
         #expect(checkout.listeners[1].registrationSite.fileID == #fileID)
-        withExtendedLifetime((token, owner)) {}
-    }
-
-    @Test func snapshotIsCodable() throws {
-        let token = fill()
-        let snapshot = board.snapshot()
         let data = try JSONEncoder().encode(snapshot)
         #expect(try JSONDecoder().decode(SwitchboardSnapshot.self, from: data) == snapshot)
-        withExtendedLifetime((token, owner)) {}
-    }
-
-    @Test func dumpIsReadable() {
-        let token = fill()
-        let dump = "\(board)"
-        for text in [
-            "shop.checkout", "Int", "FormListener", "priority high", "SnapshotFormTests.swift:", "shop.sales", "shop.*",
-        ] {
-            #expect(dump.contains(text), "\(dump)")
+        for text in ["shop.checkout", "Int", "FormListener", "priority high", #fileID, "shop.sales", "shop.*"] {
+            #expect("\(board)".contains(text), "\(board)")
         }
-        withExtendedLifetime((token, owner)) {}
+        withExtendedLifetime(token) {}
     }
 }
