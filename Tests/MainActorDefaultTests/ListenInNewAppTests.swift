@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Testing
 
@@ -49,6 +50,10 @@ nonisolated final class Worker: Sendable {
 actor Store {
     var heard: [String] = []
 
+    init(_ channel: Channel<Int>) {
+        channel.listen(self) { me, number in me.hear("init \(number)") }
+    }
+
     func wire(_ channel: Channel<Int>) {
         channel.listen(self) { me, number in me.hear("inside \(number)") }
     }
@@ -71,12 +76,12 @@ struct ListenInNewAppTests {
 
     @Test func synchronousForms() {
         channel.listen(model) { me, number in me.hear("a\(number)") }
-        channel.listen(model, priority: .high) { me, number, info in me.hear("b\(number) \(info.sender === me)") }
-        channel.listen(model, context: "c", priority: .low) { me, number, text in me.hear("\(text)\(number)") }
+        channel.posts.listen(model, priority: .high) { me, post in me.hear("b\(post.message) \(post.sender === me)") }
+        channel.listen(model, priority: .low) { [text = "c"] me, number in me.hear("\(text)\(number)") }
         channel.listen(model) { me, number in try me.fail("d\(number)") }
         channel.listen(model, buffering: .newest(3)) { $0.hear("e\($1)") }
         channel.listen { [model] number in model.hear("f\(number)") }.store(in: &model.tokens)
-        channel.listen { [weak model] number, info in model?.hear("g\(number) \(info.origin)") }.store(
+        channel.posts.listen { [weak model] post in model?.hear("g\(post.message) \(post.origin)") }.store(
             in: &model.tokens
         )
         #expect(channel.post(1, from: model) == 7)
@@ -90,24 +95,27 @@ struct ListenInNewAppTests {
 
     @Test func asynchronousForms() async {
         channel.listen(model) { me, number in await me.save("a\(number)") }
-        channel.listen(model) { me, number, info in await me.save("b\(number) \(info.origin)") }
-        channel.listen(model, context: "c") { me, number, text in
+        channel.posts.listen(model) { me, post in
+            me.hear("b\(post.origin)")
+            await me.save("c\(post.message)")
+        }
+        channel.listen(model) { [text = "d"] me, number in
             await me.save("\(text)\(number)")
             throw AppError()
         }
-        let token = channel.listen { [model] number in await model.save("d\(number)") }
+        let token = channel.listen { [model] number in await model.save("e\(number)") }
         let report = await channel.postAndWait(1)
         #expect(report.reached == 4)
         #expect(report.failures.count == 1)
-        #expect(model.heard.sorted() == ["a1", "b1 local", "c1", "d1"])
+        #expect(model.heard.sorted() == ["a1", "blocal", "c1", "d1", "e1"])
         await token.cancelAndDrain()
     }
 
     @Test func onceAndInterceptForms() {
-        channel.once(model) { me, number in me.hear("once \(number)") }
-        channel.once(model, context: 2) { me, number, two in me.hear("once \(number * two)") }
-        channel.intercept(model) { _, number in number < 0 ? .stop : .replace(number + 1) }
-        let token = channel.intercept { _, info in info.sender == nil ? .continue : .stop }
+        channel.listen(model, once: true) { me, number in me.hear("once \(number)") }
+        channel.listen(model, once: true) { [two = 2] me, number in me.hear("once \(number * two)") }
+        channel.intercept(model) { _, post in post.message < 0 ? .stop : .replace(post.message + 1) }
+        let token = channel.intercept { post in post.sender == nil ? .continue : .stop }
         #expect(channel.post(-1) == 0)
         #expect(channel.post(1, from: model) == 0)
         #expect(channel.post(1) == 2)
@@ -117,20 +125,39 @@ struct ListenInNewAppTests {
     }
 
     @Test func queueForms() async {
-        let queue = DispatchQueue(label: "app")
-        let numbers = AsyncStream.makeStream(of: Int.self)
+        let (queue, numbers) = (DispatchQueue(label: "app"), Recorder<Int>())
         channel.listen(model, on: queue) { _, number in
             dispatchPrecondition(condition: .onQueue(queue))
-            numbers.continuation.yield(number)
+            numbers.record(number)
         }
-        channel.listen(model, context: 10, on: queue) { _, number, ten in numbers.continuation.yield(number * ten) }
-        let token = channel.listen(on: queue) { number in numbers.continuation.yield(number * 100) }
+        channel.posts.listen(model, on: queue, once: true) { _, post in numbers.record(post.message * 10) }
+        let token = channel.listen(on: queue) { number in numbers.record(number * 100) }
         #expect(await channel.postAndWait(1).completed == 3)
-        numbers.continuation.finish()
-        var heard: [Int] = []
-        for await number in numbers.stream { heard.append(number) }
-        #expect(heard.sorted() == [1, 10, 100])
+        #expect(numbers.all.sorted() == [1, 10, 100])
         withExtendedLifetime(token) {}
+    }
+
+    /// `wire` says nothing of isolation, and neither do its closures.
+    @Test func sourcesKnownByTheirProtocolOnly() async {
+        let state = StateChannel(1)
+        wire(state)
+        wireAny(channel)
+        #expect(model.heard == ["some 1"])
+        channel.post(2)
+        #expect(model.heard == ["some 1", "any 2"])
+        await channel.postAndWait(3)
+        while model.heard.count < 6 { await Task.yield() }
+        #expect(model.heard.sorted() == ["any 2", "any 3", "any async 2", "any async 3", "some 1", "some async 1"])
+    }
+
+    private func wire(_ source: some Listenable<Int>) {
+        source.listen(model) { me, number in me.hear("some \(number)") }
+        source.listen(model) { me, number in await me.save("some async \(number)") }
+    }
+
+    private func wireAny(_ source: any Listenable<Int>) {
+        source.listen(model) { me, number in me.hear("any \(number)") }
+        source.listen(model) { me, number in await me.save("any async \(number)") }
     }
 
     @Test func functionsByName() {
@@ -148,12 +175,15 @@ struct ListenInNewAppTests {
     }
 
     @Test func actorOwners() async {
-        let store = Store()
+        let store = Store(channel)
         await store.wire(channel)
-        channel.listen(store) { (me: isolated Store, number) in me.hear("isolated \(number)") }
-        channel.listen(store) { me, number in await me.save("async \(number)") }
-        #expect(await channel.postAndWait(1).completed == 3)
-        #expect(await store.heard.sorted() == ["async 1", "inside 1", "isolated 1"])
+        channel.listen(store) { me, number in me.hear("isolated \(number)") }
+        channel.listen(store) { me, number in
+            me.hear("sync \(number)")
+            await me.save("async \(number)")
+        }
+        #expect(await channel.postAndWait(1).completed == 4)
+        #expect(await store.heard.sorted() == ["async 1", "init 1", "inside 1", "isolated 1", "sync 1"])
     }
 
     @Test func messagesFromElsewhereArriveOnTheMainActor() async {
@@ -190,12 +220,13 @@ struct ListenInNewAppTests {
 
     @Test func voidMessages() {
         let ping = Channel<Void>()
-        ping.listen(model) { me in me.hear("ping") }
-        ping.once(model) { me in me.hear("once") }
+        ping.listen(model) { me, _ in me.hear("ping") }
+        ping.listen(model, once: true) { me, _ in me.hear("once") }
+        ping.posts.listen(model) { me, post in me.hear("\(post.sender === me)") }
         let token = ping.listen { [model] in model.hear("ownerless") }
+        #expect(ping.post(from: model) == 4)
         #expect(ping.post() == 3)
-        #expect(ping.post() == 2)
-        #expect(model.heard == ["ping", "once", "ownerless", "ping", "ownerless"])
+        #expect(model.heard == ["ping", "once", "true", "ownerless", "ping", "false", "ownerless"])
         withExtendedLifetime(token) {}
     }
 }
