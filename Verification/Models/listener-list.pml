@@ -3,14 +3,14 @@
  * One channel, two posting threads (the first of which may post inside a listener), a thread that cancels and drains entry 0, one that
  * registers entry 2 and cancels it. Entry 1 stays.
  *
- *   here                            in Sources/Channels/Channel
- *   enter, leave                    ListenerList.enter, .leave                     (ListenerList+Post)
- *   post, visit                     ListenerList.post, .deliver(_:_:before:)       (ListenerList+Post)
- *   remove, unlink, Changer         remove, takeOut, unlink; insert, link          (ListenerList+Registration)
- *   SCAN                            ThreadRecord.posts(on:), and .hasPosts(on:), which looks before in the same way   (ThreadRecord)
- *   HAS_ENDED                       PostUnderWay.hasEnded(on:)                     (ThreadRecord)
- *   remove's middle, announce       retire, announceRetired(to:)                   (ListenerList+Reclaim)
- *   settle                          lockWasGivenUp, collectIfAsked, barrierThenCollect, collectAfterPost
+ *   here                            in Sources/Channels/Core
+ *   enter, leave                    ListenerList.enter, .leave                     (Post/ListenerList+Post)
+ *   post, visit                     ListenerList.post, .deliver(_:_:before:)       (Post/ListenerList+Post)
+ *   remove, unlink, Changer         remove, takeOut, unlink; insert, link          (List/ListenerList+Remove, +Add, +Links)
+ *   SCAN                            PostUnderWay.posts(on:), and .hasPosts(on:), which looks before in the same way   (List/ThreadRecord)
+ *   HAS_ENDED                       PostUnderWay.hasEnded(on:)                     (List/ThreadRecord)
+ *   remove's middle, announce       retire, announceRetired(to:)                   (List/ListenerList+Reclaim)
+ *   settle                          didUnlock, collectIfAsked, barrierThenCollect, collectAfterPost
  *   collectBody, afterCollect       collect(waitsForLock:), RetiredEntries.Chain.free
  *   Drainer                         ListenerToken.cancelAndDrain, waitForPosts
  *

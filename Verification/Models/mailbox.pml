@@ -4,7 +4,7 @@
  * at once. Two workers run the jobs, so that a second drain could run beside the first. The listener is cancelled and drained, or its
  * owner goes, or neither, at any time. The buffer has no bound.
  *
- *   here                      in Sources/Channels/Delivery
+ *   here                      in Sources/Channels/Core
  *   Poster                    Mailbox.enqueueAlone, .mayCall; ListenerList.deliverWithCare
  *   Worker                    Mailbox.schedule, .drain, .deliverRun, .deliverBatches, .refill     (Mailbox+Drain)
  *   becomeIdle, leaveDrain    Mailbox.becomeIdle, Leaving.leave                                  (Mailbox+Drain)

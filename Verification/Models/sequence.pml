@@ -1,10 +1,10 @@
 /* Tasks that wait for the messages of a sequence whose buffer has no bound. Two readers, of which the first may be cancelled; the channel
  * may go.
  *
- *   here             in Sources/Channels/Delivery
+ *   here             in Sources/Channels/Core
  *   Reader           MessageSequence.Iterator.next, SequenceBuffer.waitForMore
- *   take             SequenceBuffer.mayTake, Mailbox.takeOne, .refillForReaders           (SequenceBuffer)
- *   look             Mailbox.hasWaiting                                                 (SequenceBuffer)
+ *   take             SequenceBuffer.mayTake, Mailbox.takeOne, .refillForReaders           (Mailbox+Read)
+ *   look             Mailbox.hasWaiting                                                 (Mailbox+Read)
  *   wake, wakeOne    SequenceReaders.wake, .wakeOne
  *   Poster           Mailbox.enqueueAlone, then wakeOne
  *   Closer           ListenerList.close, Mailbox.channelHasGone
