@@ -52,10 +52,9 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ) {
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
-        let thread = ThreadReference.current
         let admission = guarded.withLock { guarded in
             store(guarded.value.address)
-            return admitChange(&guarded, envelope, thread)
+            return admitChange(&guarded, envelope)
         }
         guard let admission else { return }
         if case .deliver(let turn) = admission {
@@ -78,7 +77,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             updater.store(thread.address, ordering: .relaxed)
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
-            return isChanged ? admitChange(&guarded, nil, thread) : nil
+            return isChanged ? admitChange(&guarded, nil) : nil
         }
     }
 
@@ -132,11 +131,11 @@ extension StateCore {
     @inline(__always)
     private func admitChange(
         _ guarded: inout Guarded,
-        _ envelope: Envelope?,
-        _ thread: ThreadReference
+        _ envelope: Envelope?
     ) -> StateTurns.Admission? {
         // Who registers does so under the state's lock and is handed the value then.
         if list.hasNoListenerNow, list.counter == nil { return nil }
+        let thread = ThreadReference.current
         return guarded.turns.admit(
             guarded.value.address,
             envelope,
