@@ -1,6 +1,6 @@
 /// Reads names eight bytes at a time: most are ASCII, and a literal is read at each use.
 enum NameScanner {
-    private static let seed = UInt64.random(in: .min ... .max) | 1
+    private static let seed = UInt64(bitPattern: Int64(Hasher().finalize())) | 1
 
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let highBits: UInt64 = 0x8080_8080_8080_8080
