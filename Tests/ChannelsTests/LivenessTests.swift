@@ -127,7 +127,8 @@ struct LivenessTests {
         let reached = Tally()
         await withCheckedContinuation { continuation in
             let thread = Thread {
-                let ring = (0..<1_100).map { _ in Channel<Int>(reentrancy: .nested(limit: 1_024)) { faults.record($0) } }
+                let ring = (0..<1_100).map { _ in Channel<Int>(reentrancy: .nested(limit: 1_024)) { faults.record($0) }
+                }
                 let tokens = ring.indices.map { index in
                     ring[index].listen { number in
                         reached.add()

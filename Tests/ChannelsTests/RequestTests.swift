@@ -147,7 +147,7 @@ struct RequestTests {
         if let timeout {
             let error = error as? ChannelError
             #expect(error?.code == .timedOut && error?.name == "shop.price")
-            #expect(error?.description == "shop.price gave no answer within \(timeout)")
+            #expect(error?.description == "'shop.price', a RequestChannel<Witness, Int> gave no answer within \(timeout)")
         } else {
             #expect(error is CancellationError)
         }
