@@ -9,8 +9,8 @@ public struct Fault: Sendable, CustomStringConvertible {
 
         /// A post was not delivered because too many were under way on its thread.
         public static let recursionLimit = Code(storage: .recursionLimit)
-        /// A thread that set a state stood for as long as it may, and too many values still wait to be delivered:
-        /// listeners are slower than those who set.
+        /// A thread that set a state stood for as long as it may, and too many values still wait to be
+        /// delivered: listeners are slower than those who set.
         public static let stateBacklog = Code(storage: .stateBacklog)
         /// A message was dropped because a buffer with ``BufferingPolicy/oldest(_:)`` was full.
         public static let bufferOverflow = Code(storage: .bufferOverflow)

@@ -42,7 +42,8 @@ final class FaultReporter: Sendable {
         report(code, list.kind, list.displayName, site: site, count: count, error: error, detail: detail)
     }
 
-    /// Whether anybody is told of a fault that is this often at one place: without a handler, of the 1st, 2nd, 4th …
+    /// Whether anybody is told of a fault that is this often at one place: without a handler, of the 1st,
+    /// 2nd, 4th …
     func hears(_ count: Int) -> Bool { handler != nil || count & (count - 1) == 0 }
 
     func report(

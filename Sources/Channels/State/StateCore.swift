@@ -5,7 +5,8 @@ internal import Synchronization
 /// Not generic, because the metadata of generic types nested in a generic class is looked up at every use:
 /// `set` took ten times as long.
 ///
-/// Guards: `guarded` guards the value and the turns, which say who delivers (`StateTurns`). `updater` is atomic.
+/// Guards: `guarded` guards the value and the turns, which say who delivers (`StateTurns`). `updater` is
+/// atomic.
 @usableFromInline
 final class StateCore: @unchecked Sendable {  // guards: see above
     private struct Guarded: ~Copyable, @unchecked Sendable {  // reached under the lock only
@@ -183,7 +184,8 @@ extension StateCore {
         case .deliver, .wait: break
         case .refuse: if let top = ThreadReference.current.pointee.top { list.reportFanOut(top) }
         case .stand(let setter):
-            // An async listener is no place to stand in, either; that is looked up only here, because it costs.
+            // An async listener is no place to stand in, either; that is looked up only here, because it
+            // costs.
             if ListenerChain.current == nil { setter.stand() }
             let outcome = guarded.withLock { $0.turns.leaves(setter) }
             if outcome.delivers {

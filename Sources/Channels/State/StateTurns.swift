@@ -2,11 +2,12 @@ internal import Dispatch
 
 /// Who delivers the values of a state, and which wait.
 ///
-/// Only transitions: each is made under the state's lock and returns what is to be done without it. One thread delivers
-/// at a time. Whoever sets a value meanwhile leaves it here, and returns. So that nobody delivers for others without
-/// end, the role passes on: once a thread has delivered 64 values of others, the next one that sets a value stands in
-/// `set` until it is given the role. And so that the values that wait stay few, those who set beyond 1,024 of them stand
-/// in `set` until there are fewer or it is their turn to deliver.
+/// Only transitions: each is made under the state's lock and returns what is to be done without it. One
+/// thread delivers at a time. Whoever sets a value meanwhile leaves it here, and returns. So that nobody
+/// delivers for others without end, the role passes on: once a thread has delivered 64 values of others, the
+/// next one that sets a value stands in `set` until it is given the role. And so that the values that wait
+/// stay few, those who set beyond 1,024 of them stand in `set` until there are fewer or it is their turn to
+/// deliver.
 struct StateTurns: ~Copyable {
     /// For whom a value is that was set and is not yet delivered.
     struct Turn {
@@ -95,8 +96,8 @@ struct StateTurns: ~Copyable {
         return .stand(setter)
     }
 
-    /// A listener may have been resumed a moment ago, and been paused and resumed since, without a change in between:
-    /// one turn is enough.
+    /// A listener may have been resumed a moment ago, and been paused and resumed since, without a change in
+    /// between: one turn is enough.
     private mutating func renews(_ entry: ListenerEntry, before number: UInt64) -> Bool {
         let isLast = turns.withLast { last in
             guard last.entry === entry else { return false }
@@ -106,7 +107,8 @@ struct StateTurns: ~Copyable {
         return isLast == true
     }
 
-    /// A value that did not wait has been delivered. Whether that was all; if so, nobody delivers from here on.
+    /// A value that did not wait has been delivered. Whether that was all; if so, nobody delivers from here
+    /// on.
     @inline(__always)
     mutating func endsIfNothingWaits() -> Bool {
         guard values.isEmpty, standing.isEmpty else { return false }
@@ -144,8 +146,8 @@ struct StateTurns: ~Copyable {
         return standing.remove(at: index)
     }
 
-    /// Those who stand in `set` because too many values waited, and may go on, one at a time. The first stays where a
-    /// thread that delivers waits to be relieved.
+    /// Those who stand in `set` because too many values waited, and may go on, one at a time. The first stays
+    /// where a thread that delivers waits to be relieved.
     mutating func nextToGoOn() -> StandingSetter? {
         let isTired = deliveredForOthers >= Self.mostForOthers
         guard values.count <= Self.mostWaiting, standing.count > (isTired ? 1 : 0) else { return nil }
@@ -167,7 +169,8 @@ struct StateTurns: ~Copyable {
 ///
 /// `isDeliverer` is guarded by the state's lock.
 final class StandingSetter: @unchecked Sendable {  // see above
-    /// How long it stands at most: a bound on what a lock that the caller holds can cost, should a listener want it.
+    /// How long it stands at most: a bound on what a lock that the caller holds can cost, should a listener
+    /// want it.
     private static let longest = DispatchTimeInterval.milliseconds(100)
 
     /// The record of the thread.

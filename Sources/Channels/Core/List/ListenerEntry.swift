@@ -63,8 +63,8 @@ extension ListenerEntry {
 
     var mailbox: Mailbox? { mailboxReference?.object }
 
-    /// The owner, retained: to be given up with ``Unretained/release()``. Written as one expression, which the
-    /// compiler makes one load of the weak reference and nothing else.
+    /// The owner, retained: to be given up with ``Unretained/release()``. Written as one expression, which
+    /// the compiler makes one load of the weak reference and nothing else.
     @inline(__always)
     var retainedOwner: Unretained<AnyObject>? { owner.map { Unretained.retaining($0) } }
 

@@ -65,8 +65,8 @@ struct ThreadRecord: ~Copyable {
 
     /// Counts a post made inside others. False where they have made too many.
     ///
-    /// What follows from one outermost post is bounded whatever its shape, see `FanOut`; here all posts count, not those
-    /// that wait: 16 million are too many at the third level, 262,144 from the ninth on.
+    /// What follows from one outermost post is bounded whatever its shape, see `FanOut`; here all posts
+    /// count, not those that wait: 16 million are too many at the third level, 262,144 from the ninth on.
     mutating func spends() -> Bool {
         if spent <= Self.mostSpent { spent += FanOut.cost(ofDepth: depth + 1) }
         return spent <= Self.mostSpent

@@ -1,8 +1,8 @@
-/// How long a drain may go on before others on its actor or queue, and other tasks of the process, have their turn: 64
-/// calls or a millisecond, whichever comes first.
+/// How long a drain may go on before others on its actor or queue, and other tasks of the process, have their
+/// turn: 64 calls or a millisecond, whichever comes first.
 ///
-/// The clock is read after the 1st, 2nd, 4th, 8th … call, so that it costs little: a turn lasts at most twice as long
-/// as it may, or one call.
+/// The clock is read after the 1st, 2nd, 4th, 8th … call, so that it costs little: a turn lasts at most twice
+/// as long as it may, or one call.
 struct DrainTurn {
     /// Why a turn has ended.
     enum End {

@@ -41,8 +41,8 @@ extension Mailbox {
         while drain(listener) != .idle {}
     }
 
-    /// Has one turn after the other, and gives the actor and the thread of the pool up in between. Not on the actor: one
-    /// that has something else to do would keep the thread.
+    /// Has one turn after the other, and gives the actor and the thread of the pool up in between. Not on the
+    /// actor: one that has something else to do would keep the thread.
     @concurrent
     private func runTurns(_ listener: ListenerEntry, _ turn: @Sendable () async -> DrainTurn.End) async {
         while true {
@@ -155,8 +155,8 @@ extension Mailbox {
         frame.pointee.envelope = nil
     }
 
-    /// Awaits the closure for one message after the other, for one turn. Unless it ends because nothing waits,
-    /// `phase` is scheduled.
+    /// Awaits the closure for one message after the other, for one turn. Unless it ends because nothing
+    /// waits, `phase` is scheduled.
     private func drainAwaiting(_ listener: ListenerEntry, on isolation: AsyncIsolation) async -> DrainTurn.End {
         lock.withLock { phase = .draining }
         // One call after the other uses the memory.

@@ -43,7 +43,8 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
     @inline(__always)
     var object: Object { unsafe reference.takeUnretainedValue() }
 
-    /// The object, retained; nil where it is being deinitialised, and must not be kept. Makes a weak reference.
+    /// The object, retained; nil where it is being deinitialised, and must not be kept. Makes a weak
+    /// reference.
     var living: Object? {
         weak var reference: Object?
         reference = object

@@ -1,8 +1,9 @@
 /// Bounds what waits because of one post, whatever its shape.
 ///
-/// A chain of posts is bounded by its depth. Two listeners that each post again stay below every limit of depth and
-/// would never end: 2^64 posts. So what waits down such a tree is bounded in number, too, the more strictly the deeper
-/// it is. What a listener posts because of the first message costs nothing, however many messages it posts.
+/// A chain of posts is bounded by its depth. Two listeners that each post again stay below every limit of
+/// depth and would never end: 2^64 posts. So what waits down such a tree is bounded in number, too, the more
+/// strictly the deeper it is. What a listener posts because of the first message costs nothing, however many
+/// messages it posts.
 struct FanOut {
     /// What a post costs, by how many posts led to it, itself included.
     static func cost(ofDepth depth: Int) -> Int { depth < 3 ? 0 : 1 << min(depth - 3, 6) }
@@ -15,8 +16,8 @@ struct FanOut {
 
     /// Counts one more post that is to wait.
     ///
-    /// - Returns: Whether it may. Once there are too many, no post that follows from another may, until all that cost
-    ///   something have been delivered and one comes that follows from none.
+    /// - Returns: Whether it may. Once there are too many, no post that follows from another may, until all
+    ///   that cost something have been delivered and one comes that follows from none.
     mutating func admits(depth: Int) -> Bool {
         if isExhausted, depth > 1 { return false }
         cost += Self.cost(ofDepth: depth)

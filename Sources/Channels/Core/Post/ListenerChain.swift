@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The call of an async listener or responder in which a task runs: bound to the task for the call. Synchronous
-/// listeners need none, because nothing in them can wait.
+/// The call of an async listener or responder in which a task runs: bound to the task for the call.
+/// Synchronous listeners need none, because nothing in them can wait.
 final class ListenerChain: Sendable {
     @TaskLocal static var current: ListenerChain?
 
@@ -23,8 +23,8 @@ final class ListenerChain: Sendable {
         hasEnded.store(true, ordering: .releasing)
     }
 
-    /// Whether this call, or one that waits for it, is a call of a listener, and under way: a call that has left a
-    /// task behind waits for nothing any more.
+    /// Whether this call, or one that waits for it, is a call of a listener, and under way: a call that has
+    /// left a task behind waits for nothing any more.
     func waits(for listener: ListenerEntry) -> Bool {
         var chain: ListenerChain? = self
         while let call = chain {
