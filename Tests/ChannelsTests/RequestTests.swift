@@ -147,7 +147,9 @@ struct RequestTests {
         if let timeout {
             let error = error as? ChannelError
             #expect(error?.code == .timedOut && error?.name == "shop.price")
-            #expect(error?.description == "'shop.price', a RequestChannel<Witness, Int> gave no answer within \(timeout)")
+            #expect(
+                error?.description == "'shop.price', a RequestChannel<Witness, Int> gave no answer within \(timeout)"
+            )
         } else {
             #expect(error is CancellationError)
         }

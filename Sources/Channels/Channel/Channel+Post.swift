@@ -23,8 +23,7 @@ extension Channel {
     ///   many are registered.
     /// - Complexity: O(*n*) in the number of listeners. Direct calls do not allocate; a mailbox allocates
     ///   blocks of messages, and an envelope for a sender.
-    @inlinable
-    @discardableResult
+    @inlinable @discardableResult
     public func post(
         _ message: Message,
         from sender: (any AnyObject & Sendable)? = nil,
@@ -92,8 +91,7 @@ extension Channel {
 
 extension Channel where Message == Void {
     /// Delivers the empty message. See ``post(_:from:echo:isolation:)``.
-    @inlinable
-    @discardableResult
+    @inlinable @discardableResult
     public func post(
         from sender: (any AnyObject & Sendable)? = nil,
         echo: Bool = true,

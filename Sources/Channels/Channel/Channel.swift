@@ -51,9 +51,7 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
         )
     }
 
-    deinit {
-        list.close()
-    }
+    deinit { list.close() }
 
     /// The name of the channel on its switchboard; nil if it has none.
     public var name: String? { list.name }
@@ -75,9 +73,7 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
     /// Ends every listener and interceptor of an owner.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
-    public func removeListeners(of owner: AnyObject) {
-        list.removeListeners(of: owner)
-    }
+    public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
 }
 
 extension Channel: CustomStringConvertible {

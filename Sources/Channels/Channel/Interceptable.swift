@@ -19,8 +19,7 @@ extension Interceptable {
     ///   - priority: Interceptors of a higher priority run first.
     ///   - body: Takes the owner and the post, whose message is that of the interceptors before it.
     /// - Returns: The token; it may be ignored, because the owner keeps the interceptor.
-    @inlinable
-    @discardableResult
+    @inlinable @discardableResult
     public func intercept<Owner: AnyObject & Sendable>(
         _ owner: Owner,
         priority: Priority = .normal,
@@ -34,9 +33,7 @@ extension Interceptable {
                 do {
                     let post = Posted(message.load(as: Message.self), PostContext(frame))
                     frame.apply(try body(owner, post), to: message)
-                } catch {
-                    frame.listenerThrew(error)
-                }
+                } catch { frame.listenerThrew(error) }
             }
         }
         return register(interceptor, isolation: nil)
@@ -57,9 +54,7 @@ extension Interceptable {
             do {
                 let post = Posted(message.load(as: Message.self), PostContext(frame))
                 frame.apply(try body(post), to: message)
-            } catch {
-                frame.listenerThrew(error)
-            }
+            } catch { frame.listenerThrew(error) }
         }
         return register(interceptor, isolation: nil)
     }

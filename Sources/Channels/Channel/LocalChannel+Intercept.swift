@@ -3,8 +3,7 @@ extension LocalChannel {
     ///
     /// One that throws raises a fault, and the message continues unchanged. See
     /// ``Interceptable/intercept(_:priority:fileID:line:_:)``.
-    @inlinable
-    @discardableResult
+    @inlinable @discardableResult
     public func intercept<Owner: AnyObject>(
         _ owner: Owner,
         priority: Priority = .normal,
@@ -19,9 +18,7 @@ extension LocalChannel {
                 do {
                     let post = LocalPosted(message: message.load(as: Message.self), sender: frame.sender)
                     frame.apply(try body.value(owner, post), to: message)
-                } catch {
-                    frame.listenerThrew(error)
-                }
+                } catch { frame.listenerThrew(error) }
             }
         }
         return register(interceptor)
@@ -41,9 +38,7 @@ extension LocalChannel {
             do {
                 let post = LocalPosted(message: message.load(as: Message.self), sender: frame.sender)
                 frame.apply(try body.value(post), to: message)
-            } catch {
-                frame.listenerThrew(error)
-            }
+            } catch { frame.listenerThrew(error) }
         }
         return register(interceptor)
     }

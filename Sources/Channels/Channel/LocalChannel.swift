@@ -32,9 +32,7 @@ public final class LocalChannel<Message>: LocalListenable {
         )
     }
 
-    deinit {
-        list.close()
-    }
+    deinit { list.close() }
 
     /// The number of listeners, including paused ones, excluding interceptors.
     ///
@@ -52,9 +50,7 @@ public final class LocalChannel<Message>: LocalListenable {
     /// Ends every listener and interceptor of an owner.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
-    public func removeListeners(of owner: AnyObject) {
-        list.removeListeners(of: owner)
-    }
+    public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
 
     /// Delivers a message to every listener registered when the call begins; all have run when it returns.
     ///
@@ -62,8 +58,7 @@ public final class LocalChannel<Message>: LocalListenable {
     ///
     /// - Returns: How many listeners were called.
     /// - Complexity: O(*n*) in the number of listeners. Does not allocate.
-    @inlinable
-    @discardableResult
+    @inlinable @discardableResult
     public func post(_ message: Message, from sender: AnyObject? = nil, echo: Bool = true) -> Int {
         // The channel, and with it the list, lives until the post has ended.
         defer { withExtendedLifetime(self) {} }
@@ -73,8 +68,7 @@ public final class LocalChannel<Message>: LocalListenable {
 
 extension LocalChannel where Message == Void {
     /// Delivers the empty message.
-    @inlinable
-    @discardableResult
+    @inlinable @discardableResult
     public func post(from sender: AnyObject? = nil, echo: Bool = true) -> Int {
         post((), from: sender, echo: echo)
     }

@@ -19,8 +19,7 @@ extension LocalListenable {
     ///   - once: Whether the listener ends with the first message. It ends before it is called.
     ///   - body: Takes the owner and the message.
     /// - Returns: The token; it may be ignored, because the owner keeps the listener.
-    @discardableResult
-    @inlinable
+    @discardableResult @inlinable
     public func listen<Owner: AnyObject>(
         _ owner: Owner,
         priority: Priority = .normal,
@@ -35,8 +34,7 @@ extension LocalListenable {
 
     /// Registers a listener that belongs to an object and may throw, which raises
     /// ``Fault/Code/listenerThrew``.
-    @discardableResult
-    @inlinable
+    @discardableResult @inlinable
     public func listen<Owner: AnyObject>(
         _ owner: Owner,
         priority: Priority = .normal,
@@ -58,8 +56,7 @@ extension LocalListenable {
     }
 
     /// Registers a listener that belongs to the actor in which the channel is kept, and may throw.
-    @discardableResult
-    @inlinable
+    @discardableResult @inlinable
     public func listen<Owner: Actor>(
         actor owner: isolated Owner,
         priority: Priority = .normal,

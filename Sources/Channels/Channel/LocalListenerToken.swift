@@ -2,13 +2,9 @@
 public final class LocalListenerToken {
     private let entry: ListenerEntry
 
-    init(_ entry: ListenerEntry) {
-        self.entry = entry
-    }
+    init(_ entry: ListenerEntry) { self.entry = entry }
 
-    deinit {
-        if !entry.hasOwner { entry.cancel() }
-    }
+    deinit { if !entry.hasOwner { entry.cancel() } }
 
     /// Whether messages still reach the listener.
     public var isActive: Bool { entry.isActive && !entry.isOrphan }
@@ -26,9 +22,7 @@ public final class LocalListenerToken {
     public var isPaused: Bool { entry.isPaused }
 
     /// Keeps the token in a set whose listeners end together.
-    public func store(in tokens: inout Set<LocalListenerToken>) {
-        tokens.insert(self)
-    }
+    public func store(in tokens: inout Set<LocalListenerToken>) { tokens.insert(self) }
 
     /// Keeps the token in an array or another collection whose listeners end together.
     public func store(in tokens: inout some RangeReplaceableCollection<LocalListenerToken>) {

@@ -5,9 +5,7 @@ public struct LocalPosts<Content>: LocalListenable {
 
     private let channel: LocalChannel<Content>
 
-    init(_ channel: LocalChannel<Content>) {
-        self.channel = channel
-    }
+    init(_ channel: LocalChannel<Content>) { self.channel = channel }
 
     /// Registers a listener with the channel.
     public func register(_ listener: consuming Listener<Message>) -> LocalListenerToken {

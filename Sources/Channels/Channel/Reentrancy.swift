@@ -41,7 +41,5 @@ public struct Reentrancy: Hashable, Sendable {
 
 extension Reentrancy: CustomStringConvertible {
     /// As written in code: `nested(limit: 64)`.
-    public var description: String {
-        "\(mode)(limit: \(limit))"
-    }
+    public var description: String { "\(mode)(limit: \(limit))" }
 }

@@ -18,9 +18,7 @@ final class FaultReporter: Sendable {
     private let handler: FaultHandler?
     private let totals = Locked<[Place: Int]>([:])
 
-    init(_ handler: FaultHandler?) {
-        self.handler = handler
-    }
+    init(_ handler: FaultHandler?) { self.handler = handler }
 
     /// For channels without a handler: one line on standard error.
     static let standard = FaultReporter(nil)

@@ -29,7 +29,5 @@ public struct BufferingPolicy: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// As written in code: `newest(64)`.
-    public var description: String {
-        kind == .unbounded ? "unbounded" : "\(kind)(\(limit))"
-    }
+    public var description: String { kind == .unbounded ? "unbounded" : "\(kind)(\(limit))" }
 }

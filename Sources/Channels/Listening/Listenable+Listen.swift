@@ -22,8 +22,7 @@ extension Listenable {
     ///   - body: Takes the owner and the message.
     /// - Returns: The token; it may be ignored, because the owner keeps the listener.
     /// - Complexity: O(log *p*) in the number of priorities in use.
-    @discardableResult
-    @inlinable
+    @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
         priority: Priority = .normal,
@@ -43,8 +42,7 @@ extension Listenable {
     ///
     /// An error it throws raises ``Fault/Code/listenerThrew`` and does not affect other listeners. Otherwise
     /// it is like a closure that does not throw.
-    @discardableResult
-    @inlinable
+    @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
         priority: Priority = .normal,
@@ -72,8 +70,7 @@ extension Listenable {
     ///
     /// It has a mailbox of its own: calls are awaited one at a time, FIFO per poster. The order among several
     /// asynchronous listeners is not promised. Cancelling the listener does not cancel a call under way.
-    @discardableResult
-    @inlinable
+    @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
         priority: Priority = .normal,
@@ -96,8 +93,7 @@ extension Listenable {
     /// Registers a listener that belongs to an object and is called on a dispatch queue.
     ///
     /// One call at a time, FIFO per poster, on a concurrent queue too.
-    @discardableResult
-    @inlinable
+    @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
         on queue: DispatchQueue,
@@ -126,8 +122,7 @@ extension Listenable {
     ///
     /// If the poster is isolated to the actor, it is called before `post` returns; otherwise from its
     /// mailbox.
-    @discardableResult
-    @inlinable
+    @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
         priority: Priority = .normal,
@@ -153,8 +148,7 @@ extension Listenable {
     /// Registers an asynchronous listener that belongs to an actor and runs on it.
     ///
     /// Calls are awaited one at a time; while one is suspended, the actor does other work.
-    @discardableResult
-    @inlinable
+    @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
         priority: Priority = .normal,

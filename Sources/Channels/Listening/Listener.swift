@@ -20,9 +20,7 @@ public struct Listener<Message> {
     @usableFromInline var registration: Registration
 
     @inlinable
-    init(_ registration: Registration) {
-        self.registration = registration
-    }
+    init(_ registration: Registration) { self.registration = registration }
 
     @inlinable
     init(

@@ -10,9 +10,7 @@ internal import Synchronization
 public final class ListenerToken: Sendable {
     let entry: ListenerEntry
 
-    init(_ entry: ListenerEntry) {
-        self.entry = entry
-    }
+    init(_ entry: ListenerEntry) { self.entry = entry }
 
     deinit {
         let word = entry.word.load(ordering: .acquiring)
@@ -23,9 +21,7 @@ public final class ListenerToken: Sendable {
 
     /// Whether messages still reach the listener: it has not been cancelled, has not used up its `once`, and
     /// its channel and owner are alive. A paused listener is active.
-    public var isActive: Bool {
-        entry.isActive && !entry.isOrphan
-    }
+    public var isActive: Bool { entry.isActive && !entry.isOrphan }
 
     /// Ends the listener. Does not wait.
     ///
@@ -35,9 +31,7 @@ public final class ListenerToken: Sendable {
     /// skips another listener. It is idempotent.
     ///
     /// - Complexity: O(1).
-    public func cancel() {
-        entry.cancel()
-    }
+    public func cancel() { entry.cancel() }
 
     /// Ends the listener and suspends until no call of it runs and none will begin.
     ///
@@ -57,19 +51,13 @@ public final class ListenerToken: Sendable {
     /// Messages posted meanwhile are missed and counted (``missedCount``), and
     /// ``Channel/post(_:from:echo:isolation:)`` does not count the listener. What waits in its mailbox is
     /// still delivered, and a call under way goes on. The listener keeps its place in the order.
-    public func pause() {
-        entry.pause()
-    }
+    public func pause() { entry.pause() }
 
     /// Delivers messages again.
-    public func resume() {
-        entry.resume()
-    }
+    public func resume() { entry.resume() }
 
     /// Whether the listener is paused.
-    public var isPaused: Bool {
-        entry.isPaused
-    }
+    public var isPaused: Bool { entry.isPaused }
 
     /// Messages handed to the listener. Counted for listeners with a mailbox, for others only with
     /// diagnostics on.
@@ -88,9 +76,7 @@ public final class ListenerToken: Sendable {
     public var missedCount: Int { entry.mailbox?.missedCount ?? 0 }
 
     /// Keeps the token in a set whose listeners end together.
-    public func store(in tokens: inout Set<ListenerToken>) {
-        tokens.insert(self)
-    }
+    public func store(in tokens: inout Set<ListenerToken>) { tokens.insert(self) }
 
     /// Keeps the token in an array or another collection whose listeners end together.
     public func store(in tokens: inout some RangeReplaceableCollection<ListenerToken>) {
@@ -100,14 +86,10 @@ public final class ListenerToken: Sendable {
 
 extension ListenerToken: Hashable {
     /// Whether both are the same object.
-    public static func == (left: ListenerToken, right: ListenerToken) -> Bool {
-        left === right
-    }
+    public static func == (left: ListenerToken, right: ListenerToken) -> Bool { left === right }
 
     /// Hashes the identity.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(ObjectIdentifier(self))
-    }
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension ListenerToken: CustomStringConvertible {

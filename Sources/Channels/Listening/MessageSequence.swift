@@ -14,9 +14,7 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
 
     @usableFromInline let buffer: SequenceBuffer
 
-    init(buffer: SequenceBuffer) {
-        self.buffer = buffer
-    }
+    init(buffer: SequenceBuffer) { self.buffer = buffer }
 
     /// Messages dropped because the buffer was full.
     public var droppedCount: Int { buffer.droppedCount }
@@ -26,9 +24,7 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
 
     /// A reader. Several share the sequence's buffer.
     @inlinable
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(buffer: buffer)
-    }
+    public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
 
     /// Reads the messages. Not for two tasks at once: each makes its own.
     @frozen
@@ -36,9 +32,7 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
         @usableFromInline let buffer: SequenceBuffer
 
         @inlinable
-        init(buffer: SequenceBuffer) {
-            self.buffer = buffer
-        }
+        init(buffer: SequenceBuffer) { self.buffer = buffer }
 
         /// The next message; nil when the channel is deallocated and nothing waits, or when the task is
         /// cancelled.

@@ -12,9 +12,7 @@ public struct Posts<Source: Listenable>: Listenable {
 
     private let source: Source
 
-    init(_ source: Source) {
-        self.source = source
-    }
+    init(_ source: Source) { self.source = source }
 
     /// Registers a listener with the source. See ``Listenable/register(_:isolation:)``.
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {

@@ -6,14 +6,10 @@ public struct Priority: Hashable, Comparable, Sendable, ExpressibleByIntegerLite
     public var rawValue: Int
 
     /// Creates a priority of any rank.
-    public init(_ rawValue: Int) {
-        self.rawValue = rawValue
-    }
+    public init(_ rawValue: Int) { self.rawValue = rawValue }
 
     /// Creates a priority from a literal, as in `priority: 7`.
-    public init(integerLiteral value: Int) {
-        rawValue = value
-    }
+    public init(integerLiteral value: Int) { rawValue = value }
 
     /// After the normal ones: -100.
     public static let low = Priority(-100)

@@ -43,9 +43,7 @@ public final class ProtocolChannel<Observer> {
         )
     }
 
-    deinit {
-        list.close()
-    }
+    deinit { list.close() }
 
     /// Adds an observer, unless it has been added. Idempotent.
     ///
@@ -91,9 +89,7 @@ public final class ProtocolChannel<Observer> {
     ///
     /// - Returns: Whether it had been added.
     @discardableResult
-    public func remove(_ observer: Observer) -> Bool {
-        remove(object: Self.object(observer))
-    }
+    public func remove(_ observer: Observer) -> Bool { remove(object: Self.object(observer)) }
 
     /// Whether an observer has been added.
     public func contains(_ observer: Observer) -> Bool {
@@ -121,8 +117,7 @@ public final class ProtocolChannel<Observer> {
     ///   - body: What to call. It does not escape and runs in the caller's isolation.
     /// - Returns: How many observers were called.
     /// - Complexity: O(*n*) in the number of observers. Does not allocate.
-    @inlinable
-    @discardableResult
+    @inlinable @discardableResult
     public func notify(from sender: AnyObject? = nil, echo: Bool = true, _ body: (Observer) -> Void) -> Int {
         defer { withExtendedLifetime(self) {} }
         return list.notify(from: sender, echo: echo) { existential in

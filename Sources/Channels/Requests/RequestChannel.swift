@@ -41,9 +41,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         )
     }
 
-    deinit {
-        list.close()
-    }
+    deinit { list.close() }
 
     /// The name of the channel on its switchboard; nil if it has none.
     public var name: String? { list.name }
@@ -57,9 +55,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     public var isEmpty: Bool { responderCount == 0 }
 
     /// Ends every responder of an owner.
-    public func removeResponders(of owner: AnyObject) {
-        list.removeListeners(of: owner)
-    }
+    public func removeResponders(of owner: AnyObject) { list.removeListeners(of: owner) }
 
     // MARK: Responding
 
@@ -143,9 +139,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
                 group.addTask {
                     do {
                         return (index, .success(try await self.answer(of: responder, to: request)))
-                    } catch {
-                        return (index, .failure(error))
-                    }
+                    } catch { return (index, .failure(error)) }
                 }
             }
             var answers: [Result<Response, any Error>?] = Array(repeating: nil, count: responders.count)
@@ -156,9 +150,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
 
     // MARK: Carrying out
 
-    private func countAsk() {
-        list.counter?.posts.wrappingAdd(1, ordering: .relaxed)
-    }
+    private func countAsk() { list.counter?.posts.wrappingAdd(1, ordering: .relaxed) }
 
     /// A responder and the owner held for the call.
     struct Responder: Sendable {
@@ -224,9 +216,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
                     try await responder.answer(responder.owner, request)
                 }
                 result = .success(answer)
-            } catch {
-                result = .failure(error)
-            }
+            } catch { result = .failure(error) }
             chain.callHasEnded()
             responder.calls.end()
             first.finish(result)

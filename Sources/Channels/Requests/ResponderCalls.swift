@@ -12,9 +12,7 @@ final class ResponderCalls: Sendable {
 
     /// A request has been handed to the responder. Called while the list is entered, so that a thread that
     /// cancels and then waits for the list's posts finds it counted.
-    func begin() {
-        state.withLock { $0.count += 1 }
-    }
+    func begin() { state.withLock { $0.count += 1 } }
 
     func end() {
         let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in

@@ -48,9 +48,7 @@ public final class StateChannel<State: Sendable>: Listenable {
         core = MessageAddress.lending(initial) { StateCore(list, initial: $0) }
     }
 
-    deinit {
-        list.close()
-    }
+    deinit { list.close() }
 
     var list: ListenerList { core.list }
 
@@ -68,8 +66,7 @@ public final class StateChannel<State: Sendable>: Listenable {
         store(value, with: nil, isolation: isolation)
     }
 
-    @inlinable
-    @inline(__always)
+    @inlinable @inline(__always)
     func store(_ value: State, with envelope: Envelope?, isolation: isolated (any Actor)?) {
         // Holds the value that is replaced until the end of this method, to release it without the lock.
         var other = value
@@ -86,8 +83,7 @@ public final class StateChannel<State: Sendable>: Listenable {
     /// the change is refused (see the type's behavior), the body runs on a copy that is discarded.
     ///
     /// - Returns: What the body returns.
-    @inlinable
-    @discardableResult
+    @inlinable @discardableResult
     public func update<Result, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: (inout State) throws(Failure) -> Result
@@ -142,9 +138,7 @@ public final class StateChannel<State: Sendable>: Listenable {
     /// Ends every listener of an owner.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
-    public func removeListeners(of owner: AnyObject) {
-        list.removeListeners(of: owner)
-    }
+    public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
 }
 
 extension StateChannel {

@@ -59,9 +59,7 @@ struct StateTurns: ~Copyable {
     /// In the order in which they came.
     private var standing: [StandingSetter] = []
 
-    init(_ layout: MessageLayout) {
-        values = MessageQueue(layout)
-    }
+    init(_ layout: MessageLayout) { values = MessageQueue(layout) }
 
     /// How many values wait.
     var waitingCount: Int { values.count }

@@ -22,15 +22,11 @@ public struct ChannelName<Message: Sendable>: Hashable, Sendable, ExpressibleByS
     /// Creates a name from a text at run time.
     ///
     /// - Throws: ``ChannelError/Code/invalidName`` with what is wrong with it.
-    public init(validating text: String) throws {
-        key = try NameKey(validating: text)
-    }
+    public init(validating text: String) throws { key = try NameKey(validating: text) }
 
     /// Creates a name from a literal. Traps if it is not a valid name.
     @inlinable
-    public init(stringLiteral text: String) {
-        key = NameKey(literal: text)
-    }
+    public init(stringLiteral text: String) { key = NameKey(literal: text) }
 
     /// The text of the name.
     public var description: String { text }

@@ -53,9 +53,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
     }
 
     /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) {
-        for byte in text.utf8 { hasher.combine(byte) }
-    }
+    public func hash(into hasher: inout Hasher) { for byte in text.utf8 { hasher.combine(byte) } }
 
     /// The text of the pattern.
     public var description: String { text }

@@ -60,9 +60,7 @@ struct NameKey: Hashable, Sendable {
     }
 
     @usableFromInline
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(hash)
-    }
+    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 extension NameKey {

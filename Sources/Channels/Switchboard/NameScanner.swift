@@ -42,9 +42,7 @@ enum NameScanner {
     }
 
     /// The hash of an address.
-    static func hash(ofAddress address: UInt) -> UInt64 {
-        fold(seed ^ UInt64(address))
-    }
+    static func hash(ofAddress address: UInt) -> UInt64 { fold(seed ^ UInt64(address)) }
 
     @inline(__always)
     private static func start(_ count: Int) -> UInt64 {

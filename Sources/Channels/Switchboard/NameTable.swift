@@ -24,9 +24,7 @@ struct NameTable: ~Copyable {
         mask = Self.smallest - 1
     }
 
-    deinit {
-        for cell in cells { cell.slot?.release() }
-    }
+    deinit { for cell in cells { cell.slot?.release() } }
 
     /// The slot of a name, which the table holds.
     @inline(__always)
@@ -78,9 +76,7 @@ struct NameTable: ~Copyable {
     }
 
     @inline(__always)
-    private func home(_ hash: UInt64) -> Int {
-        Int(truncatingIfNeeded: hash) & mask
-    }
+    private func home(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & mask }
 
     private mutating func place(_ cell: Cell) {
         var index = home(cell.hash)

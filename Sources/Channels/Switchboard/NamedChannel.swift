@@ -68,8 +68,7 @@ extension NamedChannel {
     /// - Precondition: The name is not in use for another kind or type.
     /// - Complexity: O(1) for the lookup, O(*n*) in the number of listeners; if the name has no channel,
     ///   O(*p*) in the number of patterns.
-    @inlinable
-    @discardableResult
+    @inlinable @discardableResult
     public func post(
         _ message: Message,
         from sender: (any AnyObject & Sendable)? = nil,
@@ -132,8 +131,7 @@ extension Switchboard {
 
 extension NamedChannel where Message == Void {
     /// Delivers the empty message.
-    @inlinable
-    @discardableResult
+    @inlinable @discardableResult
     public func post(
         from sender: (any AnyObject & Sendable)? = nil,
         echo: Bool = true,

@@ -16,9 +16,7 @@ enum ChannelContent {
     }
 
     /// Whether the switchboard keeps it until it is removed.
-    var isHeld: Bool {
-        if case .messages = self { false } else { true }
-    }
+    var isHeld: Bool { if case .messages = self { false } else { true } }
 }
 
 extension ChannelContent: CustomStringConvertible {
@@ -63,9 +61,7 @@ final class Registry: Sendable {
     }
 
     /// The listeners of a name, whatever it stands for.
-    func list(_ key: NameKey) -> ListenerList? {
-        shard(key).list(key)
-    }
+    func list(_ key: NameKey) -> ListenerList? { shard(key).list(key) }
 
     /// Enters a channel, unless the name has one by now; returns the one entered, of whatever kind.
     func enter(
@@ -83,14 +79,10 @@ final class Registry: Sendable {
     }
 
     /// Frees a name. False if it was free.
-    func remove(_ key: NameKey) -> Bool {
-        shard(key).remove(key)
-    }
+    func remove(_ key: NameKey) -> Bool { shard(key).remove(key) }
 
     /// Frees the name of a deallocated channel.
-    func removeGone(_ key: NameKey, _ list: ListenerList) {
-        shard(key).removeGone(key, list)
-    }
+    func removeGone(_ key: NameKey, _ list: ListenerList) { shard(key).removeGone(key, list) }
 
     /// Removes listeners whose owner has gone from a few channels, which are released if they have no other.
     func sweepSome() {

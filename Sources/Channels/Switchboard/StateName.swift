@@ -13,14 +13,10 @@ public struct StateName<State: Sendable>: Hashable, Sendable, ExpressibleByStrin
     public var text: String { key.text }
 
     /// Creates a name from a text at run time. See ``ChannelName/init(validating:)``.
-    public init(validating text: String) throws {
-        key = try NameKey(validating: text)
-    }
+    public init(validating text: String) throws { key = try NameKey(validating: text) }
 
     /// Creates a name from a literal. Traps if it is not a valid name.
-    public init(stringLiteral text: String) {
-        key = NameKey(literal: text)
-    }
+    public init(stringLiteral text: String) { key = NameKey(literal: text) }
 
     /// The text of the name.
     public var description: String { text }

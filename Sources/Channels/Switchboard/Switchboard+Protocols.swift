@@ -38,8 +38,7 @@ extension Switchboard {
     /// Calls a method on every observer of a protocol. See ``ProtocolChannel/notify(from:echo:_:)``.
     ///
     /// - Returns: How many observers were called.
-    @inlinable
-    @discardableResult
+    @inlinable @discardableResult
     public func notify<Observer: Sendable>(
         _ type: Observer.Type,
         from sender: AnyObject? = nil,

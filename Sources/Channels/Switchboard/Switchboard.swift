@@ -76,8 +76,7 @@ public final class Switchboard: Sendable {
         registry.channel(key, ofMessages: type)
     }
 
-    @usableFromInline
-    @inline(never)
+    @usableFromInline @inline(never)
     func channel<Message: Sendable>(_ key: NameKey, reentrancy: Reentrancy?) -> Channel<Message> {
         Self.unwrap { try channel(key: key, of: Message.self, reentrancy: reentrancy) }
     }

@@ -6,9 +6,7 @@ final class SwitchboardReference: @unchecked Sendable {  // written once, before
     private(set) weak var registry: Registry?
     weak var switchboard: Switchboard?
 
-    init(_ registry: Registry) {
-        self.registry = registry
-    }
+    init(_ registry: Registry) { self.registry = registry }
 }
 
 /// What a named channel's list tells the switchboard.
@@ -37,11 +35,7 @@ final class NamedChannelDelegate: ListenerListDelegate, @unchecked Sendable {  /
         registry.listeningChanged(key, channel, list)
     }
 
-    func listHasClosed(_ list: ListenerList) {
-        reference.switchboard?.hasClosed(list, key)
-    }
+    func listHasClosed(_ list: ListenerList) { reference.switchboard?.hasClosed(list, key) }
 
-    func resume(_ entry: ListenerEntry) -> Bool {
-        next?.resume(entry) ?? false
-    }
+    func resume(_ entry: ListenerEntry) -> Bool { next?.resume(entry) ?? false }
 }

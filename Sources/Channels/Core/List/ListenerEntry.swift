@@ -116,9 +116,7 @@ extension ListenerEntry {
     }
 
     /// Called once no post can see the entry any more.
-    func hasLeft() {
-        if let mailbox { mailbox.listenerHasLeft(self) } else { freeBody() }
-    }
+    func hasLeft() { if let mailbox { mailbox.listenerHasLeft(self) } else { freeBody() } }
 
     /// Frees the closure's captures. No post and no mailbox uses it any more.
     func freeBody() {

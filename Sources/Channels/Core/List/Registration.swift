@@ -51,11 +51,7 @@ struct Registration {
         site = options.site
     }
 
-    var isInterceptor: Bool {
-        if case .interceptor = delivery { true } else { false }
-    }
+    var isInterceptor: Bool { if case .interceptor = delivery { true } else { false } }
 
-    var isSequence: Bool {
-        if case .sequence = delivery { true } else { false }
-    }
+    var isSequence: Bool { if case .sequence = delivery { true } else { false } }
 }

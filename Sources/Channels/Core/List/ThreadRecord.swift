@@ -88,9 +88,7 @@ struct SlotReference: @unchecked Sendable {  // a constant pointer to what is at
     @inline(__always)
     fileprivate init(_ pointer: UnsafeMutablePointer<HazardSlot>) { unsafe self.pointer = pointer }
 
-    var pointee: HazardSlot {
-        @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) }
-    }
+    var pointee: HazardSlot { @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) } }
 }
 
 /// A thread's record.

@@ -37,9 +37,7 @@ extension Mailbox {
 
     /// Delivers on the calling thread. The caller has the listener's isolation, or it has none, and `phase`
     /// is scheduled.
-    func drainInline(_ listener: ListenerEntry) {
-        while drain(listener) != .idle {}
-    }
+    func drainInline(_ listener: ListenerEntry) { while drain(listener) != .idle {} }
 
     /// Has one turn after the other, and gives the actor and the thread of the pool up in between. Not on the
     /// actor: one that has something else to do would keep the thread.

@@ -124,18 +124,12 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
 
     /// Counts a call that ``isFree(for:)`` allowed: there is one at a time.
     @inline(__always)
-    func countLoneCall() {
-        direct.store(direct.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-    }
+    func countLoneCall() { direct.store(direct.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 
-    func countDirectCall() {
-        direct.wrappingAdd(1, ordering: .relaxed)
-    }
+    func countDirectCall() { direct.wrappingAdd(1, ordering: .relaxed) }
 
     /// Counts a message that was posted while the listener was paused.
-    func countMissed() {
-        missed.wrappingAdd(1, ordering: .relaxed)
-    }
+    func countMissed() { missed.wrappingAdd(1, ordering: .relaxed) }
 
     // MARK: Enqueueing
 
@@ -225,9 +219,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
 
     /// Wakes a reader, if there are readers and one of them waits.
     @inline(__always)
-    private func wakeReader() {
-        readers?.borrow { $0.wakeOne() }
-    }
+    private func wakeReader() { readers?.borrow { $0.wakeOne() } }
 
     /// Has the message just enqueued delivered: by a reader, or by a drain.
     @inline(__always)
@@ -263,9 +255,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     }
 
     /// The channel was deallocated: what waits is still delivered.
-    func channelHasGone() {
-        readers?.borrow { $0.wakeAll() }
-    }
+    func channelHasGone() { readers?.borrow { $0.wakeAll() } }
 
     /// No post can see the listener any more: its closure is freed once nothing waits for it. That of a
     /// sequence goes with its entry: a reader may be making an element, and may have taken out what waits.
@@ -281,9 +271,7 @@ final class Mailbox: @unchecked Sendable {  // guards: see above
     }
 
     /// Frees what an async closure holds; for ``ListenerEntry/freeBody()``.
-    func freeAsyncCall() {
-        asyncCall = nil
-    }
+    func freeAsyncCall() { asyncCall = nil }
 
     /// Suspends until no call of the listener runs.
     func waitForDrain() async {

@@ -33,9 +33,7 @@ final class KeptMessage: @unchecked Sendable {
 final class ExistentialBytes: Sendable {
     let address: MessageAddress
 
-    init<Existential>(_ existential: Existential) {
-        address = .allocateBytes(of: existential)
-    }
+    init<Existential>(_ existential: Existential) { address = .allocateBytes(of: existential) }
 
     deinit {
         // The bytes own nothing, so there is nothing to destroy.

@@ -7,9 +7,7 @@ package typealias Locked<Value: ~Copyable> = Mutex<Value>
 
 extension Mutex where Value: ~Copyable {
     /// The system's lock decides by itself whether to spin.
-    package init(_ initial: consuming sending Value, spins: Bool) {
-        self.init(initial)
-    }
+    package init(_ initial: consuming sending Value, spins: Bool) { self.init(initial) }
 }
 #else
 /// A value behind a mutex: for sections that may be longer than a few dozen instructions.

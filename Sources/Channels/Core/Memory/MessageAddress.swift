@@ -4,20 +4,15 @@
 /// closures made where the type was known read it as that type. This type is `@safe` because nothing else is
 /// ever at the address, and because the lender keeps the memory in place while it is used.
 @safe
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it says who may use it
     @usableFromInline let raw: UnsafeMutableRawPointer
 
-    @inlinable
-    @inline(__always)
-    init(_ raw: UnsafeMutableRawPointer) {
-        unsafe self.raw = raw
-    }
+    @inlinable @inline(__always)
+    init(_ raw: UnsafeMutableRawPointer) { unsafe self.raw = raw }
 
     /// Lends the address of a value, which is only read.
-    @inlinable
-    @inline(__always)
+    @inlinable @inline(__always)
     static func lending<Message, Result>(
         _ message: borrowing Message,
         _ body: (MessageAddress) -> Result
@@ -29,15 +24,13 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
     }
 
     /// Lends the address of a variable, which may be written.
-    @inlinable
-    @inline(__always)
+    @inlinable @inline(__always)
     static func lending<Value, Result>(mutable value: inout Value, _ body: (MessageAddress) -> Result) -> Result {
         unsafe withUnsafeMutablePointer(to: &value) { unsafe body(MessageAddress(UnsafeMutableRawPointer($0))) }
     }
 
     /// Lends memory for one value, which the body initialises if it returns true. Returns that value.
-    @inlinable
-    @inline(__always)
+    @inlinable @inline(__always)
     static func receiving<Value>(as type: Value.Type, _ body: (MessageAddress) -> Bool) -> Value? {
         unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { place in
             // The allocation has one element, which the body initialises if it returns true.
@@ -47,8 +40,7 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
     }
 
     /// Lends memory for one value, which the body initialises. Returns that value.
-    @inlinable
-    @inline(__always)
+    @inlinable @inline(__always)
     static func filling<Value>(as type: Value.Type, _ body: (MessageAddress) -> Void) -> Value {
         unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { place in
             // The allocation has one element, which the body initialises.
@@ -58,36 +50,31 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
     }
 
     /// The message, copied.
-    @inlinable
-    @inline(__always)
+    @inlinable @inline(__always)
     func load<Message>(as type: Message.Type) -> Message {
         unsafe raw.assumingMemoryBound(to: Message.self).pointee
     }
 
     /// Lends the message in place, neither copied nor retained.
-    @inlinable
-    @inline(__always)
+    @inlinable @inline(__always)
     func lend<Message>(as type: Message.Type, _ body: (borrowing Message) -> Void) {
         unsafe borrowing(raw.assumingMemoryBound(to: Message.self), body)
     }
 
     /// Replaces the message.
-    @inlinable
-    @inline(__always)
+    @inlinable @inline(__always)
     func store<Message>(_ message: Message) {
         unsafe raw.assumingMemoryBound(to: Message.self).pointee = message
     }
 
     /// Swaps the message with another.
-    @inlinable
-    @inline(__always)
+    @inlinable @inline(__always)
     func swap<Message>(with other: inout Message) {
         unsafe Swift.swap(&raw.assumingMemoryBound(to: Message.self).pointee, &other)
     }
 
     /// Lends the message in place for writing.
-    @inlinable
-    @inline(__always)
+    @inlinable @inline(__always)
     func mutate<Message, Result, Failure: Error>(
         as type: Message.Type,
         _ body: (inout Message) throws(Failure) -> Result
@@ -96,8 +83,7 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
     }
 
     /// Initialises memory that holds no message.
-    @inlinable
-    @inline(__always)
+    @inlinable @inline(__always)
     func initialize<Message>(to message: consuming Message) {
         unsafe raw.initializeMemory(as: Message.self, to: message)
     }
@@ -113,15 +99,12 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
     }
 
     /// Frees memory from `MessageLayout.allocate` or ``allocateBytes(of:)``, which holds no message any more.
-    func deallocate() {
-        unsafe raw.deallocate()
-    }
+    func deallocate() { unsafe raw.deallocate() }
 }
 
 /// Lends the value at an address; a parameter, so that the compiler borrows it in place instead of retaining
 /// a copy.
-@inlinable
-@inline(__always)
+@inlinable @inline(__always)
 func borrowing<Value: ~Copyable>(_ address: UnsafePointer<Value>, _ body: (borrowing Value) -> Void) {
     unsafe body(address.pointee)
 }

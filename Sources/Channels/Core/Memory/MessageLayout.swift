@@ -57,9 +57,7 @@ struct MessageLayout: Sendable {
     }
 
     @inline(__always)
-    func destroy(_ message: MessageAddress) {
-        if !isTrivial { destroyInFull(message) }
-    }
+    func destroy(_ message: MessageAddress) { if !isTrivial { destroyInFull(message) } }
 
     /// A copy of a message in an existential.
     ///

@@ -46,9 +46,7 @@ struct SpinLock: ~Copyable, Sendable {
     /// Not inlined, so that the optimiser cannot sink a retain of something the lock guards below the store
     /// that releases it.
     @inline(never)
-    private func unlock() {
-        isHeld.store(false, ordering: .releasing)
-    }
+    private func unlock() { isHeld.store(false, ordering: .releasing) }
 
     @inline(never)
     private func waitForIt() {

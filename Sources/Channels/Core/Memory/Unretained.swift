@@ -25,9 +25,7 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
     }
 
     @inline(__always)
-    private init(_ reference: Unmanaged<Object>) {
-        unsafe self.reference = reference
-    }
+    private init(_ reference: Unmanaged<Object>) { unsafe self.reference = reference }
 
     /// A counted reference: it must be released with ``release()``.
     @inline(__always)
@@ -76,13 +74,11 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
 
 /// The owner of a listener, held by the caller of the listener.
 @safe
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct OwnerReference: Sendable {
     @usableFromInline let address: UInt
 
-    @inlinable
-    @inline(__always)
+    @inlinable @inline(__always)
     init(_ owner: AnyObject) {
         // Held by the caller for the call.
         unsafe address = UInt(bitPattern: Unmanaged.passUnretained(owner).toOpaque())
@@ -90,13 +86,10 @@ struct OwnerReference: Sendable {
 
     /// The same, from an uncounted reference.
     @inline(__always)
-    init(_ owner: Unretained<AnyObject>) {
-        address = owner.address
-    }
+    init(_ owner: Unretained<AnyObject>) { address = owner.address }
 
     /// Lends the owner as what it was registered as.
-    @inlinable
-    @inline(__always)
+    @inlinable @inline(__always)
     func lend<Owner: AnyObject>(as type: Owner.Type, _ body: (Owner) -> Void) {
         // The list hands back the object that was registered, and the caller holds it.
         unsafe Unmanaged<Owner>.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
@@ -105,8 +98,7 @@ struct OwnerReference: Sendable {
 }
 
 /// An object whose class is known from where it was stored. Checked in debug builds.
-@inlinable
-@inline(__always)
+@inlinable @inline(__always)
 func known<Object: AnyObject>(_ object: AnyObject, as type: Object.Type) -> Object {
     unsafe unsafeDowncast(object, to: type)
 }
@@ -120,8 +112,7 @@ func sendable(_ object: AnyObject) -> any AnyObject & Sendable {
 
 /// Something that enters a `@Sendable` closure although it is not Sendable: sound where one isolation domain
 /// both makes and calls the closure, as on a `LocalChannel`.
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct Unchecked<Value>: @unchecked Sendable {  // see above: one isolation domain makes and uses it
     @usableFromInline let value: Value
     @inlinable init(_ value: Value) { self.value = value }

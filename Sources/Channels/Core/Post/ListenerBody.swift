@@ -23,84 +23,73 @@ typealias ListenerCall = @Sendable (MessageAddress, OwnerReference?, FrameRefere
 
 // MARK: Closures with their type
 
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct IsolatedBody1<A: ~Copyable>: Sendable {
     @usableFromInline let call: @isolated(any) @Sendable (borrowing A) -> Void
     @inlinable init(_ call: @escaping @isolated(any) @Sendable (borrowing A) -> Void) { self.call = call }
 }
 
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct Body1<A: ~Copyable>: Sendable {
     @usableFromInline let call: @Sendable (borrowing A) -> Void
     // The calling convention is the same; see the head of this file.
     @inlinable init(unisolated body: IsolatedBody1<A>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct IsolatedBody2<A: ~Copyable, B: ~Copyable>: Sendable {
     @usableFromInline let call: @isolated(any) @Sendable (borrowing A, borrowing B) -> Void
     @inlinable
     init(_ call: @escaping @isolated(any) @Sendable (borrowing A, borrowing B) -> Void) { self.call = call }
 }
 
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct Body2<A: ~Copyable, B: ~Copyable>: Sendable {
     @usableFromInline let call: @Sendable (borrowing A, borrowing B) -> Void
     // The same.
     @inlinable init(unisolated body: IsolatedBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct ThrowingIsolatedBody1<A>: Sendable {
     @usableFromInline let call: @isolated(any) @Sendable (A) throws -> Void
     @inlinable init(_ call: @escaping @isolated(any) @Sendable (A) throws -> Void) { self.call = call }
 }
 
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct ThrowingBody1<A>: Sendable {
     @usableFromInline let call: @Sendable (A) throws -> Void
     // The same.
     @inlinable init(unisolated body: ThrowingIsolatedBody1<A>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct ThrowingIsolatedBody2<A, B>: Sendable {
     @usableFromInline let call: @isolated(any) @Sendable (A, B) throws -> Void
     @inlinable init(_ call: @escaping @isolated(any) @Sendable (A, B) throws -> Void) { self.call = call }
 }
 
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct ThrowingBody2<A, B>: Sendable {
     @usableFromInline let call: @Sendable (A, B) throws -> Void
     // The same.
     @inlinable init(unisolated body: ThrowingIsolatedBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct ThrowingIsolatedActorBody2<A: Actor, B>: Sendable {
     @usableFromInline let call: @Sendable (isolated A, B) throws -> Void
     @inlinable init(_ call: @escaping @Sendable (isolated A, B) throws -> Void) { self.call = call }
 }
 
 /// The same for the actor that owns a `LocalChannel`.
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct ThrowingLocalActorBody2<A: Actor, B> {
     @usableFromInline let call: (isolated A, B) throws -> Void
     @inlinable init(_ call: @escaping (isolated A, B) throws -> Void) { self.call = call }
 }
 
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct ThrowingActorBody2<A: Actor, B>: Sendable {
     @usableFromInline let call: @Sendable (A, B) throws -> Void
     // The same: `isolated` marks an ordinary argument.
@@ -112,16 +101,14 @@ struct ThrowingActorBody2<A: Actor, B>: Sendable {
 }
 
 /// The body of a listener of a `LocalChannel`.
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct LocalBody1<A: ~Copyable> {
     @usableFromInline let call: (borrowing A) -> Void
     @inlinable init(_ call: @escaping (borrowing A) -> Void) { self.call = call }
 }
 
 /// The same, with an owner.
-@frozen
-@usableFromInline
+@frozen @usableFromInline
 struct LocalBody2<A: ~Copyable, B: ~Copyable> {
     @usableFromInline let call: (borrowing A, borrowing B) -> Void
     @inlinable init(_ call: @escaping (borrowing A, borrowing B) -> Void) { self.call = call }
@@ -143,9 +130,7 @@ struct BareCall: Sendable {
     private let storage: ListenerCall
 
     @usableFromInline
-    init(call: @escaping ListenerCall) {
-        storage = call
-    }
+    init(call: @escaping ListenerCall) { storage = call }
 
     // Each is a struct of one closure: two words, of which the second is a counted reference. `@Sendable`
     // does not change a closure's convention, and the list of a local channel is used by one isolation
@@ -172,9 +157,7 @@ struct BareCall: Sendable {
 struct ListenerBody: ~Copyable {
     private let call: BareCall
 
-    init(_ call: BareCall) {
-        self.call = call
-    }
+    init(_ call: BareCall) { self.call = call }
 
     /// Calls a body that is a `ListenerCall`.
     @inline(__always)

@@ -19,9 +19,7 @@ final class ListenerChain: Sendable {
     }
 
     /// From here on a task that the call left behind may wait for the listener.
-    func callHasEnded() {
-        hasEnded.store(true, ordering: .releasing)
-    }
+    func callHasEnded() { hasEnded.store(true, ordering: .releasing) }
 
     /// Whether this call, or one that waits for it, is a call of a listener, and under way: a call that has
     /// left a task behind waits for nothing any more.

@@ -76,9 +76,7 @@ extension ListenerList {
     }
 
     @inline(__always)
-    func countPost() {
-        if let counter { counter.posts.wrappingAdd(1, ordering: .relaxed) }
-    }
+    func countPost() { if let counter { counter.posts.wrappingAdd(1, ordering: .relaxed) } }
 
     /// Makes a frame the innermost post of the thread while a body visits the listeners.
     @inline(__always)

@@ -83,9 +83,7 @@ struct PostFrame {
 
     /// Releases what the frame holds. Called once, when the post has ended.
     @inline(__always)
-    mutating func end() {
-        if let extras { extras.release() }
-    }
+    mutating func end() { if let extras { extras.release() } }
 
     @inline(__always) var hasExtras: Bool { extras != nil }
 
@@ -138,9 +136,7 @@ struct FrameReference: @unchecked Sendable {  // used by the posting thread only
     private let pointer: UnsafeMutablePointer<PostFrame>
 
     @inline(__always)
-    fileprivate init(_ pointer: UnsafeMutablePointer<PostFrame>) {
-        unsafe self.pointer = pointer
-    }
+    fileprivate init(_ pointer: UnsafeMutablePointer<PostFrame>) { unsafe self.pointer = pointer }
 
     var pointee: PostFrame {
         // The frame exists for the whole post, see the type's comment.
@@ -152,8 +148,7 @@ struct FrameReference: @unchecked Sendable {  // used by the posting thread only
     var address: UInt { unsafe UInt(bitPattern: pointer) }
 
     /// Reports what a listener threw.
-    @usableFromInline
-    @inline(never)
+    @usableFromInline @inline(never)
     func listenerThrew(_ error: any Error) {
         if pointee.envelope?.tracker != nil { pointee.thrown = error }
         // The frame's caller keeps the list, and the list keeps the listener while the post is under way.

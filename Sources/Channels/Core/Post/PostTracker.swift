@@ -24,9 +24,7 @@ final class PostTracker: Sendable {
     let chain: ListenerChain?
     private let state = Locked(State())
 
-    init(chain: ListenerChain?) {
-        self.chain = chain
-    }
+    init(chain: ListenerChain?) { self.chain = chain }
 
     /// One more listener, or queued post, is waited for.
     func expectOne(isListener: Bool = true) {
@@ -37,9 +35,7 @@ final class PostTracker: Sendable {
     }
 
     /// A listener that was expected refused the message.
-    func expectOneLess() {
-        settle { $0.report.reached -= 1 }
-    }
+    func expectOneLess() { settle { $0.report.reached -= 1 } }
 
     func finish(_ outcome: Outcome) {
         settle {

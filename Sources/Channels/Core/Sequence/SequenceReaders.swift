@@ -29,21 +29,15 @@ final class SequenceReaders: Sendable {
     }
 
     /// Resumes a certain reader, if it waits.
-    func wake(_ reader: Int) {
-        resume { $0.firstIndex { $0.id == reader } }
-    }
+    func wake(_ reader: Int) { resume { $0.firstIndex { $0.id == reader } } }
 
     /// Resumes the reader that has waited longest. Called after a message was enqueued under the mailbox's
     /// lock; a reader checks under that lock again after it has been counted.
     @inline(__always)
-    func wakeOne() {
-        if count.load(ordering: .sequentiallyConsistent) > 0 { wakeFirst() }
-    }
+    func wakeOne() { if count.load(ordering: .sequentiallyConsistent) > 0 { wakeFirst() } }
 
     @inline(never)
-    private func wakeFirst() {
-        resume { $0.isEmpty ? nil : 0 }
-    }
+    private func wakeFirst() { resume { $0.isEmpty ? nil : 0 } }
 
     func wakeAll() {
         while count.load(ordering: .sequentiallyConsistent) > 0 { resume { $0.isEmpty ? nil : 0 } }
