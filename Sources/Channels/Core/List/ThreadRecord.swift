@@ -72,8 +72,8 @@ struct ThreadRecord: ~Copyable {
         return spent <= Self.mostSpent
     }
 
-    /// How much of the stack is left below a frame.
-    func stackLeft(below frame: FrameReference) -> UInt { frame.address > stackEnd ? frame.address - stackEnd : 0 }
+    /// How much of the stack is left below a frame. One that is not on the thread's own stack is not bounded.
+    func stackLeft(below frame: FrameReference) -> UInt { frame.address > stackEnd ? frame.address - stackEnd : .max }
 
     /// The slot of the post at a depth below ``slotCount``.
     @inline(__always)
