@@ -155,6 +155,22 @@ struct MailboxTests {
         #expect(heard.all == Array(0...5_000))
         withExtendedLifetime(token) {}
     }
+
+    /// Also where the turn ended by time: a mailbox in which nothing waits is free.
+    @MainActor @Test func aPostOnTheActorIsHeardAtOnceAfterASlowCallOutOfTheMailbox() async {
+        let channel = Channel<Int>()
+        let heard = Recorder<Int>()
+        let token = channel.listen { message in
+            let start = ContinuousClock.now
+            while message == 1, .now - start < .milliseconds(3) {}
+            heard.record(message)
+        }
+        postFromNoActor(1, on: channel)
+        _ = await heard.first(1)
+        channel.post(2)
+        #expect(heard.all == [1, 2])
+        withExtendedLifetime(token) {}
+    }
 }
 
 /// Posts without the isolation of its caller.

@@ -67,8 +67,21 @@ extension Mailbox {
         }
         guard isMine else { return .idle }
         let end = deliverTurn(listener)
-        if end != .idle { lock.withLock { phase = .scheduled } }
-        return end
+        return end == .idle ? .idle : endTurn(listener, end)
+    }
+
+    /// Goes idle after all if nothing waits, so that the next post on the listener's actor calls it at once. Otherwise
+    /// `phase` is scheduled.
+    private func endTurn(_ listener: ListenerEntry, _ end: DrainTurn.End) -> DrainTurn.End {
+        var leaving = Leaving()
+        let isIdle = lock.withLock {
+            phase = .scheduled
+            guard batch.isEmpty, incoming.isEmpty else { return false }
+            becomeIdle(&leaving)
+            return true
+        }
+        leaving.leave(listener)
+        return isIdle ? .idle : end
     }
 
     private func deliverTurn(_ listener: ListenerEntry) -> DrainTurn.End {
@@ -170,8 +183,7 @@ extension Mailbox {
                 guard await deliverNext(listener, place, on: owner) else { return .idle }
             }
             guard let end = turn.endAfterCall() else { continue }
-            lock.withLock { phase = .scheduled }
-            return end
+            return endTurn(listener, end)
         }
     }
 
