@@ -19,6 +19,9 @@ void channels_set_thread_record(void *record, void (*at_exit)(void *));
 /// The lowest address of the calling thread's stack; 0 where the system does not say.
 uintptr_t channels_stack_end(void);
 
+/// Where the calling thread is on its stack. Not the address of a variable: the address sanitizer keeps those elsewhere.
+static inline uintptr_t channels_stack_position(void) { return (uintptr_t)__builtin_frame_address(0); }
+
 /// Runs a full memory barrier on every running thread of this process. False where the system cannot.
 bool channels_barrier_on_all_threads(void);
 

@@ -72,8 +72,11 @@ struct ThreadRecord: ~Copyable {
         return spent <= Self.mostSpent
     }
 
-    /// How much of the stack is left below a frame. One that is not on the thread's own stack is not bounded.
-    func stackLeft(below frame: FrameReference) -> UInt { frame.address > stackEnd ? frame.address - stackEnd : .max }
+    /// How much of the thread's stack is left. One that is not the thread's own is not bounded.
+    var stackLeft: UInt {
+        let position = UInt(channels_stack_position())
+        return position > stackEnd ? position - stackEnd : .max
+    }
 
     /// The slot of the post at a depth below ``slotCount``.
     @inline(__always)

@@ -15,7 +15,7 @@ extension ListenerList {
             reportRecursion(top, limit: ThreadRecord.deepest)
             return 0
         }
-        guard thread.pointee.stackLeft(below: frame) > ThreadRecord.reservedStack else {
+        guard thread.pointee.stackLeft > ThreadRecord.reservedStack else {
             reportRecursion(top, "less than \(ThreadRecord.reservedStack >> 10) KB of the thread's stack is left")
             return 0
         }

@@ -144,9 +144,6 @@ struct FrameReference: @unchecked Sendable {  // used by the posting thread only
         @inline(__always) nonmutating unsafeMutableAddress { unsafe pointer }
     }
 
-    /// Where on the stack the frame is.
-    var address: UInt { unsafe UInt(bitPattern: pointer) }
-
     /// Reports what a listener threw.
     @usableFromInline @inline(never)
     func listenerThrew(_ error: any Error) {
