@@ -49,7 +49,7 @@ extension Switchboard {
             intake: intake
         )
         let hub = patternListener.hub
-        hub.delegate = HubDelegate(patternListener, patterns)
+        hub.delegate = HubDelegate(patternListener, reference)
         let entry = hub.makeEntry(listener)
         // Inserted directly, so that the delegate does not see the hub before it has its listener.
         guard hub.insert(entry, priority: listener.priority.rawValue).isIn else { return ListenerToken(entry) }
@@ -63,15 +63,15 @@ extension Switchboard {
 /// Removes a pattern's listener from the channels when it has ended.
 private final class HubDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initialiser only
     private weak var listener: PatternListener?
-    private weak var patterns: PatternListeners?
+    private let reference: SwitchboardReference
 
-    init(_ listener: PatternListener, _ patterns: PatternListeners) {
+    init(_ listener: PatternListener, _ reference: SwitchboardReference) {
         self.listener = listener
-        self.patterns = patterns
+        self.reference = reference
     }
 
     func listeningChanged(in hub: ListenerList) {
         guard hub.isEmptyNow, let listener else { return }
-        patterns?.remove(listener)
+        reference.patterns?.remove(listener)
     }
 }

@@ -48,7 +48,7 @@ public final class Switchboard: Sendable {
         self.reentrancy = reentrancy
         faults = .with(onFault)
         self.diagnostics = diagnostics
-        reference = SwitchboardReference(registry)
+        reference = SwitchboardReference(registry, patterns)
         reference.switchboard = self
     }
 

@@ -4,9 +4,13 @@
 /// to which nothing points looks like a leak to the leak sanitizer, as for ``Switchboard/shared``.
 final class SwitchboardReference: @unchecked Sendable {  // written once, before the switchboard is shared
     private(set) weak var registry: Registry?
+    private(set) weak var patterns: PatternListeners?
     weak var switchboard: Switchboard?
 
-    init(_ registry: Registry) { self.registry = registry }
+    init(_ registry: Registry, _ patterns: PatternListeners) {
+        self.registry = registry
+        self.patterns = patterns
+    }
 }
 
 /// What a named channel's list tells the switchboard.
