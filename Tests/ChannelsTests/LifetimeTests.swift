@@ -321,9 +321,7 @@ struct LifetimeTests {
     }
 
     /// A function of its own, so that no reference of the caller keeps the channel.
-    private func postOnce(_ channel: Slot<Channel<Int>>) {
-        channel.value?.post(1)
-    }
+    private func postOnce(_ channel: Slot<Channel<Int>>) { channel.value?.post(1) }
 
     @Test func channelsMayDieWhileOtherThreadsCancelTheirTokens() async {
         let living = Tally()

@@ -174,6 +174,4 @@ struct MailboxTests {
 }
 
 /// Posts without the isolation of its caller.
-private func postFromNoActor(_ message: Int, on channel: Channel<Int>) {
-    channel.post(message)
-}
+private func postFromNoActor(_ message: Int, on channel: Channel<Int>) { channel.post(message) }

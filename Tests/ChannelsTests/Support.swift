@@ -36,19 +36,13 @@ final class Tally: Sendable {
     func set(_ value: Int) { storage.store(value, ordering: .sequentiallyConsistent) }
 
     /// Keeps the thread busy until the counter has reached a value.
-    func spin(until value: Int) {
-        while self.value < value { sched_yield() }
-    }
+    func spin(until value: Int) { while self.value < value { sched_yield() } }
 
     /// Gives way to other tasks until the counter has reached a value.
-    func wait(until value: Int) async {
-        while self.value < value { await Task.yield() }
-    }
+    func wait(until value: Int) async { while self.value < value { await Task.yield() } }
 
     /// Gives way to other tasks until the counter has fallen to a value.
-    func wait(untilAtMost value: Int) async {
-        while self.value > value { await Task.yield() }
-    }
+    func wait(untilAtMost value: Int) async { while self.value > value { await Task.yield() } }
 }
 
 /// A variable for closures that run on any thread.
@@ -169,9 +163,7 @@ struct SeededGenerator: RandomNumberGenerator {
 }
 
 /// Ends a process that hangs, for tests that run in a process of their own.
-func endIfItHangs() {
-    alarm(120)
-}
+func endIfItHangs() { alarm(120) }
 
 struct Trouble: Error, Equatable {
     var text = "trouble"

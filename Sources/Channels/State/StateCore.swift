@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Synchronization
 
 /// A state channel without its type: the value stored, and the turns in which values are delivered.
@@ -53,10 +54,14 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ) {
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
-        let admission = guarded.withLock { guarded in
+        var isRefused = false
+        let admission = guarded.withLock { guarded -> StateTurns.Admission? in
+            isRefused = !hasRoom(&guarded)
+            guard !isRefused else { return nil }
             store(guarded.value.address)
             return admitChange(&guarded, envelope)
         }
+        if isRefused { reportFanOut() }
         guard let admission else { return }
         if case .deliver(let turn) = admission {
             deliver(message, turn, isolation, envelope)
@@ -74,12 +79,28 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         trapInsideUpdate("update")
         guard !refusesChange() else { return }
         let thread = ThreadReference.current
+        var isRefused = false
         takeTurn(isolation) { guarded in
+            isRefused = !hasRoom(&guarded)
+            guard !isRefused else { return nil }
             updater.store(thread.address, ordering: .relaxed)
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
             return isChanged ? admitChange(&guarded, nil) : nil
         }
+        if isRefused { reportFanOut() }
+    }
+
+    /// Whether one more value may be set. Under the lock.
+    @inline(__always)
+    private func hasRoom(_ guarded: inout Guarded) -> Bool {
+        // While nobody delivers there is nothing from which it could follow.
+        guarded.turns.deliverer == 0 || guarded.turns.hasRoom(for: ThreadReference.current.address)
+    }
+
+    private func reportFanOut() {
+        // It follows from a post, or a value of this state, that is under way on this thread.
+        if let top = ThreadReference.current.pointee.top { list.reportFanOut(top) }
     }
 
     /// Registers an entry and hands it the current value, between two changes.
@@ -182,7 +203,6 @@ extension StateCore {
     private func settle(_ admission: StateTurns.Admission, _ isolation: (any Actor)?) {
         switch admission {
         case .deliver, .wait: break
-        case .refuse: if let top = ThreadReference.current.pointee.top { list.reportFanOut(top) }
         case .stand(let setter):
             // An async listener is no place to stand in, either; that is looked up only here, because it
             // costs.
@@ -212,6 +232,12 @@ extension StateCore {
         if guarded.withLock({ !$0.turns.endsIfNothingWaits() }) { deliverWaiting(isolation) }
     }
 
+    /// Goes on delivering, in a job of its own.
+    private func goOn() {
+        guarded.withLock { $0.turns.takeOver(by: ThreadReference.current.address) }
+        deliverWaiting(nil)
+    }
+
     @inline(never)
     private func deliverWaiting(_ isolation: (any Actor)?) {
         let thread = ThreadReference.current.address
@@ -234,6 +260,9 @@ extension StateCore {
                     list.layout.destroy(message)
                 case .handOver(let setter):
                     setter.goOn()
+                    return
+                case .handOverToJob:
+                    DispatchQueue.global().async { self.goOn() }
                     return
                 case .end(let setters):
                     for setter in setters { setter.goOn() }

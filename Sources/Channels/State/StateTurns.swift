@@ -28,6 +28,9 @@ struct StateTurns: ~Copyable {
         case end([StandingSetter])
         /// Another thread delivers from here on.
         case handOver(StandingSetter)
+        /// The caller has delivered enough for those who cannot relieve it, because they set inside
+        /// listeners: a job of its own goes on.
+        case handOverToJob
     }
 
     /// What becomes of a value just set.
@@ -38,12 +41,12 @@ struct StateTurns: ~Copyable {
         case wait
         /// The same, and the caller stands in `set` meanwhile.
         case stand(StandingSetter)
-        /// Too many follow from one value.
-        case refuse
     }
 
     /// Values of others that a thread delivers before it asks to be relieved.
     static let mostForOthers = 64
+    /// Values of others that a thread delivers at most.
+    static let mostWithoutRelief = 1_024
     /// Values that may wait before those who set more have to stand.
     static let mostWaiting = 1_024
 
@@ -64,6 +67,14 @@ struct StateTurns: ~Copyable {
     /// How many values wait.
     var waitingCount: Int { values.count }
 
+    /// Whether a thread may set one more value: not where too many have followed from one.
+    mutating func hasRoom(for thread: UInt) -> Bool {
+        deliverer == 0 || fanOut.hasRoom(depth: chain(of: thread))
+    }
+
+    /// How long the chain is that leads to what a thread is about to set.
+    private func chain(of thread: UInt) -> Int { deliverer == thread ? depth + 1 : 1 }
+
     /// A value was set, or stored for a listener that is new or resumes.
     ///
     /// - Parameters:
@@ -83,8 +94,8 @@ struct StateTurns: ~Copyable {
             return .deliver(Turn(before: number, depth: 1, entry: entry, setter: thread))
         }
         if let entry, renews(entry, before: number) { return .wait }
-        let depth = deliverer == thread ? depth + 1 : 1
-        guard fanOut.admits(depth: depth) else { return .refuse }
+        let depth = chain(of: thread)
+        fanOut.add(depth: depth)
         turns.append(Turn(before: number, depth: depth, entry: entry, setter: thread))
         values.append(copying: value, envelope)
         let isTired = deliveredForOthers >= Self.mostForOthers
@@ -125,8 +136,14 @@ struct StateTurns: ~Copyable {
             setter.isDeliverer = true
             return .handOver(setter)
         }
+        if deliveredForOthers >= Self.mostWithoutRelief, !values.isEmpty {
+            deliveredForOthers = 0
+            deliverer = Self.job
+            return .handOverToJob
+        }
         guard let turn = turns.popFirst() else {
             deliverer = 0
+            fanOut = FanOut()
             depth = 0
             deliveredForOthers = 0
             defer { standing = [] }
@@ -138,6 +155,12 @@ struct StateTurns: ~Copyable {
         if turn.setter != thread { deliveredForOthers += 1 }
         return .deliver(turn, envelope)
     }
+
+    /// Stands for the job that goes on, until it runs.
+    private static let job: UInt = 1
+
+    /// The job has begun to run.
+    mutating func takeOver(by thread: UInt) { deliverer = thread }
 
     private mutating func firstToHandOver(except thread: UInt) -> StandingSetter? {
         guard let index = standing.firstIndex(where: { $0.thread != thread }) else { return nil }

@@ -56,9 +56,7 @@ struct FormSource: Sendable {
         self.kind = kind
     }
 
-    func post(_ numbers: some Sequence<Int>) {
-        for number in numbers { post(number, nil) }
-    }
+    func post(_ numbers: some Sequence<Int>) { for number in numbers { post(number, nil) } }
 }
 
 /// The messages of a source as a sequence.

@@ -28,14 +28,10 @@ final class Schedule: @unchecked Sendable {
     func chance(_ count: Int) -> Bool { number(1...count) == 1 }
 
     /// Lets others have a turn, or several, or none.
-    func turns(upTo count: Int = 3) async {
-        for _ in 0..<number(0...count) { await turn() }
-    }
+    func turns(upTo count: Int = 3) async { for _ in 0..<number(0...count) { await turn() } }
 
     /// Lets others have a turn.
-    func turn() async {
-        await executor.turn()
-    }
+    func turn() async { await executor.turn() }
 
     func check(_ condition: Bool, _ text: @autoclosure () -> String) {
         if !condition { broken.append(text()) }

@@ -22,18 +22,12 @@ final class SeededExecutor: TaskExecutor, @unchecked Sendable {
     private var steps: [Step] = []
     private var random: SeededGenerator
 
-    init(seed: Int) {
-        random = SeededGenerator(seed: seed)
-    }
+    init(seed: Int) { random = SeededGenerator(seed: seed) }
 
-    func enqueue(_ job: consuming ExecutorJob) {
-        steps.append(.job(UnownedJob(job)))
-    }
+    func enqueue(_ job: consuming ExecutorJob) { steps.append(.job(UnownedJob(job))) }
 
     /// Suspends the task until its turn comes.
-    func turn() async {
-        await withUnsafeContinuation { steps.append(.turn($0)) }
-    }
+    func turn() async { await withUnsafeContinuation { steps.append(.turn($0)) } }
 
     /// Runs a task, and whatever it starts, until nothing is left to run.
     func run(_ body: @escaping @Sendable () async -> Void) {

@@ -70,8 +70,8 @@ extension Mailbox {
         return end == .idle ? .idle : endTurn(listener, end)
     }
 
-    /// Goes idle after all if nothing waits, so that the next post on the listener's actor calls it at once. Otherwise
-    /// `phase` is scheduled.
+    /// Goes idle after all if nothing waits, so that the next post on the listener's actor calls it at once.
+    /// Otherwise `phase` is scheduled.
     private func endTurn(_ listener: ListenerEntry, _ end: DrainTurn.End) -> DrainTurn.End {
         var leaving = Leaving()
         let isIdle = lock.withLock {

@@ -31,7 +31,8 @@ struct PostContext: Sendable {
     @usableFromInline
     init(_ frame: FrameReference) {
         let envelope = frame.pointee.envelope
-        sender = frame.pointee.sender.map { sendable($0.object) } ?? envelope?.sender
+        // One that is being deinitialised is not handed out: a listener might keep it.
+        sender = frame.pointee.sender?.living.map { sendable($0) } ?? envelope?.sender
         // The poster keeps the list alive.
         channelName = frame.pointee.list.borrow { $0.name }
         origin = envelope?.origin ?? .local

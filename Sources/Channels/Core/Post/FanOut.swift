@@ -14,18 +14,15 @@ struct FanOut {
     private var cost = 0
     private var isExhausted = false
 
-    /// Counts one more post that is to wait.
-    ///
-    /// - Returns: Whether it may. Once there are too many, no post that follows from another may, until all
-    ///   that cost something have been delivered and one comes that follows from none.
-    mutating func admits(depth: Int) -> Bool {
-        if isExhausted, depth > 1 { return false }
-        cost += Self.cost(ofDepth: depth)
-        guard cost > Self.most else { return true }
-        cost -= Self.cost(ofDepth: depth)
-        isExhausted = true
-        return false
+    /// Whether one more post may wait. Once there are too many, no post that follows from another may, until
+    /// all that cost something have been delivered and one comes that follows from none.
+    mutating func hasRoom(depth: Int) -> Bool {
+        if cost + Self.cost(ofDepth: depth) > Self.most { isExhausted = true }
+        return !isExhausted || depth <= 1
     }
+
+    /// Counts one more post that is to wait, for which there is room.
+    mutating func add(depth: Int) { cost += Self.cost(ofDepth: depth) }
 
     /// A post that was counted has been taken out.
     mutating func delivers(depth: Int) {

@@ -60,10 +60,11 @@ extension ListenerList {
         depth: Int
     ) -> Bool {
         let queue = outer.pointee.queue ?? PostQueue()
-        guard queue.fanOut.admits(depth: depth) else { return false }
+        guard queue.fanOut.hasRoom(depth: depth) else { return false }
+        queue.fanOut.add(depth: depth)
         let kept = KeptMessage(copying: message, layout)
         outer.pointee.queue = queue
-        let sender = frame.pointee.sender?.object
+        let sender = frame.pointee.sender?.living
         let echo = frame.pointee.excluded == 0
         let envelope = frame.pointee.envelope
         // The outer post's caller keeps its actor until the queue is empty; an actor entered further in may
