@@ -148,6 +148,7 @@ extension StateChannel {
     ///   one stored.
     public func register(_ listener: consuming Listener<State>, isolation: isolated (any Actor)?) -> ListenerToken {
         core.trapInsideUpdate("listen")
+        precondition(!listener.registration.isInterceptor, "StateChannel<\(State.self)> cannot be intercepted")
         // Every value for a listener; the newest for a reader.
         let buffering = listener.registration.buffering ?? (listener.registration.isSequence ? .newest(1) : .unbounded)
         precondition(

@@ -25,7 +25,8 @@ public struct MatchingChannels: Listenable {
     ///
     /// - Complexity: O(*n*) in the number of names of the switchboard.
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
-        switchboard.register(listener.registration, matching: pattern)
+        precondition(!listener.registration.isInterceptor, "the channels of a pattern cannot be intercepted")
+        return switchboard.register(listener.registration, matching: pattern)
     }
 }
 
