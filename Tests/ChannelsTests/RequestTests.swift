@@ -174,4 +174,46 @@ struct RequestTests {
         let error = await #expect(throws: ChannelError.self) { try await channel.ask(1, timeout: .seconds(3_600)) }
         #expect(error?.code == .noResponder)
     }
+
+    @Test func nestedAskAllIsBounded() async {
+        let channel = RequestChannel<Int, Int>()
+        let deepest = Tally()
+        let token = channel.respond { number in
+            deepest.add()
+            return try await channel.askAll(number + 1)[0].get()
+        }
+        let error = await #expect(throws: ChannelError.self) { try await channel.ask(0) }
+        #expect(error?.code == .recursionLimit)
+        #expect(deepest.value == 1_024)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func tasksLeftBehindThatAskInTurnAreNoRecursion() async throws {
+        let channel = RequestChannel<Int, Int>()
+        let (ends, end) = AsyncStream<String>.makeStream()
+        let token = channel.respond { number in
+            if number == 3_000 {
+                end.yield("reached")
+                return number
+            }
+            // Asks before this call has ended, which does not wait for it.
+            Task { do { _ = try await channel.ask(number + 1) } catch { end.yield("\(error)") } }
+            for _ in 0..<20 { await Task.yield() }
+            return number
+        }
+        _ = try await channel.ask(0)
+        var iterator = ends.makeAsyncIterator()
+        #expect(await iterator.next() == "reached")
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aTimeoutMayBeAsLongAsThereAre() async throws {
+        let channel = RequestChannel<Int, Int>()
+        let token = channel.respond { number in
+            try await Task.sleep(for: .milliseconds(20))
+            return number
+        }
+        #expect(try await channel.ask(1, timeout: .seconds(Int64.max)) == 1)
+        withExtendedLifetime(token) {}
+    }
 }

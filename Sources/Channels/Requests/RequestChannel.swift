@@ -22,6 +22,8 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
 
     /// How many calls may wait for each other.
     private static var deepest: Int { 1_024 }
+    /// For ever: a sleep traps where its end cannot be expressed.
+    private static var longest: Duration { .seconds(1_000_000_000) }
 
     let list: ListenerList
 
@@ -117,10 +119,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     public func ask(_ request: Request, timeout: Duration? = nil) async throws -> Response {
         try Task.checkCancellation()
         countAsk()
-        if let call = ListenerChain.call, call.depth >= Self.deepest {
-            let detail = "asked inside \(call.depth) calls that wait for each other, the limit"
-            throw ChannelError(.recursionLimit, name: list.name, "\(list.displayName) was \(detail)")
-        }
+        if let error = recursionError { throw error }
         guard let responder = responders(most: 1).first else {
             throw ChannelError(.noResponder, name: list.name, "nobody responds on \(nameAndType)")
         }
@@ -129,9 +128,11 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
 
     /// Asks every responder, concurrently.
     ///
-    /// - Returns: The answers in the order of priority; empty if there are no responders.
+    /// - Returns: The answers in the order of priority; empty if there are no responders. Where 1,024 calls wait
+    ///   for each other, one failure: ``ChannelError/Code/recursionLimit``.
     public func askAll(_ request: Request) async -> [Result<Response, any Error>] {
         countAsk()
+        if let error = recursionError { return [.failure(error)] }
         let responders = responders(most: .max)
         guard !responders.isEmpty else { return [] }
         return await withTaskGroup(of: (Int, Result<Response, any Error>).self) { group in
@@ -149,6 +150,15 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     }
 
     // MARK: Carrying out
+
+    /// What is thrown where too many calls wait for each other.
+    private var recursionError: ChannelError? {
+        guard let call = ListenerChain.call, call.depth >= Self.deepest, call.liveDepth >= Self.deepest else {
+            return nil
+        }
+        let detail = "asked inside \(Self.deepest) calls that wait for each other, the limit"
+        return ChannelError(.recursionLimit, name: list.name, "\(list.displayName) was \(detail)")
+    }
 
     private func countAsk() { list.counter?.posts.wrappingAdd(1, ordering: .relaxed) }
 
@@ -224,7 +234,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         let timer = timeout.map { timeout in
             Task {
                 // The answer cancels it.
-                guard (try? await Task.sleep(for: timeout, clock: .continuous)) != nil else { return }
+                guard (try? await Task.sleep(for: min(timeout, Self.longest), clock: .continuous)) != nil else { return }
                 first.finish(.failure(timedOut(after: timeout)))
                 task.cancel()
             }
