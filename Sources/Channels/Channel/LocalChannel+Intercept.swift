@@ -21,7 +21,7 @@ extension LocalChannel {
                 } catch { frame.listenerThrew(error) }
             }
         }
-        return register(interceptor)
+        return register(LocalListener(interceptor))
     }
 
     /// Registers an interceptor that lives as long as the token returned.
@@ -40,6 +40,6 @@ extension LocalChannel {
                 frame.apply(try body.value(post), to: message)
             } catch { frame.listenerThrew(error) }
         }
-        return register(interceptor)
+        return register(LocalListener(interceptor))
     }
 }

@@ -43,8 +43,8 @@ public final class LocalChannel<Message>: LocalListenable {
     public var isEmpty: Bool { listenerCount == 0 }
 
     /// Registers a listener that a form of ``LocalListenable`` has built.
-    public func register(_ listener: consuming Listener<Message>) -> LocalListenerToken {
-        LocalListenerToken(list.add(listener.registration))
+    public func register(_ listener: consuming LocalListener<Message>) -> LocalListenerToken {
+        LocalListenerToken(list.add(listener.listener.registration))
     }
 
     /// Ends every listener and interceptor of an owner.

@@ -4,7 +4,7 @@ public protocol LocalListenable<Message> {
     associatedtype Message
 
     /// Registers a listener that a form of `listen` has built.
-    func register(_ listener: consuming Listener<Message>) -> LocalListenerToken
+    func register(_ listener: consuming LocalListener<Message>) -> LocalListenerToken
 }
 
 /// The synchronous forms of listening. All listeners are called on the poster's thread, before `post`
@@ -29,7 +29,8 @@ extension LocalListenable {
         _ body: @escaping (Owner, Message) -> Void
     ) -> LocalListenerToken {
         let options = ListenerOptions(priority, once: once, fileID, line)
-        return register(Listener(owner, .isolated(nil), options, isBare: true, BareCall(LocalBody2(body))))
+        let call = BareCall(LocalBody2(body))
+        return register(LocalListener(Listener(owner, .isolated(nil), options, isBare: true, call)))
     }
 
     /// Registers a listener that belongs to an object and may throw, which raises
@@ -52,7 +53,7 @@ extension LocalListenable {
                 }
             }
         }
-        return register(listener)
+        return register(LocalListener(listener))
     }
 
     /// Registers a listener that belongs to the actor in which the channel is kept, and may throw.
@@ -74,7 +75,7 @@ extension LocalListenable {
                 }
             }
         }
-        return register(listener)
+        return register(LocalListener(listener))
     }
 
     /// Registers a listener that lives as long as the token returned.
@@ -87,7 +88,8 @@ extension LocalListenable {
         _ body: @escaping (Message) -> Void
     ) -> LocalListenerToken {
         let options = ListenerOptions(priority, once: once, fileID, line)
-        return register(Listener(nil, .isolated(nil), options, isBare: true, BareCall(LocalBody1(body))))
+        let call = BareCall(LocalBody1(body))
+        return register(LocalListener(Listener(nil, .isolated(nil), options, isBare: true, call)))
     }
 
     /// Registers a listener that lives as long as the token returned and may throw, which raises
@@ -107,6 +109,6 @@ extension LocalListenable {
                 do { try body.value(message) } catch { frame.listenerThrew(error) }
             }
         }
-        return register(listener)
+        return register(LocalListener(listener))
     }
 }

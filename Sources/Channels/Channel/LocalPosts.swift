@@ -8,8 +8,11 @@ public struct LocalPosts<Content>: LocalListenable {
     init(_ channel: LocalChannel<Content>) { self.channel = channel }
 
     /// Registers a listener with the channel.
-    public func register(_ listener: consuming Listener<Message>) -> LocalListenerToken {
-        channel.register(listener.adapted { message, context in LocalPosted(message: message, sender: context.sender) })
+    public func register(_ listener: consuming LocalListener<Message>) -> LocalListenerToken {
+        let adapted: Listener<Content> = listener.listener.adapted { message, context in
+            LocalPosted(message: message, sender: context.sender)
+        }
+        return channel.register(LocalListener(adapted))
     }
 }
 

@@ -55,8 +55,8 @@ public struct Listener<Message> {
     }
 }
 
-/// Its closures are Sendable, and the forms require owners to be. (The listeners of a `LocalChannel` need not
-/// be; it does not hand them out.)
+/// Its closures are Sendable, and the forms require owners to be. (Those of a `LocalChannel` need not be, and
+/// are handed out as ``LocalListener`` only, which is not Sendable.)
 extension Listener: @unchecked Sendable where Message: Sendable {}
 
 // MARK: - Adapting

@@ -128,8 +128,8 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
 
     /// Asks every responder, concurrently.
     ///
-    /// - Returns: The answers in the order of priority; empty if there are no responders. Where 1,024 calls wait
-    ///   for each other, one failure: ``ChannelError/Code/recursionLimit``.
+    /// - Returns: The answers in the order of priority; empty if there are no responders. Where 1,024 calls
+    ///   wait for each other, one failure: ``ChannelError/Code/recursionLimit``.
     public func askAll(_ request: Request) async -> [Result<Response, any Error>] {
         countAsk()
         if let error = recursionError { return [.failure(error)] }
@@ -234,7 +234,9 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         let timer = timeout.map { timeout in
             Task {
                 // The answer cancels it.
-                guard (try? await Task.sleep(for: min(timeout, Self.longest), clock: .continuous)) != nil else { return }
+                guard (try? await Task.sleep(for: min(timeout, Self.longest), clock: .continuous)) != nil else {
+                    return
+                }
                 first.finish(.failure(timedOut(after: timeout)))
                 task.cancel()
             }

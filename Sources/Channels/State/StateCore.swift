@@ -100,7 +100,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
 
     private func reportFanOut() {
         // It follows from a post, or a value of this state, that is under way on this thread.
-        if let top = ThreadReference.current.pointee.top { list.reportFanOut(top) }
+        guard let top = ThreadReference.current.pointee.top else { return }
+        list.reportFanOut(top, count: guarded.withLock { $0.turns.refusedCount })
     }
 
     /// Registers an entry and hands it the current value, between two changes.

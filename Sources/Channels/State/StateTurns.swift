@@ -64,6 +64,9 @@ struct StateTurns: ~Copyable {
 
     init(_ layout: MessageLayout) { values = MessageQueue(layout) }
 
+    /// How many values have been refused since there were too many.
+    var refusedCount: Int { fanOut.refused }
+
     /// How many values wait.
     var waitingCount: Int { values.count }
 

@@ -22,6 +22,8 @@ struct ThreadRecord: ~Copyable {
     static let deepest = 1_024
     /// What the posts inside an outermost one may cost.
     private static let mostSpent = 1 << 24
+    /// Up to how many posts under way one more is counted by itself, and not with those before it.
+    private static let freeDepth = 2
     /// How many bytes of the stack are kept for what a listener does beside posting.
     static let reservedStack: UInt = 64 << 10
     /// Room for the hazards of ``deepest`` posts and a few of the library's own.
@@ -37,6 +39,8 @@ struct ThreadRecord: ~Copyable {
     var drains = 0
     /// What the posts made inside the outermost one have cost, see `spends`; that begins with 0.
     var spent = 0
+    /// How many posts have been refused because of that.
+    private var refused = 0
     /// The lowest address of the thread's stack.
     fileprivate var stackEnd: UInt = 0
     fileprivate let slots: UnsafeMutablePointer<HazardSlot>
@@ -63,13 +67,24 @@ struct ThreadRecord: ~Copyable {
     /// Whether a listener is being called on this thread, as far as the thread knows.
     var isInsideListener: Bool { top != nil || drains > 0 }
 
-    /// Counts a post made inside others. False where they have made too many.
+    /// Counts a post made inside others.
     ///
-    /// What follows from one outermost post is bounded whatever its shape, see `FanOut`; here all posts
-    /// count, not those that wait: 16 million are too many at the third level, 262,144 from the ninth on.
-    mutating func spends() -> Bool {
-        if spent <= Self.mostSpent { spent += FanOut.cost(ofDepth: depth + 1) }
-        return spent <= Self.mostSpent
+    /// What follows from one post is bounded whatever its shape, see `FanOut`; here all posts count, not
+    /// those that wait: 16 million are too many at the third level, 262,144 from the ninth on.
+    ///
+    /// - Returns: 0 or, if there have been too many, how many have been refused since.
+    mutating func spends() -> Int {
+        if spent <= Self.mostSpent {
+            // What went before has ended. So a listener that never returns, because the program runs inside
+            // it, may post for ever.
+            if depth <= Self.freeDepth { spent = 0 }
+            spent += FanOut.cost(ofDepth: depth + 1)
+            refused = 0
+        }
+        // What the listeners of the outermost post themselves post goes on.
+        guard spent > Self.mostSpent, depth > 1 else { return 0 }
+        refused += 1
+        return refused
     }
 
     /// How much of the thread's stack is left. One that is not the thread's own is not bounded.

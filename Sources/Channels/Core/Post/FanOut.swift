@@ -13,12 +13,19 @@ struct FanOut {
 
     private var cost = 0
     private var isExhausted = false
+    /// How many have been refused since there were too many.
+    private(set) var refused = 0
 
     /// Whether one more post may wait. Once there are too many, no post that follows from another may, until
     /// all that cost something have been delivered and one comes that follows from none.
     mutating func hasRoom(depth: Int) -> Bool {
-        if cost + Self.cost(ofDepth: depth) > Self.most { isExhausted = true }
-        return !isExhausted || depth <= 1
+        if !isExhausted, cost + Self.cost(ofDepth: depth) > Self.most {
+            isExhausted = true
+            refused = 0
+        }
+        guard isExhausted, depth > 1 else { return true }
+        refused += 1
+        return false
     }
 
     /// Counts one more post that is to wait, for which there is room.

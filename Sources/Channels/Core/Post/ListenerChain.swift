@@ -8,8 +8,8 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
     @TaskLocal static var current: ListenerChain?
 
     private let listener: ListenerEntry
-    /// The call that waits for this one. Given up when this one has ended: what it has left behind, nobody waits
-    /// for, and a chain of such tasks does not grow.
+    /// The call that waits for this one. Given up when this one has ended: what it has left behind, nobody
+    /// waits for, and a chain of such tasks does not grow.
     @safe @exclusivity(unchecked) private var upstream: ListenerChain?
     private let lock = SpinLock()
     /// At most so many calls wait for each other, this one included.

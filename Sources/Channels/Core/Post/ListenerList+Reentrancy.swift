@@ -19,8 +19,9 @@ extension ListenerList {
             reportRecursion(top, "less than \(ThreadRecord.reservedStack >> 10) KB of the thread's stack is left")
             return 0
         }
-        guard thread.pointee.spends() else {
-            reportFanOut(top)
+        let refused = thread.pointee.spends()
+        guard refused == 0 else {
+            reportFanOut(top, count: refused)
             return 0
         }
         guard let outer = nearestPost(under: top) else { return nil }
@@ -35,7 +36,7 @@ extension ListenerList {
             return nil
         case .queued:
             guard wait(message, frame, behind: outer, depth: depth) else {
-                reportFanOut(top)
+                reportFanOut(top, count: outer.pointee.queue?.fanOut.refused ?? 1)
                 return 0
             }
             return activeListenerCount
@@ -105,12 +106,21 @@ extension ListenerList {
     }
 
     /// Reports a post that was refused because too many have followed from one.
-    func reportFanOut(_ top: FrameReference) {
-        reportRecursion(top, "too many posts follow from one")
+    ///
+    /// The 1st, 2nd, 4th, 8th … of them: there may be many, and a handler costs more than all the rest.
+    func reportFanOut(_ top: FrameReference, count: Int) {
+        guard count & (count - 1) == 0 else { return }
+        reportRecursion(top, "too many posts follow from one", count: count)
     }
 
-    private func reportRecursion(_ top: FrameReference, _ detail: String) {
+    private func reportRecursion(_ top: FrameReference, _ detail: String, count: Int? = nil) {
         // The post that calls the listener is under way, and keeps it.
-        faults.report(.recursionLimit, list: self, listener: top.pointee.listener?.object, detail: detail)
+        faults.report(
+            .recursionLimit,
+            list: self,
+            listener: top.pointee.listener?.object,
+            count: count,
+            detail: detail
+        )
     }
 }
