@@ -209,10 +209,7 @@ struct RequestTests {
 
     @Test func aTimeoutMayBeAsLongAsThereAre() async throws {
         let channel = RequestChannel<Int, Int>()
-        let token = channel.respond { number in
-            try await Task.sleep(for: .milliseconds(20))
-            return number
-        }
+        let token = channel.respond { number in number }
         #expect(try await channel.ask(1, timeout: .seconds(Int64.max)) == 1)
         withExtendedLifetime(token) {}
     }
