@@ -281,6 +281,10 @@ extension StateCore {
     private func refusesChange() -> Bool {
         let thread = ThreadReference.current
         guard let top = thread.pointee.top else { return false }
+        guard thread.pointee.stackLeft > ThreadRecord.reservedStack else {
+            list.reportStack(top)
+            return true
+        }
         var limit = ThreadRecord.deepest
         var isTooDeep = thread.pointee.depth >= limit
         if !isTooDeep {

@@ -102,7 +102,10 @@ struct StateTurns: ~Copyable {
         turns.append(Turn(before: number, depth: depth, entry: entry, setter: thread))
         values.append(copying: value, envelope)
         let isTired = deliveredForOthers >= Self.mostForOthers
-        guard mayStand, values.count > Self.mostWaiting || (isTired && standing.isEmpty) else { return .wait }
+        // A thread that delivers may set from the deinit of a value: it does not wait for itself.
+        guard mayStand, deliverer != thread, values.count > Self.mostWaiting || (isTired && standing.isEmpty) else {
+            return .wait
+        }
         let setter = StandingSetter(thread)
         standing.append(setter)
         return .stand(setter)

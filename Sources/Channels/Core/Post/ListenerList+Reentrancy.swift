@@ -16,7 +16,7 @@ extension ListenerList {
             return 0
         }
         guard thread.pointee.stackLeft > ThreadRecord.reservedStack else {
-            reportRecursion(top, "less than \(ThreadRecord.reservedStack >> 10) KB of the thread's stack is left")
+            reportStack(top)
             return 0
         }
         let refused = thread.pointee.spends()
@@ -103,6 +103,11 @@ extension ListenerList {
     /// Reports a post that was refused because too many are under way.
     func reportRecursion(_ top: FrameReference, limit: Int) {
         reportRecursion(top, "limit \(limit)")
+    }
+
+    /// Reports a post that was refused because the stack is nearly used up.
+    func reportStack(_ top: FrameReference) {
+        reportRecursion(top, "less than \(ThreadRecord.reservedStack >> 10) KB of the thread's stack is left")
     }
 
     /// Reports a post that was refused because too many have followed from one.
