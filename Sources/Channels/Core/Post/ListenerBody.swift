@@ -92,8 +92,8 @@ struct ThrowingLocalActorBody2<A: Actor, B> {
 @frozen @usableFromInline
 struct ThrowingActorBody2<A: Actor, B>: Sendable {
     @usableFromInline let call: @Sendable (A, B) throws -> Void
-    // The same: `isolated` marks an ordinary argument.
     @inlinable init(unisolated body: ThrowingIsolatedActorBody2<A, B>) {
+        // The same: `isolated` marks an ordinary argument.
         self = unsafe unsafeBitCast(body, to: Self.self)
     }
     // The same, and it is called on the actor that owns the channel: nothing is sent anywhere.
@@ -137,15 +137,19 @@ struct BareCall: Sendable {
     // domain.
 
     @usableFromInline
+    // Two words, see above.
     init<Message>(_ body: Body1<Message>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 
     @usableFromInline
+    // Two words, see above.
     init<Owner, Message>(_ body: Body2<Owner, Message>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 
     @usableFromInline
+    // Two words, see above.
     init<Message>(_ body: LocalBody1<Message>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 
     @usableFromInline
+    // Two words, see above.
     init<Owner, Message>(_ body: LocalBody2<Owner, Message>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 
     /// A call that does nothing.
