@@ -191,13 +191,4 @@ struct LivenessTests {
         #expect(await hasSender.first(1) == [false])
         withExtendedLifetime(token) {}
     }
-
-    @Test func nestedAsksEndWithAnErrorAtTheLimit() async throws {
-        let countdown = RequestChannel<Int, Int>()
-        let token = countdown.respond { number in number == 0 ? 0 : try await countdown.ask(number - 1) + 1 }
-        #expect(try await countdown.ask(1_000) == 1_000)
-        let error = await #expect(throws: ChannelError.self) { try await countdown.ask(5_000) }
-        #expect(error?.code == .recursionLimit)
-        withExtendedLifetime(token) {}
-    }
 }

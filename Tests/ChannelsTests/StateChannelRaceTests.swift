@@ -69,9 +69,7 @@ struct StateChannelRaceTests {
             state.listen { @MainActor value in heard[2].record(value) },
         ]
         state.listen(clerk) { (_: isolated Clerk, value) in heard[3].record(value) }
-        await onThreads(3) { _ in
-            for _ in 0..<500 { state.update { $0 += 1 } }
-        }
+        await onThreads(3) { _ in for _ in 0..<500 { state.update { $0 += 1 } } }
         for heard in heard {
             await heard.wait { $0.last == 1_500 }
             #expect(heard.all == Array(0...1_500))
