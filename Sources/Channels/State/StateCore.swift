@@ -54,14 +54,15 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ) {
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
-        var isRefused = false
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
-            isRefused = !hasRoom(&guarded)
-            guard !isRefused else { return nil }
+            guard isHeard else {
+                store(guarded.value.address)
+                return nil
+            }
+            guard hasRoom(&guarded) else { return .refuse }
             store(guarded.value.address)
             return admitChange(&guarded, envelope)
         }
-        if isRefused { reportFanOut() }
         guard let admission else { return }
         if case .deliver(let turn) = admission {
             deliver(message, turn, isolation, envelope)
@@ -79,17 +80,18 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         trapInsideUpdate("update")
         guard !refusesChange() else { return }
         let thread = ThreadReference.current
-        var isRefused = false
         takeTurn(isolation) { guarded in
-            isRefused = !hasRoom(&guarded)
-            guard !isRefused else { return nil }
+            guard hasRoom(&guarded) else { return .refuse }
             updater.store(thread.address, ordering: .relaxed)
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
-            return isChanged ? admitChange(&guarded, nil) : nil
+            return isChanged && isHeard ? admitChange(&guarded, nil) : nil
         }
-        if isRefused { reportFanOut() }
     }
+
+    /// Whether anybody listens. Who registers does so under the state's lock and is handed the value then.
+    @inline(__always)
+    private var isHeard: Bool { !list.hasNoListenerNow || list.counter != nil }
 
     /// Whether one more value may be set. Under the lock.
     @inline(__always)
@@ -150,14 +152,9 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 // MARK: - Turns
 
 extension StateCore {
-    /// The value just stored is to be delivered. Under the lock. Nil where nobody listens.
+    /// The value just stored is to be delivered. Under the lock.
     @inline(__always)
-    private func admitChange(
-        _ guarded: inout Guarded,
-        _ envelope: Envelope?
-    ) -> StateTurns.Admission? {
-        // Who registers does so under the state's lock and is handed the value then.
-        if list.hasNoListenerNow, list.counter == nil { return nil }
+    private func admitChange(_ guarded: inout Guarded, _ envelope: Envelope?) -> StateTurns.Admission {
         let thread = ThreadReference.current
         return guarded.turns.admit(
             guarded.value.address,
@@ -204,6 +201,7 @@ extension StateCore {
     private func settle(_ admission: StateTurns.Admission, _ isolation: (any Actor)?) {
         switch admission {
         case .deliver, .wait: break
+        case .refuse: reportFanOut()
         case .stand(let setter):
             // An async listener is no place to stand in, either; that is looked up only here, because it
             // costs.

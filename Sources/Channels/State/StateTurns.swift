@@ -41,6 +41,8 @@ struct StateTurns: ~Copyable {
         case wait
         /// The same, and the caller stands in `set` meanwhile.
         case stand(StandingSetter)
+        /// Nothing was changed: too many have followed from one value.
+        case refuse
     }
 
     /// Values of others that a thread delivers before it asks to be relieved.
