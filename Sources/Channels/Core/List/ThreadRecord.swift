@@ -41,7 +41,7 @@ struct ThreadRecord: ~Copyable {
     var spent = 0
     /// How many posts have been refused because of that.
     private var refused = 0
-    /// The lowest address of the thread's stack.
+    /// The lowest address of the thread's stack; 0 as long as nobody has asked.
     fileprivate var stackEnd: UInt = 0
     fileprivate let slots: UnsafeMutablePointer<HazardSlot>
     /// The number of slots ever used.
@@ -89,8 +89,12 @@ struct ThreadRecord: ~Copyable {
 
     /// How much of the thread's stack is left. One that is not the thread's own is not bounded.
     var stackLeft: UInt {
-        let position = UInt(channels_stack_position())
-        return position > stackEnd ? position - stackEnd : .max
+        mutating get {
+            // Read at a thread's first nested post: it takes the system a while.
+            if stackEnd == 0 { stackEnd = max(UInt(channels_stack_end()), 1) }
+            let position = UInt(channels_stack_position())
+            return position > stackEnd ? position - stackEnd : .max
+        }
     }
 
     /// The slot of the post at a depth below ``slotCount``.
@@ -140,7 +144,7 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
     @inline(never)
     private static func register() -> ThreadReference {
         let record = free() ?? create()
-        record.pointee.stackEnd = UInt(channels_stack_end())
+        record.pointee.stackEnd = 0
         unsafe channels_set_thread_record(UnsafeMutableRawPointer(record.pointer)) { record in
             // The thread has ended, and with it its posts. This is the record set above.
             let ended = unsafe ThreadReference(record!.assumingMemoryBound(to: ThreadRecord.self))
