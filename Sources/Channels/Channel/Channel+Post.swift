@@ -8,8 +8,9 @@ extension Channel {
     /// that is paused is neither called nor counted.
     ///
     /// A post made by a listener of this channel while it is being called follows the channel's
-    /// ``Reentrancy``. If that refuses it, or if 1,024 posts of any channels are on the thread's stack, the
-    /// message is not delivered, 0 is returned and a fault is raised.
+    /// ``Reentrancy``. If that refuses it, if 1,024 posts of any channels are on the thread's stack, if less than
+    /// 64 KB of the stack is left, or if too many posts have followed from one, the message is not delivered,
+    /// 0 is returned and a fault is raised.
     ///
     /// - Parameters:
     ///   - message: The message to deliver.

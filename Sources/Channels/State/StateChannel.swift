@@ -13,12 +13,14 @@
 ///   were set; the last it sees is the one stored.
 /// - Values are delivered one at a time, whichever threads set them: a value set, or a listener registered,
 ///   while another value is being delivered waits its turn and is delivered by the thread that is delivering.
-///   So `set` may return before listeners have run, and `listen` before the new listener has. A thread that
-///   delivers does so as long as other threads keep setting values.
+///   So `set` may return before listeners have run, and `listen` before the new listener has.
+/// - No thread delivers for others without end: after 64 values of others, the next thread that sets one takes
+///   over. For that, and while more than 1,024 values wait, a thread that is not inside a listener waits in
+///   `set` or `update`, for at most 100 ms; if too many still wait, ``Fault/Code/stateBacklog`` is raised.
 /// - The exceptions to "exactly once": values set while a listener is paused, after which it gets the current
 ///   one first, and values dropped from a full buffer, which are counted.
-/// - A chain of listeners that each set the state is refused at a depth of 1,024: the value stays and a fault
-///   is raised.
+/// - A chain of listeners that each set the state is refused at a depth of 1,024, and where too many values
+///   follow from one: the value stays and a fault is raised.
 /// - The body of ``update(isolation:_:)`` is the one place in this library where user code runs under a lock,
 ///   the state's own. Using the same channel inside it traps. Values that are replaced by
 ///   ``set(_:isolation:)`` are released without the lock.

@@ -7,7 +7,7 @@ internal import Dispatch
 /// delivers for others without end, the role passes on: once a thread has delivered 64 values of others, the
 /// next one that sets a value stands in `set` until it is given the role. And so that the values that wait
 /// stay few, those who set beyond 1,024 of them stand in `set` until there are fewer or it is their turn to
-/// deliver.
+/// deliver. Those inside a listener do not stand; where only they set, a job takes over after 1,024 values.
 struct StateTurns: ~Copyable {
     /// For whom a value is that was set and is not yet delivered.
     struct Turn {
