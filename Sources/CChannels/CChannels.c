@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 _Thread_local void *channels_thread_record = NULL;
 
@@ -45,6 +49,19 @@ uintptr_t channels_stack_end(void) {
     return (uintptr_t)lowest;
 #else
     return 0;
+#endif
+}
+
+bool channels_is_main_thread(void) {
+#if defined(__APPLE__)
+    return pthread_main_np() != 0;
+#elif defined(__linux__)
+    // Asked once a thread: it takes a call of the system.
+    static _Thread_local signed char is_main = -1;
+    if (is_main < 0) is_main = syscall(SYS_gettid) == getpid();
+    return is_main;
+#else
+    return false;
 #endif
 }
 

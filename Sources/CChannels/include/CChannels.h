@@ -22,6 +22,9 @@ uintptr_t channels_stack_end(void);
 /// Where the calling thread is on its stack. Not the address of a variable: the address sanitizer keeps those elsewhere.
 static inline uintptr_t channels_stack_position(void) { return (uintptr_t)__builtin_frame_address(0); }
 
+/// Whether the calling thread is the first of the process.
+bool channels_is_main_thread(void);
+
 /// Runs a full memory barrier on every running thread of this process. False where the system cannot.
 bool channels_barrier_on_all_threads(void);
 

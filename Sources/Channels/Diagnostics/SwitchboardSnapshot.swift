@@ -49,7 +49,7 @@ extension ListenerList {
             guard entry.isActive, let level = entry.level?.object else { return }
             let owner = entry.owner
             guard owner != nil || !entry.hasOwner else { return }
-            // Responders always have a mailbox, which counts only with diagnostics on.
+            // The calls of responders are counted only with diagnostics on.
             let accounts = kind == .requests && counter == nil ? nil : entry.accounts
             let snapshot = ListenerSnapshot(
                 ownerType: owner.map { "\(type(of: $0))" },
@@ -77,13 +77,13 @@ extension ListenerEntry {
     fileprivate func delivery(_ kind: ChannelKind) -> ListenerSnapshot.Delivery {
         if isForwarder { return .pattern }
         if kind == .requests { return .responder }
-        return switch mailbox?.target {
-        case nil, .direct, .responder, .inline: .direct
-        case .actor(let actor): actor === MainActor.shared ? .mainActor : .actor
-        case .owner: .actor
+        guard let mailbox else { return .direct }
+        return switch mailbox.lane?.target {
+        case .mainActor: .mainActor
+        case .actor: .actor
         case .queue: .queue
-        case .async: .async
-        case .consumer: .sequence
+        case .awaiting: .async
+        case nil: .sequence
         }
     }
 }

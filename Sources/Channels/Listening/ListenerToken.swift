@@ -43,7 +43,8 @@ public final class ListenerToken: Sendable {
         entry.cancel()
         guard ListenerChain.call?.waits(for: entry) != true else { return }
         await entry.list?.waitForPosts()
-        await entry.mailbox?.waitForDrain()
+        await entry.mailbox?.lane?.waitForCall(of: entry)
+        await entry.counters?.object.responderCalls?.wait()
     }
 
     /// Withholds messages from the listener until ``resume()``.
@@ -73,7 +74,7 @@ public final class ListenerToken: Sendable {
     public var discardedCount: Int { entry.accounts?.discarded ?? 0 }
 
     /// Messages that the listener missed because it was paused when they were posted.
-    public var missedCount: Int { entry.mailbox?.missedCount ?? 0 }
+    public var missedCount: Int { entry.counters?.borrow { $0.missedCount } ?? 0 }
 
     /// Keeps the token in a set whose listeners end together.
     public func store(in tokens: inout Set<ListenerToken>) { tokens.insert(self) }

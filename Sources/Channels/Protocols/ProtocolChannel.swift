@@ -250,7 +250,7 @@ extension ListenerList {
         defer { owner.release() }
         guard frame.pointee.excluded != owner.address else { return false }
         frame.pointee.begins(observer)
-        observer.mailboxReference?.borrow { $0.countDirectCall() }
+        observer.counters?.borrow { $0.countDirectCall() }
         observer.body.callGeneral(visitor, nil, frame)
         // Set by the entry's call; the owner it names is held above.
         if let existential = visitor.load(as: Visitor.self).existential { visit(existential) }

@@ -197,7 +197,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
                 guard owner != nil || !entry.hasOwner else { return }
                 var responder: Responder?
                 frame.pointee.begins(entry)
-                if list.counter != nil { entry.mailbox?.countDirectCall() }
+                if list.counter != nil { entry.counters?.borrow { $0.countDirectCall() } }
                 MessageAddress.lending(mutable: &responder) { entry.run($0, owner.map { OwnerReference($0) }, frame) }
                 guard var responder else { return }
                 responder.owner = owner.map { sendable($0) }

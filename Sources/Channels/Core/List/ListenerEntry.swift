@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// One registration in a list: what is called, for whom, and its place.
 ///
-/// `word`, `next` and `mailboxAddress` are atomic. `level`, `previous` and the links are guarded by the
+/// `word`, `next` and `countersAddress` are atomic. `level`, `previous` and the links are guarded by the
 /// list's lock; `previous` links retired entries once the entry is out of the chain. `body` is replaced once,
 /// after the last post that could read it has ended (`ListenerList+Reclaim`). The rest is constant. 88 bytes:
 /// the size is a promise, see `Decisions/ListenerList.md`.
@@ -15,7 +15,7 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
     /// deallocated, or it was `once`.
     static let closed: UInt64 = 1 << 62
     static let paused: UInt64 = 1 << 61
-    /// Has a mailbox, or its calls are counted.
+    /// Its calls are counted.
     static let special: UInt64 = 1 << 60
     /// Has an owner, held weakly.
     static let owned: UInt64 = 1 << 59
@@ -24,8 +24,10 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
     static let general: UInt64 = 1 << 57
     /// Forwards messages to the listener of a pattern.
     static let forwards: UInt64 = 1 << 56
+    /// Has a mailbox.
+    static let waits: UInt64 = 1 << 55
     static let ended = cancelled | closed
-    static let number: UInt64 = (1 << 56) - 1
+    static let number: UInt64 = (1 << 55) - 1
 
     /// The registration number and the bits above it.
     let word: Atomic<UInt64>
@@ -35,31 +37,41 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) var previous: UInt = 0
     @safe @exclusivity(unchecked) var body: ListenerBody
     @safe @exclusivity(unchecked) weak var owner: AnyObject?
-    /// Retained, and released in `deinit`; set once, at the latest when the listener is first paused.
-    private let mailboxAddress: Atomic<UInt>
+    /// What is counted, or the mailbox: retained, and released in `deinit`. Set once, at the latest when the
+    /// listener is first paused.
+    private let countersAddress: Atomic<UInt>
     let site: PackedSite
     /// Set once, when the entry is inserted; nil if it never was. Retained, and released in `deinit`: keeps
     /// the list alive for the token.
     @safe @exclusivity(unchecked) var level: Unretained<PriorityLevel>?
 
-    init(bits: UInt64, owner: AnyObject?, mailbox: Mailbox?, site: PackedSite, call: BareCall) {
+    /// - Parameter counters: A ``Mailbox`` if the bits say so.
+    init(bits: UInt64, owner: AnyObject?, counters: ListenerCounters?, site: PackedSite, call: BareCall) {
         word = Atomic(bits)
         body = ListenerBody(call)
         self.owner = owner
-        mailboxAddress = Atomic(mailbox.map { Unretained.retaining($0).address } ?? 0)
+        countersAddress = Atomic(counters.map { Unretained.retaining($0).address } ?? 0)
         self.site = site
     }
 
     deinit {
         level?.release()
-        mailboxReference?.release()
+        counters?.release()
     }
 }
 
 extension ListenerEntry {
     /// Kept by the entry until its `deinit`.
     @inline(__always)
-    var mailboxReference: Unretained<Mailbox>? { Unretained(address: mailboxAddress.load(ordering: .acquiring)) }
+    var counters: Unretained<ListenerCounters>? { Unretained(address: countersAddress.load(ordering: .acquiring)) }
+
+    /// The same, if it is a mailbox.
+    @inline(__always)
+    var mailboxReference: Unretained<Mailbox>? {
+        guard word.load(ordering: .relaxed) & Self.waits != 0 else { return nil }
+        // The bit is set only where it is one.
+        return Unretained(address: countersAddress.load(ordering: .relaxed))
+    }
 
     var mailbox: Mailbox? { mailboxReference?.object }
 
@@ -111,7 +123,7 @@ extension ListenerEntry {
             if !level.list.remove(self), word.load(ordering: .relaxed) & Self.cancelled == 0 {
                 word.bitwiseOr(Self.cancelled, ordering: .sequentiallyConsistent)
             }
-            if let mailbox { mailbox.discardWaiting(of: self) }
+            mailboxReference?.borrow { $0.discardWaiting() }
         }
     }
 
@@ -131,7 +143,7 @@ extension ListenerEntry {
     var isPaused: Bool { word.load(ordering: .acquiring) & Self.paused != 0 }
 
     func pause() {
-        if mailboxReference == nil, let list { countMissed(in: list) }
+        if counters == nil { makeCounters() }
         word.bitwiseOr(Self.paused, ordering: .sequentiallyConsistent)
     }
 
@@ -140,20 +152,23 @@ extension ListenerEntry {
         word.bitwiseAnd(~Self.paused, ordering: .sequentiallyConsistent)
     }
 
-    /// Gives a listener without a mailbox a place to count the messages it misses.
-    private func countMissed(in list: ListenerList) {
-        let counts = Unretained.retaining(Mailbox(.direct, list.layout, .unbounded))
-        let (exchanged, _) = mailboxAddress.compareExchange(
+    /// Gives a listener a place to count the messages it misses.
+    private func makeCounters() {
+        let made = Unretained.retaining(ListenerCounters())
+        let (exchanged, _) = countersAddress.compareExchange(
             expected: 0,
-            desired: counts.address,
+            desired: made.address,
             ordering: .acquiringAndReleasing
         )
         // Another thread has paused it meanwhile.
-        if !exchanged { counts.release() }
+        if !exchanged { made.release() }
     }
 
     /// What became of its messages, if they are counted.
-    var accounts: Mailbox.Accounts? {
-        word.load(ordering: .relaxed) & Self.special == 0 ? nil : mailbox?.accounts
+    var accounts: ListenerAccounts? {
+        if let mailbox { return mailbox.accounts }
+        guard word.load(ordering: .relaxed) & Self.special != 0, let counters else { return nil }
+        let calls = counters.borrow { $0.direct.load(ordering: .relaxed) }
+        return ListenerAccounts(posted: calls, delivered: calls)
     }
 }

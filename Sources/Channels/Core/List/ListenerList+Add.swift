@@ -3,51 +3,51 @@ internal import Synchronization
 // Adding: where entries are made, and how they are inserted.
 extension ListenerList {
     /// Makes an entry of a listener.
-    ///
-    /// - Parameter isSerial: Whether one message after the other is delivered, whichever threads post.
     @inline(__always)
-    func makeEntry(_ listener: borrowing Registration, isSerial: Bool = false) -> ListenerEntry {
+    func makeEntry(_ listener: borrowing Registration) -> ListenerEntry {
         var bits = listener.owner == nil ? 0 : ListenerEntry.owned
         if listener.isOnce { bits |= ListenerEntry.once }
         if !listener.isBare { bits |= ListenerEntry.general }
         if case .forwarder = listener.delivery { bits |= ListenerEntry.forwards }
-        let mailbox = makeMailbox(listener, isSerial: isSerial)
-        if mailbox != nil { bits |= ListenerEntry.special }
+        var counters: ListenerCounters?
+        if case .isolated(nil) = listener.delivery, counter == nil {} else { counters = makeCounters(listener, &bits) }
         return ListenerEntry(
             bits: bits,
             owner: listener.owner,
-            mailbox: mailbox,
+            counters: counters,
             site: listener.site,
             call: listener.call
         )
     }
 
-    @inline(__always)
-    private func makeMailbox(_ listener: borrowing Registration, isSerial: Bool) -> Mailbox? {
-        if case .isolated(nil) = listener.delivery, counter == nil, !isSerial { return nil }
-        return makeMailboxInFull(listener, isSerial: isSerial)
-    }
-
+    /// Makes the mailbox of a listener that has one, or what counts its calls.
     @inline(never)
-    private func makeMailboxInFull(_ listener: borrowing Registration, isSerial: Bool) -> Mailbox? {
-        let counted: Mailbox.Target? = counter == nil ? nil : .direct
+    private func makeCounters(_ listener: borrowing Registration, _ bits: inout UInt64) -> ListenerCounters? {
+        let lane: Lane?
         var asyncCall: AsyncListenerCall?
-        let target: Mailbox.Target?
+        var readers: SequenceReaders?
         switch listener.delivery {
-        case .isolated(nil): target = isSerial ? .inline : counted
-        case .isolated(let actor?): target = .actor(actor)
-        case .owner: target = .owner
-        case .queue(let queue): target = .queue(queue)
+        case .isolated(let actor?): lane = Lane.of(actor)
+        // An owner by which the lane is found is an actor: the form that builds the listener says so.
+        case .owner: lane = (listener.owner as? any Actor).map { Lane.of($0) }
+        case .queue(let queue): lane = Lane.of(queue)
         case .async(let call, let isolation):
-            target = .async(isolation)
+            lane = Lane(.awaiting(isolation))
             asyncCall = call
-        case .sequence(let readers): target = .consumer(readers)
-        case .responder(let calls): target = .responder(calls)
-        case .interceptor: target = counted
-        case .forwarder: target = nil
+        case .sequence(let found):
+            lane = nil
+            readers = found
+        case .responder(let calls):
+            bits |= ListenerEntry.special
+            return ListenerCounters(responderCalls: calls)
+        case .isolated(nil), .interceptor, .forwarder:
+            guard counter != nil else { return nil }
+            bits |= ListenerEntry.special
+            return ListenerCounters()
         }
+        bits |= ListenerEntry.waits
         let buffering = listener.buffering ?? .unbounded
-        return target.map { Mailbox($0, layout, buffering, awaiting: asyncCall) }
+        return Mailbox(lane, readers: readers, layout, buffering, awaiting: asyncCall)
     }
 
     /// Registers a listener for as long as its owner or the token lives.

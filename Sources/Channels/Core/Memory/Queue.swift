@@ -4,6 +4,9 @@ struct Queue<Element>: ~Copyable {
 
     var isEmpty: Bool { messages.isEmpty }
 
+    /// The oldest element.
+    var first: Element? { messages.isEmpty ? nil : messages.peek().message.load(as: Element.self) }
+
     mutating func append(_ element: Element) {
         MessageAddress.lending(element) { messages.append(copying: $0) }
     }

@@ -193,7 +193,7 @@ extension ListenerList {
         before number: UInt64
     ) -> Bool {
         let word = listener.word.load(ordering: .acquiring)
-        if (word & ~ListenerEntry.owned) ^ ListenerEntry.special < number, !frame.pointee.takesCare,
+        if (word & ~ListenerEntry.owned) ^ ListenerEntry.waits < number, !frame.pointee.takesCare,
             let mailbox = listener.mailboxReference
         {
             let mayCall = mailbox.borrow { $0.isFree(for: frame.pointee.isolation) }
@@ -206,8 +206,7 @@ extension ListenerList {
             // everything else. `isBusy` may be outdated; then the message starts a drain, as usual.
             let outcome = mailbox.borrow { mailbox -> Bool? in
                 guard mailbox.isBusy.load(ordering: .relaxed) else { return nil }
-                return mailbox.isUnbounded && !frame.pointee.carriesMore
-                    ? mailbox.enqueueAlone(message, for: listener) : mailbox.enqueue(message, frame, for: listener)
+                return mailbox.enqueue(message, frame, for: listener)
             }
             if let outcome { return outcome }
         }
@@ -220,18 +219,18 @@ extension ListenerList {
             guard frame.pointee.excluded != Unretained(owner).address else { return false }
         }
         guard word & ListenerEntry.paused == 0 else {
-            listener.mailboxReference?.borrow { $0.countMissed() }
+            listener.counters?.borrow { $0.countMissed() }
             return false
         }
         if word & ListenerEntry.once != 0 {
             guard remove(listener, as: ListenerEntry.closed) else { return false }
         }
         defer { withExtendedLifetime(owner) {} }
-        if word & ListenerEntry.special != 0, let mailbox = listener.mailbox {
-            guard mailbox.mayCall(from: frame.pointee.isolation, owner: owner) else {
-                return mailbox.enqueue(message, frame, for: listener)
-            }
-            mailbox.countDirectCall()
+        if let mailbox = listener.mailbox, !mailbox.mayCall(from: frame.pointee.isolation, listener) {
+            return mailbox.enqueue(message, frame, for: listener)
+        }
+        if word & (ListenerEntry.waits | ListenerEntry.special) != 0 {
+            listener.counters?.borrow { $0.countDirectCall() }
         }
         guard word & ListenerEntry.forwards == 0 else {
             // The pattern's listener is counted, and waited for, in its own list.
@@ -331,11 +330,11 @@ extension ListenerList {
             guard frame.pointee.excluded != Unretained(owner).address else { return true }
         }
         guard word & ListenerEntry.paused == 0 else {
-            interceptor.mailboxReference?.borrow { $0.countMissed() }
+            interceptor.counters?.borrow { $0.countMissed() }
             return true
         }
         frame.pointee.begins(interceptor)
-        if word & ListenerEntry.special != 0 { interceptor.mailbox?.countDirectCall() }
+        if word & ListenerEntry.special != 0 { interceptor.counters?.borrow { $0.countDirectCall() } }
         // The owner is held until after the call.
         interceptor.run(message, owner.map { OwnerReference($0) }, frame)
         withExtendedLifetime(owner) {}

@@ -6,20 +6,20 @@ extension Mailbox {
     ///
     /// - Parameter envelope: Receives the message's envelope, to be released without the lock.
     func takeOne(into place: MessageAddress, _ envelope: inout Envelope?) -> Bool {
-        guard policy.kind == .unbounded else {
+        guard isUnbounded else {
             // Other messages stay in the buffer, which can drop them.
-            return lock.withLock {
-                guard !incoming.isEmpty else { return false }
-                envelope = incoming.moveFirst(to: place)
-                delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
-                if incoming.isEmpty { isBusy.store(false, ordering: .releasing) }
+            return withLock {
+                guard !state.incoming.isEmpty else { return false }
+                envelope = state.incoming.moveFirst(to: place)
+                countDelivered()
+                if state.incoming.isEmpty { isBusy.store(false, ordering: .releasing) }
                 return true
             }
         }
         return readLock.withLock {
             if batch.isEmpty, !refillForReaders() { return false }
             envelope = batch.moveFirst(to: place)
-            delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+            countDelivered()
             return true
         }
     }
@@ -27,13 +27,13 @@ extension Mailbox {
     /// Takes everything at once, so that readers and posters seldom contend for the lock. Under the readers'
     /// lock.
     private func refillForReaders() -> Bool {
-        return lock.withLock {
-            guard !incoming.isEmpty else {
-                incoming.giveBack()
+        withLock {
+            guard !state.incoming.isEmpty else {
+                state.incoming.giveBack()
                 isBusy.store(false, ordering: .releasing)
                 return false
             }
-            swap(&incoming, &batch)
+            state.takeAll(into: &batch)
             hasTaken = true
             return true
         }
@@ -53,7 +53,7 @@ extension Mailbox {
             return hasTaken
         }
         guard hadMessages else { return false }
-        gather()
+        Lane.gather(arrived, beyond: delivered.load(ordering: .relaxed))
         return mayHoldMessages
     }
 
@@ -63,6 +63,6 @@ extension Mailbox {
     /// Whether a message waits.
     var hasWaiting: Bool {
         // Both at once: another reader may be moving messages from the one to the other.
-        readLock.withLock { !batch.isEmpty || lock.withLock { !incoming.isEmpty } }
+        readLock.withLock { !batch.isEmpty || withLock { !state.incoming.isEmpty } }
     }
 }

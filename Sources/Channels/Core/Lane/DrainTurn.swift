@@ -14,7 +14,7 @@ struct DrainTurn {
         case time
     }
 
-    private static let mostCalls = 64
+    static let mostCalls = 64
     private static let longest = Duration.milliseconds(1)
 
     private let start = ContinuousClock.now

@@ -1,0 +1,81 @@
+internal import Dispatch
+
+// Which lane a listener has: looked up when it is registered, never when something is posted.
+//
+// A mailbox keeps its lane. The table of actors, and a queue, know theirs weakly.
+extension Lane {
+    static let main = Lane(.mainActor, of: MainActor.shared)
+
+    /// The lane of an actor.
+    static func of(_ actor: any Actor) -> Lane {
+        let address = Unretained<AnyObject>(actor).address
+        return address == main.actorAddress ? main : ActorLanes.shard(of: address).lane(of: actor, address)
+    }
+
+    /// The lane of a dispatch queue. A global concurrent queue keeps no order: each listener has one by
+    /// itself.
+    static func of(_ queue: DispatchQueue) -> Lane {
+        if queue.label.hasPrefix("com.apple.root.") { return Lane(.queue(queue)) }
+        return queueLanes.withLock { _ in
+            // Kept by the queue, because its address says nothing: on Linux an object is made each time one is
+            // asked for the main queue.
+            if let known = queue.getSpecific(key: queueKey) {
+                if let lane = known.lane { return lane }
+                let lane = Lane(.queue(queue))
+                known.lane = lane
+                return lane
+            }
+            let lane = Lane(.queue(queue))
+            queue.setSpecific(key: queueKey, value: KnownLane(lane))
+            return lane
+        }
+    }
+
+    /// The lane of an actor has gone.
+    static func forget(_ address: UInt) { ActorLanes.shard(of: address).forget(address) }
+
+    private static let queueKey = DispatchSpecificKey<KnownLane>()
+    /// Guards the ``KnownLane`` of every queue.
+    private static let queueLanes = Locked<Void>(())
+}
+
+/// A queue's reference to its lane. The queue cannot keep it, because the lane keeps the queue.
+private final class KnownLane: @unchecked Sendable {  // guarded by `queueLanes`
+    weak var lane: Lane?
+    init(_ lane: Lane) { self.lane = lane }
+}
+
+/// Some of the actors that have a lane, by address.
+private final class ActorLanes: Sendable {
+    private struct Known {
+        weak var lane: Lane?
+    }
+
+    private static let shards = (0..<16).map { _ in ActorLanes() }
+
+    /// Objects are 16 bytes apart.
+    static func shard(of address: UInt) -> ActorLanes { shards[Int(truncatingIfNeeded: address >> 4) & 15] }
+
+    private let lanes = Locked<[UInt: Known]>([:], spins: true)
+
+    func lane(of actor: any Actor, _ address: UInt) -> Lane {
+        // Released without the lock, which a lane's deinit takes.
+        var former: Lane?
+        defer { withExtendedLifetime(former) {} }
+        return lanes.withLock { lanes in
+            former = lanes[address]?.lane
+            // Another one if the actor it was made for is gone, and this has its address.
+            if let former, former.actor === actor { return former }
+            let lane = Lane(.actor, of: actor)
+            lanes[address] = Known(lane: lane)
+            return lane
+        }
+    }
+
+    func forget(_ address: UInt) {
+        lanes.withLock { lanes in
+            // Not that of an actor which has the address now.
+            if let known = lanes[address], known.lane == nil { lanes[address] = nil }
+        }
+    }
+}

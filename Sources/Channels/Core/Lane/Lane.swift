@@ -1,0 +1,215 @@
+internal import CChannels
+internal import Dispatch
+internal import Synchronization
+
+/// The FIFO of deliveries to one actor or one dispatch queue, shared by all listeners that run there; an async
+/// listener has one of its own.
+///
+/// What one poster posts to listeners of one lane is heard in the order posted, whatever the channels. One
+/// drain job at a time delivers, however long the burst and whoever listens.
+///
+/// Guards: `lock` guards `state`, `waiters`, and the states of the mailboxes that have their turns here.
+/// `ownPosters` belongs to the actor. What stands from `taken` on belongs to the drain, of which there is one at a time (`LaneState.phase`). The rest
+/// is constant or atomic.
+final class Lane: @unchecked Sendable {  // guards: see above
+    /// Where the listeners run.
+    enum Target {
+        case mainActor
+        /// On an actor, held weakly: a closure isolated to it keeps it alive, and an owner need not live.
+        case actor
+        case queue(DispatchQueue)
+        /// By awaiting the closure of the lane's one listener.
+        case awaiting(AsyncIsolation)
+    }
+
+    typealias Waiter = (listener: UInt, continuation: CheckedContinuation<Void, Never>)
+
+    let target: Target
+    /// The identity of the actor; 0 if there is none.
+    let actorAddress: UInt
+    private let isMain: Bool
+    let lock = SpinLock()
+    @safe @exclusivity(unchecked) var state = LaneState()
+    /// The tasks that wait for the end of a call.
+    @safe @exclusivity(unchecked) private var waiters: [Waiter] = []
+    /// How many tickets there have ever been. Written under the lock.
+    let arrived = Atomic<Int>(0)
+    /// How many messages wait that were posted on the lane's own actor.
+    private let ownWaiting = Atomic<Int>(0)
+    /// Written in the initialiser only.
+    @safe @exclusivity(unchecked) private(set) weak var actor: (any Actor)?
+
+    /// Who posted them. Belongs to the actor.
+    @safe @exclusivity(unchecked) private var ownPosters: [Int] = []
+
+    // Keeps what the drain writes for each message off the cache lines that posters write.
+    private let padding = Padding()
+    /// The listener being called, or 0. Written by the drain.
+    private let current = Atomic<UInt>(0)
+    private let hasWaiters = Atomic<Bool>(false)
+    /// Tickets, for one turn at most.
+    @safe @exclusivity(unchecked) var taken: [LaneState.Ticket] = []
+    /// The first of them that has not been used up, and how much of it has.
+    @safe @exclusivity(unchecked) var next = 0
+    @safe @exclusivity(unchecked) var used = 0
+    /// How many tickets this turn, or the one before, has taken, and whether it has taken any.
+    @safe @exclusivity(unchecked) var takenCount = 0
+
+    init(_ target: Target, of actor: (any Actor)? = nil) {
+        self.target = target
+        actorAddress = actor.map { Unretained<AnyObject>($0).address } ?? 0
+        if case .mainActor = target {
+            isMain = true
+        } else {
+            isMain = false
+            self.actor = actor
+        }
+    }
+
+    deinit { if case .actor = target { Lane.forget(actorAddress) } }
+
+    // MARK: Direct calls
+
+    /// Whether a post of this isolation is made on the lane's actor, where none of an earlier one waits.
+    @inline(__always)
+    func mayCall(from isolation: UInt) -> Bool {
+        isolation != 0 && isolation == actorAddress && ownWaiting.load(ordering: .relaxed) == 0
+    }
+
+    /// Whether a message waits that the calling task has posted on the lane's actor. Called there.
+    ///
+    /// What other tasks of the actor have posted does not count: the main actor is shared by parts of a
+    /// program that do not know of each other, and one that is behind would delay the posts of all.
+    var hasOwnOfThisTask: Bool {
+        ownWaiting.load(ordering: .relaxed) > 0
+            && (ownPosters.count == Self.mostPosters || ownPosters.contains(Self.poster))
+    }
+
+    /// So many tasks are told apart.
+    private static let mostPosters = 16
+
+    /// The calling task; 0 outside of tasks.
+    private static var poster: Int {
+        // Compared only.
+        unsafe withUnsafeCurrentTask { task in unsafe task?.hashValue ?? 0 }
+    }
+
+    /// Whether the drain is calling a listener.
+    func isCalling(_ listener: ListenerEntry) -> Bool { current.load(ordering: .acquiring) == listener.address }
+
+    // MARK: Enqueueing
+
+    /// Whether a post of this isolation is made on the lane's actor. What runs on the main thread without
+    /// saying so is on the main actor, too.
+    @inline(__always)
+    func isOwn(_ isolation: UInt) -> Bool {
+        guard isolation != actorAddress else { return isolation != 0 }
+        return isMain && isolation == 0 && channels_is_main_thread()
+    }
+
+    /// Adds the ticket of a message that a mailbox has let in. Under the lock.
+    ///
+    /// - Returns: Whether the caller must then call ``schedule()``.
+    @inline(__always)
+    func append(_ listener: ListenerEntry, _ mailbox: Mailbox, isOwn: Bool) -> Bool {
+        if mailbox.state.addTicket() {
+            mailbox.isBusy.store(true, ordering: .releasing)
+            // Balanced in `Leaving`.
+            Unretained(listener).retain()
+        }
+        if isOwn { addOwn() }
+        arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+        return state.append(Unretained(listener), isOwn: isOwn)
+    }
+
+    private func addOwn() {
+        if ownWaiting.wrappingAdd(1, ordering: .relaxed).oldValue == 0 { ownPosters.removeAll(keepingCapacity: true) }
+        let poster = Self.poster
+        if ownPosters.count < Self.mostPosters, !ownPosters.contains(poster) { ownPosters.append(poster) }
+    }
+
+    // MARK: Ending
+
+    /// Discards what waits for a listener.
+    ///
+    /// - Parameter inDrain: Whether the drain calls this, which may discard what it has taken.
+    func discard(_ mailbox: Mailbox, inDrain: Bool) {
+        var discarded = MessageQueue(mailbox.layout)
+        var taken = MessageQueue(mailbox.layout)
+        var leaving = LaneState.Leaving()
+        lock.withLock {
+            let stale = mailbox.state.end(into: &discarded)
+            if inDrain || !state.isDraining { mailbox.state.end(batch: &mailbox.batch, into: &taken) }
+            state.areStale(stale, &leaving)
+        }
+        taken.discardAll()
+        discarded.discardAll()
+        leave(leaving)
+    }
+
+    /// Does what is left to do for listeners without a ticket.
+    func leave(_ leaving: LaneState.Leaving) {
+        ownMessagesAreGone(leaving.ownCount)
+        leaving.leave()
+    }
+
+    /// So many messages posted on the lane's own actor do not wait any more.
+    @inline(__always)
+    func ownMessagesAreGone(_ count: Int) {
+        if count > 0 { ownWaiting.wrappingSubtract(count, ordering: .relaxed) }
+    }
+
+    // MARK: Waiting for a call to end
+
+    /// The drain calls a listener from here on; 0 for none.
+    ///
+    /// A canceller sets the listener's bit, runs a barrier on every thread, and then reads `current`; the
+    /// drain writes `current` and then reads the bit. So one of the two sees the other. The end of a call and
+    /// `hasWaiters` are the same. Where there is no such barrier, the drain makes one each time.
+    @inline(__always)
+    func calls(_ address: UInt, _ thread: ThreadReference) {
+        if thread.pointee.endsWithBarrier {
+            _ = current.exchange(address, ordering: .sequentiallyConsistent)
+        } else {
+            current.store(address, ordering: .releasing)
+        }
+    }
+
+    /// Whether somebody waits for the call that has just ended.
+    @inline(__always)
+    var isAwaited: Bool { hasWaiters.load(ordering: .sequentiallyConsistent) }
+
+    /// Suspends until the drain is not calling a listener that has been cancelled: no call of it follows.
+    func waitForCall(of listener: ListenerEntry) async {
+        // False only where the drain makes a barrier itself.
+        _ = channels_barrier_on_all_threads()
+        guard isCalling(listener) else { return }
+        await withCheckedContinuation { continuation in
+            lock.withLock {
+                waiters.append((listener.address, continuation))
+                hasWaiters.store(true, ordering: .sequentiallyConsistent)
+            }
+            _ = channels_barrier_on_all_threads()
+            if !isCalling(listener) { resumeWaiters() }
+        }
+    }
+
+    /// Resumes those whose call has ended.
+    @inline(never)
+    func resumeWaiters() {
+        var resumed: [Waiter] = []
+        lock.withLock {
+            let current = current.load(ordering: .sequentiallyConsistent)
+            resumed = waiters.filter { $0.listener != current }
+            waiters.removeAll { $0.listener != current }
+            hasWaiters.store(!waiters.isEmpty, ordering: .sequentiallyConsistent)
+        }
+        for waiter in resumed { waiter.continuation.resume() }
+    }
+}
+
+/// 128 unused bytes: two cache lines, which processors fetch in pairs.
+struct Padding {
+    private let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
+    private let more: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
+}

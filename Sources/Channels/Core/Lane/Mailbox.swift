@@ -1,0 +1,278 @@
+internal import Dispatch
+internal import Synchronization
+
+/// The call of an async listener: the message, the owner, the context. It copies the message before it first
+/// suspends.
+@usableFromInline
+typealias AsyncListenerCall = @Sendable (MessageAddress, AnyObject?, PostContext) async throws -> Void
+
+/// Where an async closure begins to run.
+@usableFromInline
+enum AsyncIsolation: Sendable {
+    case closure((any Actor)?)
+    case owner
+}
+
+/// The messages of a listener that cannot be called on the poster's thread: they wait for their turn in its
+/// lane, or for a reader.
+///
+/// Guards: the lane's lock guards `state`, of a sequence `readersLock`. `batch` and `heldOwner` belong to the
+/// lane's drain, of a sequence `batch` to the readers, under their `readLock`. `asyncCall` is freed once no
+/// drain can begin.
+@usableFromInline
+final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see above
+    /// Where the messages have their turns; nil if a sequence is read.
+    let lane: Lane?
+    /// Those that read the sequence, kept by `readersKept`.
+    let readers: Unretained<SequenceReaders>?
+    let readersKept: SequenceReaders?
+    let isUnbounded: Bool
+    /// Whether the drain takes all messages at once: no one drops one that waits, and none is awaited.
+    let takesAll: Bool
+    let layout: MessageLayout
+    private let sequenceLock = SpinLock()
+    /// Taken before `lock`, if both are.
+    let readLock = SpinLock()
+    /// Whether there is a ticket in the lane, so that a call is under way or to come. Of a sequence, whether
+    /// messages wait.
+    let isBusy = Atomic<Bool>(false)
+    @safe @exclusivity(unchecked) var state: MailboxState
+    /// How many messages a sequence has been given. Written under the lock.
+    let arrived = Atomic<Int>(0)
+    // Keeps what the drain writes for each message off the cache lines that posters write.
+    private let padding = Padding()
+    let delivered = Atomic<Int>(0)
+    @safe @exclusivity(unchecked) var batch: MessageQueue
+    /// The owner, retained while a turn makes calls of the listener.
+    @safe @exclusivity(unchecked) private var retainedOwner: Unretained<AnyObject>?
+    /// Whether a reader has taken messages before.
+    @safe @exclusivity(unchecked) var hasTaken = false
+    @safe @exclusivity(unchecked) private(set) var asyncCall: AsyncListenerCall?
+
+    init(
+        _ lane: Lane?,
+        readers: SequenceReaders? = nil,
+        _ layout: MessageLayout,
+        _ policy: BufferingPolicy,
+        awaiting asyncCall: AsyncListenerCall? = nil
+    ) {
+        self.lane = lane
+        self.readers = readers.map { Unretained($0) }
+        readersKept = readers
+        isUnbounded = policy.kind == .unbounded
+        takesAll = isUnbounded && asyncCall == nil
+        self.layout = layout
+        state = MailboxState(layout, policy)
+        batch = MessageQueue(layout)
+        self.asyncCall = asyncCall
+        super.init()
+    }
+
+    @inline(__always)
+    func withLock<Result>(_ body: () -> Result) -> Result {
+        if let lane { lane.lock.withLock(body) } else { sequenceLock.withLock(body) }
+    }
+
+    // MARK: Direct calls
+
+    /// Whether a post of this isolation may call the listener directly: it is made on the lane's actor,
+    /// nothing waits for the listener, and nothing that the task posted there before waits in the lane.
+    func mayCall(from isolation: UInt, _ listener: ListenerEntry) -> Bool {
+        guard let lane, isolation != 0, isolation == lane.actorAddress else { return false }
+        guard !lane.hasOwnOfThisTask else { return false }
+        // The drain settles what it has called at the end of its turn. This is the drain, or it is not at
+        // work: the poster is on its actor.
+        return !isBusy.load(ordering: .acquiring) || !lane.isCalling(listener) && accounts.waiting == 0
+    }
+
+    /// The same at a glance. False is inconclusive.
+    @inline(__always)
+    func isFree(for isolation: UInt) -> Bool {
+        guard let lane else { return false }
+        return lane.mayCall(from: isolation) && !isBusy.load(ordering: .acquiring)
+    }
+
+    /// Counts a call that ``isFree(for:)`` allowed: there is one at a time.
+    @inline(__always)
+    func countLoneCall() { direct.store(direct.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
+
+    // MARK: Enqueueing
+
+    /// Enqueues a copy of the message.
+    ///
+    /// - Returns: Whether the listener accepted it; true also if the buffer was full.
+    func enqueue(_ message: MessageAddress, _ frame: FrameReference, for listener: ListenerEntry) -> Bool {
+        let isolation = frame.pointee.isolation
+        if isUnbounded, !frame.pointee.carriesMore { return enqueueAlone(message, from: isolation, for: listener) }
+        let tracker = frame.pointee.envelope?.tracker
+        let isAwaited = tracker.map { isListener(listener, awaitedBy: $0) } ?? false
+        let envelope = frame.pointee.envelopeToKeep(withTracker: isAwaited)
+        if isAwaited { tracker?.expectOne() }
+        let isOwn = lane?.isOwn(isolation) ?? false
+        var admission: MailboxState.Admission?
+        var isFirst = false
+        var leaving = LaneState.Leaving()
+        withLock {
+            // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued
+            // before.
+            guard !listener.isCancelled, !state.isDead else { return }
+            let outcome = state.admit(copying: message, envelope)
+            admission = outcome
+            if case .dropped = outcome { return }
+            guard case .replaces = outcome, let lane else { return isFirst = isIn(listener, isOwn) }
+            state.ticketIsStale()
+            isFirst = isIn(listener, isOwn)
+            lane.state.areStale(1, &leaving)
+        }
+        guard let admission else {
+            if isAwaited { tracker?.expectOneLess() }
+            return false
+        }
+        if isFirst { hasMessage() }
+        lane?.leave(leaving)
+        settle(admission, tracker, isAwaited: isAwaited)
+        // Conflation is what `.newest` is for; what `.oldest` drops is missing at the end.
+        if case .dropped = admission { reportDrop(in: frame.pointee.list.object, for: listener) }
+        return true
+    }
+
+    private func settle(_ admission: MailboxState.Admission, _ tracker: PostTracker?, isAwaited: Bool) {
+        switch admission {
+        case .waits: if !isAwaited { tracker?.count(.completed) }
+        case .replaces(let displaced):
+            if !isAwaited { tracker?.count(.completed) }
+            displaced.envelope?.tracker?.finish(.dropped)
+        case .dropped: if isAwaited { tracker?.finish(.dropped) } else { tracker?.count(.dropped) }
+        }
+    }
+
+    /// Counts here, without the reporter's lock, which all channels share.
+    private func reportDrop(in list: ListenerList, for listener: ListenerEntry) {
+        let (count, policy) = withLock { (state.dropped, state.policy) }
+        guard list.faults.hears(count) else { return }
+        let detail = "buffering \(policy)"
+        list.faults.report(.bufferOverflow, list: list, listener: listener, count: count, detail: detail)
+    }
+
+    /// Puts a message in with which nothing travels, into a buffer without a bound: what nearly every post
+    /// does.
+    @inline(__always)
+    func enqueueAlone(_ message: MessageAddress, from isolation: UInt, for listener: ListenerEntry) -> Bool {
+        let isOwn = lane?.isOwn(isolation) ?? false
+        var isFirst = false
+        let isLetIn = withLock {
+            guard !listener.isCancelled, !state.isDead else { return false }
+            state.append(copying: message)
+            isFirst = isIn(listener, isOwn)
+            return true
+        }
+        if isFirst { hasMessage() }
+        return isLetIn
+    }
+
+    /// A message has been let in. Under the lock.
+    ///
+    /// - Returns: Whether the caller must then call ``hasMessage()``.
+    @inline(__always)
+    private func isIn(_ listener: ListenerEntry, _ isOwn: Bool) -> Bool {
+        if let lane { return lane.append(listener, self, isOwn: isOwn) }
+        isBusy.store(true, ordering: .releasing)
+        arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+        return true
+    }
+
+    /// Has the message just let in delivered: starts the drain, or wakes a reader if one waits.
+    @inline(__always)
+    private func hasMessage() { if let readers { readers.borrow { $0.wakeOne() } } else { lane?.schedule() } }
+
+    /// Whether a post waits for this listener: not for a sequence, and not for one inside which the poster
+    /// itself runs.
+    private func isListener(_ listener: ListenerEntry, awaitedBy tracker: PostTracker) -> Bool {
+        lane != nil && tracker.chain?.waits(for: listener) != true
+    }
+
+    // MARK: Delivering
+
+    /// Counts a message before the listener is called with it.
+    @inline(__always)
+    func countDelivered() { delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing) }
+
+    /// Holds the owner until ``releaseOwner()``. False if it is gone.
+    @inline(__always)
+    func holdOwner(of listener: ListenerEntry) -> Bool {
+        guard listener.hasOwner, retainedOwner == nil else { return true }
+        retainedOwner = listener.retainedOwner
+        return retainedOwner != nil
+    }
+
+    /// The owner held, or nil if there is none.
+    var heldOwner: OwnerReference? { retainedOwner.map { OwnerReference($0) } }
+
+    @inline(__always)
+    func releaseOwner() {
+        guard let owner = retainedOwner else { return }
+        retainedOwner = nil
+        owner.release()
+    }
+
+    // MARK: Ending
+
+    /// Discards what waits: the listener was cancelled.
+    func discardWaiting() {
+        if let lane { return lane.discard(self, inDrain: false) }
+        var discarded = MessageQueue(layout)
+        withLock { _ = state.end(into: &discarded) }
+        discarded.discardAll()
+        discardTaken()
+        readers?.borrow { $0.wakeAll() }
+    }
+
+    /// The channel was deallocated: what waits is still delivered.
+    func channelHasGone() { readers?.borrow { $0.wakeAll() } }
+
+    /// No post can see the listener any more: its closure is freed once nothing waits for it. That of a
+    /// sequence goes with its entry: a reader may be making an element, and may have taken out what waits.
+    func listenerHasLeft(_ listener: ListenerEntry) {
+        guard let lane else { return }
+        if lane.lock.withLock({ state.leave() }) { listener.freeBody() }
+    }
+
+    /// Frees what an async closure holds; for ``ListenerEntry/freeBody()``.
+    func freeAsyncCall() { asyncCall = nil }
+
+    // MARK: Accounts
+
+    var accounts: ListenerAccounts {
+        withLock {
+            let direct = direct.load(ordering: .relaxed)
+            let delivered = delivered.load(ordering: .acquiring)
+            let rest = state.posted - delivered - state.dropped
+            return ListenerAccounts(
+                posted: state.posted + direct,
+                delivered: delivered + direct,
+                waiting: state.isDead ? 0 : rest,
+                dropped: state.dropped,
+                discarded: state.isDead ? rest : 0
+            )
+        }
+    }
+}
+
+extension MessageQueue {
+    /// Empties the queue into the one returned.
+    mutating func takeAll() -> MessageQueue {
+        var taken = MessageQueue(layout)
+        swap(&self, &taken)
+        return taken
+    }
+
+    /// Destroys every message and reports it as discarded.
+    mutating func discardAll() {
+        while !isEmpty {
+            // The slot keeps the envelope until `removeFirst`.
+            let tracker = peek().envelope?.object.tracker
+            removeFirst()
+            tracker?.finish(.discarded)
+        }
+    }
+}
