@@ -23,9 +23,10 @@ enum AsyncIsolation: Sendable {
 final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see above
     /// Where the messages have their turns; nil if a sequence is read.
     let lane: Lane?
-    /// Those that read the sequence, kept by `readersKept`.
-    let readers: Unretained<SequenceReaders>?
-    let readersKept: SequenceReaders?
+    let readers: SequenceReaders?
+    /// The same, for posts, which retain nothing.
+    private let laneReference: Unretained<Lane>?
+    private let readersReference: Unretained<SequenceReaders>?
     let isUnbounded: Bool
     /// Whether the drain takes all messages at once: no one drops one that waits, and none is awaited.
     let takesAll: Bool
@@ -57,8 +58,10 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         awaiting asyncCall: AsyncListenerCall? = nil
     ) {
         self.lane = lane
-        self.readers = readers.map { Unretained($0) }
-        readersKept = readers
+        self.readers = readers
+        // The mailbox keeps both.
+        laneReference = lane.map { Unretained($0) }
+        readersReference = readers.map { Unretained($0) }
         isUnbounded = policy.kind == .unbounded
         takesAll = isUnbounded && asyncCall == nil
         self.layout = layout
@@ -70,7 +73,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     @inline(__always)
     func withLock<Result>(_ body: () -> Result) -> Result {
-        if let lane { lane.lock.withLock(body) } else { sequenceLock.withLock(body) }
+        if let laneReference { laneReference.borrow { $0.lock.withLock(body) } } else { sequenceLock.withLock(body) }
     }
 
     // MARK: Direct calls
@@ -88,8 +91,8 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// The same at a glance. False is inconclusive.
     @inline(__always)
     func isFree(for isolation: UInt) -> Bool {
-        guard let lane else { return false }
-        return lane.mayCall(from: isolation) && !isBusy.load(ordering: .acquiring)
+        guard let laneReference, laneReference.borrow({ $0.mayCall(from: isolation) }) else { return false }
+        return !isBusy.load(ordering: .acquiring)
     }
 
     /// Counts a call that ``isFree(for:)`` allowed: there is one at a time.
@@ -119,17 +122,19 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
             let outcome = state.admit(copying: message, envelope)
             admission = outcome
             if case .dropped = outcome { return }
-            guard case .replaces = outcome, let lane else { return isFirst = isIn(listener, isOwn) }
+            guard let lane else { return isToRead() }
+            isFirst = lane.append(listener, self, isOwn: isOwn)
+            guard case .replaces = outcome else { return }
             state.ticketIsStale()
-            isFirst = isIn(listener, isOwn)
             lane.state.areStale(1, &leaving)
         }
         guard let admission else {
             if isAwaited { tracker?.expectOneLess() }
             return false
         }
-        if isFirst { hasMessage() }
+        if isFirst { lane?.schedule() }
         lane?.leave(leaving)
+        wakeReader()
         settle(admission, tracker, isAwaited: isAwaited)
         // Conflation is what `.newest` is for; what `.oldest` drops is missing at the end.
         if case .dropped = admission { reportDrop(in: frame.pointee.list.object, for: listener) }
@@ -158,32 +163,43 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// does.
     @inline(__always)
     func enqueueAlone(_ message: MessageAddress, from isolation: UInt, for listener: ListenerEntry) -> Bool {
-        let isOwn = lane?.isOwn(isolation) ?? false
-        var isFirst = false
-        let isLetIn = withLock {
+        guard let laneReference else { return enqueueToRead(message, for: listener) }
+        return laneReference.borrow { lane in
+            let isOwn = lane.isOwn(isolation)
+            var isFirst = false
+            let isLetIn = lane.lock.withLock {
+                guard !listener.isCancelled, !state.isDead else { return false }
+                state.append(copying: message)
+                isFirst = lane.append(listener, self, isOwn: isOwn)
+                return true
+            }
+            if isFirst { lane.schedule() }
+            return isLetIn
+        }
+    }
+
+    @inline(__always)
+    private func enqueueToRead(_ message: MessageAddress, for listener: ListenerEntry) -> Bool {
+        let isLetIn = sequenceLock.withLock {
             guard !listener.isCancelled, !state.isDead else { return false }
             state.append(copying: message)
-            isFirst = isIn(listener, isOwn)
+            isToRead()
             return true
         }
-        if isFirst { hasMessage() }
+        if isLetIn { wakeReader() }
         return isLetIn
     }
 
     /// A message has been let in. Under the lock.
-    ///
-    /// - Returns: Whether the caller must then call ``hasMessage()``.
     @inline(__always)
-    private func isIn(_ listener: ListenerEntry, _ isOwn: Bool) -> Bool {
-        if let lane { return lane.append(listener, self, isOwn: isOwn) }
+    private func isToRead() {
         isBusy.store(true, ordering: .releasing)
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        return true
     }
 
-    /// Has the message just let in delivered: starts the drain, or wakes a reader if one waits.
+    /// Wakes a reader, if there are readers and one of them waits.
     @inline(__always)
-    private func hasMessage() { if let readers { readers.borrow { $0.wakeOne() } } else { lane?.schedule() } }
+    private func wakeReader() { readersReference?.borrow { $0.wakeOne() } }
 
     /// Whether a post waits for this listener: not for a sequence, and not for one inside which the poster
     /// itself runs.
@@ -224,11 +240,11 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         withLock { _ = state.end(into: &discarded) }
         discarded.discardAll()
         discardTaken()
-        readers?.borrow { $0.wakeAll() }
+        readers?.wakeAll()
     }
 
     /// The channel was deallocated: what waits is still delivered.
-    func channelHasGone() { readers?.borrow { $0.wakeAll() } }
+    func channelHasGone() { readers?.wakeAll() }
 
     /// No post can see the listener any more: its closure is freed once nothing waits for it. That of a
     /// sequence goes with its entry: a reader may be making an element, and may have taken out what waits.

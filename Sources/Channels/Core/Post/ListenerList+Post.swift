@@ -172,7 +172,7 @@ extension ListenerList {
                         reached &+= 1
                         owner.release()
                     } else {
-                        remove(listener)
+                        removeOrphan(listener)
                     }
                 } else if deliverWithCare(message, frame, listener, before: number) {
                     reached &+= 1
@@ -182,6 +182,10 @@ extension ListenerList {
         }
         return reached
     }
+
+    /// Removes a listener whose owner has gone. By itself, so that the loop has the registers.
+    @inline(never)
+    private func removeOrphan(_ listener: ListenerEntry) { remove(listener) }
 
     /// Delivers to a listener that may need special treatment: too new, paused, removed, excluded, counted,
     /// once, or with a mailbox.
