@@ -110,6 +110,58 @@ struct MemoryTests {
     }
 }
 
+extension MemoryTests {
+    /// All alive at once, then all ended: neither their memory is kept, nor are they looked at.
+    @Test func threadsThatHaveEndedAreGivenBackAndMakeCancellingNoDearer() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let channel = Channel<Int>()
+            let token = channel.listen { _ in }
+            channel.post(1)
+            let memory = bytesInUse()
+            let cost = costOfCancelling(on: channel)
+            for _ in 0..<2 { threadsAliveAtOnce(2_000) { channel.post(1) } }
+            for _ in 0..<1_000 { threadsAliveAtOnce(1) { channel.post(1) } }
+            // The last threads may be about to end.
+            var looks = 0
+            while isMemoryMeasured(), bytesInUse() - memory > 2 << 20 {
+                looks += 1
+                precondition(looks < 2_000, "\(bytesInUse() - memory) bytes more")
+                usleep(1_000)
+            }
+            let later = costOfCancelling(on: channel)
+            precondition(later < cost * 10, "\(later) instead of \(cost)")
+            token.cancel()
+        }
+    }
+}
+
+/// How long it takes to register and cancel a listener, at the best of many times.
+private func costOfCancelling(on channel: Channel<Int>) -> Duration {
+    var best = Duration.seconds(1)
+    for _ in 0..<200 {
+        let start = ContinuousClock.now
+        for _ in 0..<20 { channel.listen { _ in }.cancel() }
+        best = min(best, (ContinuousClock.now - start) / 20)
+    }
+    return best
+}
+
+/// Runs a body on threads of their own, none of which ends before all have run it.
+private func threadsAliveAtOnce(_ count: Int, _ body: @escaping @Sendable () -> Void) {
+    let done = Tally()
+    for _ in 0..<count {
+        let thread = Thread {
+            body()
+            done.add()
+            while done.value < count { usleep(50_000) }
+        }
+        thread.stackSize = 256 << 10
+        thread.start()
+    }
+    while done.value < count { usleep(100) }
+}
+
 /// Ends the process where a round leaves more behind, on average, than a stray block or two.
 private func requireNoGrowth(of round: () throws -> Void) rethrows {
     let growth = try growthOfMemory(in: round)

@@ -7,8 +7,8 @@
  *   enter, leave                    ListenerList.enter, .leave                     (Post/ListenerList+Post)
  *   post, visit                     ListenerList.post, .deliver(_:_:before:)       (Post/ListenerList+Post)
  *   remove, unlink, Changer         remove, takeOut, unlink; insert, link          (List/ListenerList+Remove, +Add, +Links)
- *   SCAN                            PostUnderWay.posts(on:), and .hasPosts(on:), which looks before in the same way   (List/ThreadRecord)
- *   HAS_ENDED                       PostUnderWay.hasEnded(on:)                     (List/ThreadRecord)
+ *   SCAN                            PostUnderWay.posts(on:), and .hasPosts(on:), which looks before in the same way   (List/PostUnderWay)
+ *   HAS_ENDED                       PostUnderWay.hasEnded(on:)                     (List/PostUnderWay)
  *   remove's middle, announce       retire, announceRetired(to:)                   (List/ListenerList+Reclaim)
  *   settle                          didUnlock, collectIfAsked, barrierThenCollect, collectAfterPost
  *   collectBody, afterCollect       collect(waitsForLock:), RetiredEntries.Chain.free

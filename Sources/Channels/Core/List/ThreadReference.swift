@@ -1,0 +1,62 @@
+internal import CChannels
+internal import Synchronization
+
+/// A thread's record.
+///
+/// `@safe` because a record is used by its own thread, by one that holds the lock of ``LivingThreads``, or by
+/// one that scans: none of them meets one that has been freed.
+@safe
+struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the guards of the record
+    private let pointer: UnsafeMutablePointer<ThreadRecord>
+
+    @inline(__always)
+    private init(_ pointer: UnsafeMutablePointer<ThreadRecord>) { unsafe self.pointer = pointer }
+
+    /// The record at an address taken from one before; nil for 0.
+    @inline(__always)
+    init?(address: UInt) {
+        guard let pointer = unsafe UnsafeMutablePointer<ThreadRecord>(bitPattern: address) else { return nil }
+        unsafe self.pointer = pointer
+    }
+
+    var pointee: ThreadRecord {
+        @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) }
+        @inline(__always) nonmutating unsafeMutableAddress { unsafe pointer }
+    }
+
+    /// The address as a number, for comparing.
+    var address: UInt { unsafe UInt(bitPattern: pointer) }
+
+    /// The record of the calling thread.
+    @inline(__always)
+    static var current: ThreadReference {
+        if let record = unsafe channels_get_thread_record() {
+            // Set by `register` only, to a record.
+            return unsafe ThreadReference(record.assumingMemoryBound(to: ThreadRecord.self))
+        }
+        return register()
+    }
+
+    @inline(never)
+    private static func register() -> ThreadReference {
+        let record = LivingThreads.all.add()
+        record.pointee.stackEnd = 0
+        unsafe channels_set_thread_record(UnsafeMutableRawPointer(record.pointer)) { record in
+            // The thread has ended, and with it its posts. This is the record set above.
+            LivingThreads.all.remove(unsafe ThreadReference(record!.assumingMemoryBound(to: ThreadRecord.self)))
+        }
+        return record
+    }
+
+    static func make(group: UInt64) -> ThreadReference {
+        let record = unsafe ThreadReference(.allocate(capacity: 1))
+        unsafe record.pointer.initialize(to: ThreadRecord(group: group))
+        return record
+    }
+
+    /// Frees the record. Nobody uses it any more.
+    func free() {
+        unsafe pointer.deinitialize(count: 1)
+        unsafe pointer.deallocate()
+    }
+}
