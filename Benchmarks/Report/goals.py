@@ -12,6 +12,7 @@ GOALS = (
     ("allocations of a post, token-owned", "allocations/channel-token/16", "<=", 0),
     ("allocations of a post, weak owners", "allocations/channel-weak/16", "<=", 0),
     ("two threads on one channel, times one thread's posts", "ns/threads/scaling/x-one-channel", ">=", 1.7),
+    ("two threads by one name, times one thread's posts", "ns/threads/by-name/x-one-name", ">=", 1.5),
     ("two threads on two channels, times one thread's posts", "ns/threads/scaling/x-two-channels", ">=", 1.85),
     ("p99.9 of a post of sixteen threads, ns", "ns/threads/sixteen/p99.9", "<=", 10_000),
     ("p50 of a post of sixteen threads to one mailbox, ns", "ns/threads/sixteen-on-mailbox/p50", "<=", 2_000),

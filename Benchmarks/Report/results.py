@@ -167,6 +167,7 @@ def main(files):
                 [label, *spread(figures, f"ns/threads/{name}")]
                 for name, label in (
                     ("scaling/x-one-channel", "two threads on one channel, times one thread's posts"),
+                    ("by-name/x-one-name", "two threads by one name, times one thread's posts"),
                     ("scaling/x-two-channels", "two threads on two channels, times one thread's posts"),
                     ("sixteen/p50", "one post of sixteen threads to 16 listeners, ns: p50"),
                     ("sixteen/p99.9", "p99.9"),

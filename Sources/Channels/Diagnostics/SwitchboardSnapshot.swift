@@ -17,7 +17,7 @@ extension Switchboard {
     /// - Complexity: O(*n*) in the number of listeners.
     public func snapshot() -> SwitchboardSnapshot {
         SwitchboardSnapshot(
-            channels: registry.channels.sorted { $0.name < $1.name }.map { channel in
+            channels: foundChannels().sorted { $0.name < $1.name }.map { channel in
                 let (kind, type) = channel.kind.described
                 return channel.list.snapshot(name: channel.name, kind: kind, messageType: type)
             },
@@ -29,6 +29,21 @@ extension Switchboard {
             }
         )
     }
+}
+
+extension Switchboard {
+    /// Every channel, once.
+    private func foundChannels() -> [FoundChannel] {
+        var found: [FoundChannel] = []
+        var seen: Set<UInt> = []
+        registry.forEachChannel { channel in
+            if seen.insert(channel.list.address).inserted { found.append(channel) }
+        }
+        return found
+    }
+
+    /// The most names that have been visited under one section of a lock: for tests.
+    package var mostNamesVisitedAtOnce: Int { registry.mostVisitedAtOnce }
 }
 
 extension ChannelContent {

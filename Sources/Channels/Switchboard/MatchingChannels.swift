@@ -54,7 +54,7 @@ extension Switchboard {
         let entry = hub.makeEntry(listener)
         // Inserted directly, so that the delegate does not see the hub before it has its listener.
         guard hub.insert(entry, priority: listener.priority.rawValue).isIn else { return ListenerToken(entry) }
-        patterns.add(patternListener) { registry.channels }
+        patterns.add(patternListener, to: registry)
         // The owner may have been deallocated before the delegate could find the listener.
         if hub.isEmptyNow { patterns.remove(patternListener) }
         return ListenerToken(entry)

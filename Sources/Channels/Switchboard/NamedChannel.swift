@@ -75,15 +75,8 @@ extension NamedChannel {
         echo: Bool = true,
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
-        if let keeper = switchboard.keeper(key, ofMessages: Message.self) {
-            // The channel lives until the post has ended, even if its name is removed.
-            defer { withExtendedLifetime(keeper) {} }
-            return MessageAddress.lending(message) {
-                keeper.list.post($0, from: sender, echo: echo, isolation: isolation)
-            }
-        }
         // Of the switchboard, so that a caller who makes this value only to post need not retain its parts.
-        return switchboard.postToChannel(of: key, message, from: sender, echo: echo, isolation: isolation)
+        switchboard.post(message, to: key, from: sender, echo: echo, isolation: isolation)
     }
 
     /// Delivers a message and suspends until every listener has finished with it. See
@@ -101,8 +94,22 @@ extension NamedChannel {
 }
 
 extension Switchboard {
+    @inlinable
+    func post<Message: Sendable>(
+        _ message: Message,
+        to key: NameKey,
+        from sender: (any AnyObject & Sendable)?,
+        echo: Bool,
+        isolation: isolated (any Actor)?
+    ) -> Int {
+        let reached = MessageAddress.lending(message) {
+            post($0, to: key, ofMessages: Message.self, from: sender, echo: echo, isolation: isolation)
+        }
+        return reached ?? postToChannel(of: key, message, from: sender, echo: echo, isolation: isolation)
+    }
+
     /// Posts where nobody but patterns may listen.
-    @usableFromInline
+    @usableFromInline @inline(never)
     func postToChannel<Message: Sendable>(
         of key: NameKey,
         _ message: Message,

@@ -4,7 +4,8 @@ internal import Synchronization
 /// entry that forwards to it.
 ///
 /// So it has one token and one mailbox, and its place by priority and registration in each channel.
-/// `forwarders` is guarded by its mutex, which is taken inside that of ``PatternListeners``.
+/// `forwarders` is guarded by its lock, which is taken inside that of ``PatternListeners``; those of lists
+/// are taken inside it.
 final class PatternListener: Sendable {
     let pattern: ChannelPattern
     let priority: Priority
@@ -13,8 +14,7 @@ final class PatternListener: Sendable {
     /// For a bridge, which hears only messages posted in this process: what to enqueue for a message; nil to
     /// skip it.
     let intake: Intake?
-    /// By the address of the channel's list.
-    private let forwarders = Locked<[UInt: ListenerEntry]>([:])
+    private let forwarders = Locked(Forwarders())
 
     typealias Intake = @Sendable (_ name: String, _ message: any Sendable) -> (any Sendable)?
 
@@ -54,10 +54,21 @@ final class PatternListener: Sendable {
         }
     }
 
-    /// Adds a forwarder to a channel, if there is none. Runs no user code.
+    /// Adds a forwarder to a channel, if there is none and this has not been detached. Runs no user code.
+    ///
+    /// The caller calls `didUnlock` of the list later.
     func attach(to list: ListenerList, named name: String) {
-        let isNew = forwarders.withLock { $0[list.address] == nil }
-        guard isNew else { return }
+        guard forwarders.withLock({ $0.mayInsert(list.address) }) else { return }
+        let entry = forwarder(on: list, named: name)
+        // In one section: whoever removes the entry from `forwarders` finds it in the list.
+        forwarders.withLock { forwarders in
+            guard forwarders.mayInsert(list.address) else { return }
+            forwarders.insert(entry, for: list.address)
+            _ = list.insert(entry, priority: priority.rawValue)
+        }
+    }
+
+    private func forwarder(on list: ListenerList, named name: String) -> ListenerEntry {
         let layout = list.layout
         let options = ListenerOptions(priority, site)
         let call = BareCall { [hub, intake] message, _, frame in
@@ -75,24 +86,21 @@ final class PatternListener: Sendable {
             }
             inner.end()
         }
-        let entry = list.makeEntry(Registration(nil, .forwarder, options, call))
-        forwarders.withLock { $0[list.address] = entry }
-        // The caller calls `didUnlock` later.
-        _ = list.insert(entry, priority: priority.rawValue)
+        return list.makeEntry(Registration(nil, .forwarder, options, call))
     }
 
     /// The channel was deallocated.
     func forget(_ list: ListenerList) {
-        let entry = forwarders.withLock { $0.removeValue(forKey: list.address) }
+        let entry = forwarders.withLock { $0.remove(list.address) }
         withExtendedLifetime(entry) {}
     }
 
-    /// Removes the forwarders from every channel.
+    /// Removes the forwarders from every channel, and adds no more.
+    ///
+    /// - Complexity: O(*n*) in the number of channels. No lock is held meanwhile.
     func detach() {
-        let entries = forwarders.withLock { forwarders in
-            defer { forwarders = [:] }
-            return Array(forwarders.values)
+        for entries in forwarders.withLock({ $0.end() }) {
+            for entry in entries.values { entry.cancel() }
         }
-        for entry in entries { entry.cancel() }
     }
 }

@@ -2,7 +2,14 @@ internal import Synchronization
 
 /// The listeners to patterns of a switchboard.
 ///
-/// Guarded by the mutex, under which no user code runs; the locks of shards and lists are taken inside it.
+/// Guarded by the lock, under which no user code runs and no names are walked; the locks of shards and lists
+/// are taken inside it.
+///
+/// A channel and a pattern that come at the same time find each other, exactly once: a pattern is first
+/// entered here, raising `added`, and then walks the channels; a channel is attached to the patterns that are
+/// here, and then entered under its shard's lock, unless `added` has changed. If it has not, the walk comes
+/// to that shard later, and finds the channel; if it has, the channel is attached to the newer patterns, too,
+/// before anybody can find it. Whichever comes second finds the forwarder there (`PatternListener.attach`).
 final class PatternListeners: Sendable {
     private struct Table {
         /// In the order of registration.
@@ -12,9 +19,13 @@ final class PatternListeners: Sendable {
     }
 
     private static let looksPerAdd = 4
+    /// How often a channel tries to be entered before it keeps patterns from being added.
+    private static let attempts = 8
 
     private let table = Locked(Table())
     private let count = Atomic<Int>(0)
+    /// How many have ever been added. Raised under the lock.
+    private let added = Atomic<Int>(0)
 
     var all: [PatternListener] { table.withLock { $0.listeners } }
 
@@ -24,41 +35,62 @@ final class PatternListeners: Sendable {
         return all.contains { $0.pattern.matches(name) && !$0.hub.isEmptyNow }
     }
 
-    /// Adds a listener and attaches it to the existing channels.
-    func add(
-        _ listener: PatternListener,
-        channels: () -> [(name: String, kind: ChannelContent, list: ListenerList, object: AnyObject)]
-    ) {
-        // Released without the mutex: the last reference to a channel may be among them.
-        var seen: [(name: String, kind: ChannelContent, list: ListenerList, object: AnyObject)] = []
+    /// Adds a listener and attaches it to the existing channels, a few at a time.
+    func add(_ listener: PatternListener, to registry: Registry) {
         table.withLock { table in
             table.listeners.append(listener)
             count.store(table.listeners.count, ordering: .releasing)
-            seen = channels()
-            for channel in seen where listener.hears(channel.kind) {
-                guard let name = channel.list.name, listener.pattern.matches(name) else { continue }
-                listener.attach(to: channel.list, named: name)
-            }
+            added.wrappingAdd(1, ordering: .sequentiallyConsistent)
         }
-        for channel in seen { channel.list.didUnlock() }
+        registry.forEachChannel { channel in
+            guard listener.hears(channel.kind), let name = channel.list.name, listener.pattern.matches(name) else {
+                return
+            }
+            listener.attach(to: channel.list, named: name)
+            channel.list.didUnlock()
+        }
         sweep()
     }
 
-    /// Attaches the matching patterns to a new channel and then runs a body, before another pattern can be
-    /// added.
-    func attaching<Result>(
+    /// Attaches the matching patterns to a new channel and enters it, with no pattern added in between.
+    ///
+    /// The caller then calls `didUnlock` of the list.
+    ///
+    /// - Parameter enter: Asks whether it may enter the channel, under a lock, and returns nil if it may not.
+    func attaching<Entered>(
         to list: ListenerList,
         _ kind: ChannelContent,
-        _ body: () throws -> Result
-    ) rethrows -> Result {
-        guard let name = list.name else { return try body() }
-        if case .requests = kind { return try body() }
-        return try table.withLock { table in
-            for listener in table.listeners where listener.hears(kind) && listener.pattern.matches(name) {
-                listener.attach(to: list, named: name)
-            }
-            return try body()
+        _ enter: (_ mayEnter: () -> Bool) -> Entered?
+    ) -> Entered {
+        guard let name = list.name else { return certain(enter { true }) }
+        if case .requests = kind { return certain(enter { true }) }
+        for _ in 0..<Self.attempts {
+            let known = added.load(ordering: .sequentiallyConsistent)
+            attach(all, to: list, named: name, kind)
+            if let entered = enter({ added.load(ordering: .sequentiallyConsistent) == known }) { return entered }
         }
+        // Others add patterns faster than this thread attaches them.
+        return table.withLock { table in
+            attach(table.listeners, to: list, named: name, kind)
+            return certain(enter { true })
+        }
+    }
+
+    private func attach(
+        _ listeners: [PatternListener],
+        to list: ListenerList,
+        named name: String,
+        _ kind: ChannelContent
+    ) {
+        for listener in listeners where listener.hears(kind) && listener.pattern.matches(name) {
+            listener.attach(to: list, named: name)
+        }
+    }
+
+    /// What entered a channel that was allowed to.
+    private func certain<Entered>(_ entered: Entered?) -> Entered {
+        guard let entered else { preconditionFailure("a channel that may be entered was not") }
+        return entered
     }
 
     func forget(_ list: ListenerList) {

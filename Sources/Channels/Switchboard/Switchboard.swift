@@ -174,7 +174,7 @@ public final class Switchboard: Sendable {
     ///
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
     public func removeAll(_ owner: AnyObject) {
-        registry.forEachChannel { $0.removeListeners(of: owner) }
+        registry.forEachChannel { $0.list.removeListeners(of: owner) }
         for listener in patterns.all { listener.hub.removeListeners(of: owner) }
         for channel in protocols.all { channel.remove(object: owner) }
     }
@@ -243,15 +243,15 @@ public final class Switchboard: Sendable {
     ) throws -> Made {
         let (made, list) = make()
         list.delegate = NamedChannelDelegate(key, reference, keeping: kind.isHeld ? nil : made, list.delegate)
-        // No pattern is added between attaching and entering.
-        let (entered, found) = patterns.attaching(to: list, kind) {
-            registry.enter(key, kind: kind, made, list)
-        }
+        let slot = RegistrySlot(key, kind, made, list)
+        let entered = patterns.attaching(to: list, kind) { mayEnter in registry.enter(slot, made, if: mayEnter) }
+        // Not under the lock of the patterns: this may release the last reference to a channel.
+        registry.release(entered.removed, key)
+        list.didUnlock()
         registry.sweepSome()
-        // Not under the mutex of the patterns: this may release the last reference to a channel.
-        guard found == kind else { throw registry.mismatch(key, found, kind) }
+        guard entered.kind == kind else { throw registry.mismatch(key, entered.kind, kind) }
         // The kind records the types of which the object is generic.
-        return known(entered, as: Made.self)
+        return known(entered.object, as: Made.self)
     }
 
     /// A channel has been deallocated: its name is free.
@@ -265,9 +265,16 @@ public final class Switchboard: Sendable {
         do { return try body() } catch { preconditionFailure("\(error)") }
     }
 
-    /// Retains the channel to post on, if it has listeners.
+    /// Posts where the switchboard keeps a channel, because it has listeners of its own; nil if it does not.
     @usableFromInline
-    func keeper(_ key: NameKey, ofMessages type: any Any.Type) -> ChannelKeeper? {
-        registry.keeper(key, ofMessages: type)
+    func post(
+        _ message: MessageAddress,
+        to key: NameKey,
+        ofMessages type: any Any.Type,
+        from sender: AnyObject?,
+        echo: Bool,
+        isolation: (any Actor)?
+    ) -> Int? {
+        registry.post(message, to: key, ofMessages: type, from: sender, echo: echo, isolation: isolation)
     }
 }

@@ -7,6 +7,7 @@ enum Names {
     static var cases: [Case] {
         Case.plain("named-post", listeners, namedPost)
             + Case.plain("named-post-apart", [1], namedPostApart)
+            + Case.plain("dictionary-apart", [1], dictionaryApart)
             + Case.plain("named-lookup", [1], namedLookup)
             + Case.plain("run-time-lookup", [1], runTimeLookup)
             + Case.plain("pattern-listeners", listeners, patternListeners)
@@ -33,6 +34,20 @@ enum Names {
         let board = crowd.board
         let names = crowd.someNames
         return { operations in for number in 0..<operations { board[names[number & 1_023]].post(number) } }
+    }
+
+    /// The same with a dictionary of closures, which is neither safe nor shared by threads.
+    private static func dictionaryApart(_ count: Int) -> (Int) -> Void {
+        let counter = Counter()
+        var listeners: [String: [(Int) -> Void]] = [:]
+        for number in 0..<100_000 { listeners["bench.channel.\(number)"] = [{ counter.add($0) }] }
+        let names = crowd.someNames.map(\.text)
+        return { operations in
+            for number in 0..<operations {
+                guard let called = listeners[names[number & 1_023]] else { continue }
+                for listener in called { listener(number) }
+            }
+        }
     }
 
     private static func namedLookup(_ count: Int) -> (Int) -> Void {

@@ -8,6 +8,7 @@ enum Threads {
     static var cases: [Case] {
         [
             Case(name: "threads/scaling", metrics: scalingMetrics, operations: 50_000) { scaling() },
+            Case(name: "threads/by-name", metrics: nameMetrics, operations: 50_000) { byName() },
             Case(name: "threads/sixteen", metrics: latencyMetrics, operations: 32_000) { sixteenPosting() },
             Case(name: "threads/sixteen-on-mailbox", metrics: latencyMetrics, operations: 16_000) {
                 sixteenOnMailbox()
@@ -23,6 +24,7 @@ enum Threads {
     private static let scalingMetrics = [
         "one", "two-on-one-channel", "two-on-two-channels", "x-one-channel", "x-two-channels",
     ]
+    private static let nameMetrics = ["one", "two-on-one-name", "x-one-name"]
     private static let latencyMetrics = ["p50", "p99.9", "max"]
 
     /// What two threads get done in the time one needs for its part, on one channel and on two, with four
@@ -43,6 +45,26 @@ enum Threads {
                 return times + [2 * times[0] / times[1], 2 * times[0] / times[2]]
             }
             return scalingMetrics.map { _ in .nan }
+        }
+    }
+
+    /// The same by one name, among others.
+    private static func byName() -> Body {
+        let crowd = Crowd(1_000)
+        let name: ChannelName<Int> = "bench.by-name"
+        let tokens = (0..<4).map { _ in crowd.board[name].listen { counting_consume(Int64($0)) } }
+        return .timed { operations in
+            for _ in 0..<50 {
+                let runs = [
+                    Team.run(1) { _ in post(crowd.board, name, operations) },
+                    Team.run(2) { _ in post(crowd.board, name, operations) },
+                ]
+                guard runs.allSatisfy(\.isUndisturbed) else { continue }
+                let times = runs.map { $0.time / Double(operations) }
+                withExtendedLifetime(tokens) {}
+                return times + [2 * times[0] / times[1]]
+            }
+            return nameMetrics.map { _ in .nan }
         }
     }
 
@@ -110,6 +132,11 @@ enum Threads {
     @inline(never)
     static func post(_ channel: Channel<Int>, _ count: Int) {
         for number in 0..<count { channel.post(number) }
+    }
+
+    @inline(never)
+    static func post(_ board: Switchboard, _ name: ChannelName<Int>, _ count: Int) {
+        for number in 0..<count { board[name].post(number) }
     }
 
     /// The median, the 99.9th percentile and the longest of the posts of sixteen threads.

@@ -1,0 +1,28 @@
+/// What a name stands for, with the types.
+enum ChannelContent {
+    case messages(any Any.Type)
+    case state(any Any.Type)
+    case requests(any Any.Type, any Any.Type)
+
+    static func == (left: ChannelContent, right: ChannelContent) -> Bool {
+        switch (left, right) {
+        case (.messages(let left), .messages(let right)), (.state(let left), .state(let right)): left == right
+        case (.requests(let left, let leftResponse), .requests(let right, let rightResponse)):
+            left == right && leftResponse == rightResponse
+        default: false
+        }
+    }
+
+    /// Whether the switchboard keeps it until it is removed.
+    var isHeld: Bool { if case .messages = self { false } else { true } }
+}
+
+extension ChannelContent: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .messages(let type): "messages of type \(type)"
+        case .state(let type): "a state of type \(type)"
+        case .requests(let request, let response): "requests of type \(request) answered by \(response)"
+        }
+    }
+}

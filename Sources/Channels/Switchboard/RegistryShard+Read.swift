@@ -1,0 +1,221 @@
+internal import CChannels
+internal import Synchronization
+
+// Reading a shard without its lock: how names are looked up, and how one posts by name.
+//
+// A thread announces that it reads the shard: it writes the shard's address to a hazard slot of its own by a
+// sequentially consistent exchange, and clears the slot when it has finished. A post finds the channel and
+// then replaces the shard's address by the channel's, so that a long post holds back its own channel only,
+// and neither counts a reference nor writes to a word that other threads use.
+//
+// Nothing is freed under a reader:
+// 1. What is removed (a channel no longer kept, the slot of a name, a table) is first made unreachable, by
+//    sequentially consistent stores under the lock. A reader whose announcement comes later in that order
+//    does not meet it. `release` then looks at the slots of every thread that has read the shard: an
+//    announcement that it does not see comes later. (`readers` and the groups of threads are as in
+//    `Decisions/ListenerList.md`.)
+// 2. What it does see is waited for: until the slot names neither the shard nor this channel, or a later use.
+//    A slot goes from the shard to the channel by a plain store, but whoever looks sees one of the two, and
+//    waits for either. It never goes back within a use.
+// 3. What is removed while it may be in use is kept in `retired`, with the uses seen. It is not forgotten: a
+//    reader clears its slot and then reads `hasRetired`; `release` sets that, runs a barrier on every thread,
+//    and looks again (`ListenerList.barrierThenCollect` says why one of the two notices).
+//
+// A channel found was kept by the switchboard during the search. If it is removed meanwhile, if another takes
+// the name, of whatever type, or if its last listener goes, the post is one that began before that. A post
+// that begins after a change has returned finds what the change left: it announces itself later, and reads
+// what was stored.
+extension RegistryShard {
+    // MARK: Announcing
+
+    @inline(__always)
+    private func beginReading(_ thread: ThreadReference) -> SlotReference {
+        let group = thread.pointee.group
+        if readers.load(ordering: .acquiring) & group == 0 {
+            readers.bitwiseOr(group, ordering: .sequentiallyConsistent)
+        }
+        let depth = thread.pointee.nameDepth
+        if depth >= thread.pointee.usedForNames.load(ordering: .relaxed) {
+            thread.pointee.usedForNames.store(depth + 1, ordering: .sequentiallyConsistent)
+        }
+        let slot = thread.pointee.nameSlot(depth)
+        slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+        _ = slot.pointee.list.exchange(address, ordering: .sequentiallyConsistent)
+        return slot
+    }
+
+    @inline(__always)
+    private func endReading(_ slot: SlotReference, _ thread: ThreadReference) {
+        if !thread.pointee.endsWithBarrier {
+            slot.pointee.list.store(0, ordering: .releasing)
+        } else {
+            _ = slot.pointee.list.exchange(0, ordering: .sequentiallyConsistent)
+        }
+        if hasRetired.load(ordering: .sequentiallyConsistent) { collect() }
+    }
+
+    /// Lends the slot of a name, if it is in use, with the shard announced. The body runs no user code.
+    @inline(__always)
+    private func read<Result>(_ key: NameKey, _ body: (RegistrySlot) -> Result?) -> Result? {
+        let thread = ThreadReference.current
+        let use = beginReading(thread)
+        defer { endReading(use, thread) }
+        switch table?.borrow({ $0.find(key) }) {
+        case .slot(let slot): return slot.borrow(body)
+        case .unknown: return slotUnderLock(of: key)?.borrow(body)
+        case .nothing, nil: return nil
+        }
+    }
+
+    /// The caller has announced that it reads the shard. (Whoever holds the lock waits for no reader.)
+    @inline(never)
+    private func slotUnderLock(of key: NameKey) -> Unretained<RegistrySlot>? {
+        lock.withLock { slot(of: key).map { Unretained($0) } }
+    }
+
+    // MARK: Looking up
+
+    @inline(__always)
+    func channel(_ key: NameKey, ofMessages type: ObjectIdentifier) -> AnyObject? {
+        read(key) { $0.messageType == type ? $0.living : nil }
+    }
+
+    func object(_ key: NameKey) -> (AnyObject, ChannelContent)? {
+        read(key) { slot in slot.living.map { ($0, slot.kind) } }
+    }
+
+    func list(_ key: NameKey) -> ListenerList? { read(key) { $0.list } }
+
+    // MARK: Posting
+
+    /// See ``Registry/post(_:to:ofMessages:from:echo:isolation:)``.
+    @inline(__always)
+    func post(
+        _ message: MessageAddress,
+        to key: NameKey,
+        ofMessages type: ObjectIdentifier,
+        from sender: AnyObject?,
+        echo: Bool,
+        isolation: (any Actor)?
+    ) -> Int? {
+        let thread = ThreadReference.current
+        let depth = thread.pointee.nameDepth
+        // The last slot is for look-ups.
+        guard depth < ThreadRecord.nameSlotCount - 1 else {
+            return postRetaining(message, to: key, ofMessages: type, from: sender, echo: echo, isolation: isolation)
+        }
+        let use = beginReading(thread)
+        let found = find(key, ofMessages: type)
+        guard let found else {
+            endReading(use, thread)
+            return nil
+        }
+        use.pointee.list.store(found.channel, ordering: .releasing)
+        thread.pointee.nameDepth = depth + 1
+        // The channel is kept until the slot is cleared, and the channel keeps its list.
+        let reached = found.list.borrow { $0.post(message, from: sender, echo: echo, isolation: isolation) }
+        thread.pointee.nameDepth = depth
+        endReading(use, thread)
+        return reached
+    }
+
+    /// The address of a channel of messages of a type that the switchboard keeps alive, and its list. The
+    /// shard is announced.
+    @inline(__always)
+    private func find(
+        _ key: NameKey,
+        ofMessages type: ObjectIdentifier
+    ) -> (channel: UInt, list: Unretained<ListenerList>)? {
+        let slot: Unretained<RegistrySlot>
+        switch table?.borrow({ $0.find(key) }) {
+        case .slot(let found): slot = found
+        case .unknown:
+            guard let found = slotUnderLock(of: key) else { return nil }
+            slot = found
+        case .nothing, nil: return nil
+        }
+        return slot.borrow { slot in
+            guard slot.messageType == type else { return nil }
+            let channel = slot.heldAddress
+            return channel == 0 ? nil : (channel, slot.listReference)
+        }
+    }
+
+    /// The same for a post nested deeper in posts by name than there are slots for.
+    @inline(never)
+    private func postRetaining(
+        _ message: MessageAddress,
+        to key: NameKey,
+        ofMessages type: ObjectIdentifier,
+        from sender: AnyObject?,
+        echo: Bool,
+        isolation: (any Actor)?
+    ) -> Int? {
+        let found = read(key) { slot -> (channel: AnyObject, list: ListenerList)? in
+            guard slot.messageType == type, let channel = slot.heldObject else { return nil }
+            return (channel.object, slot.list)
+        }
+        guard let found else { return nil }
+        // The channel lives until the post has ended, even if its name is removed.
+        defer { withExtendedLifetime(found.channel) {} }
+        return found.list.post(message, from: sender, echo: echo, isolation: isolation)
+    }
+
+    // MARK: Releasing
+
+    /// What a change has made unreachable. Each is a counted reference, which readers may still rely on.
+    struct Removed: Sendable {
+        var object: Unretained<AnyObject>?
+        var slot: Unretained<RegistrySlot>?
+        var table: Unretained<NameTable>?
+
+        /// Gives the references up. May run user code: the deinit of a channel.
+        func free() {
+            object?.release()
+            slot?.release()
+            table?.release()
+        }
+    }
+
+    /// What has been removed and may be in use.
+    struct Retired {
+        let removed: Removed
+        let uses: [PostUnderWay]
+
+        func isUnused(in shard: UInt) -> Bool {
+            uses.allSatisfy { $0.hasEnded(on: shard, or: removed.object?.address ?? 0) }
+        }
+    }
+
+    /// Releases what has been removed, at once or when its last reader has finished. Called without any lock;
+    /// may run user code.
+    func release(_ removed: Removed) {
+        guard removed.object != nil || removed.slot != nil || removed.table != nil else { return }
+        let groups = readers.load(ordering: .sequentiallyConsistent)
+        let uses = PostUnderWay.uses(of: address, or: removed.object?.address ?? 0, by: groups)
+        guard !uses.isEmpty else { return removed.free() }
+        lock.withLock {
+            retired.append(Retired(removed: removed, uses: uses))
+            hasRetired.store(true, ordering: .sequentiallyConsistent)
+        }
+        // False only if every reader ends with a barrier of its own (`ThreadRecord.endsWithBarrier`).
+        _ = channels_barrier_on_all_threads()
+        collect()
+    }
+
+    /// Releases what was retired and is no longer used.
+    @inline(never)
+    private func collect() {
+        var freed: [Retired] = []
+        let address = address
+        lock.withLock {
+            retired.removeAll { retired in
+                guard retired.isUnused(in: address) else { return false }
+                freed.append(retired)
+                return true
+            }
+            if retired.isEmpty { hasRetired.store(false, ordering: .sequentiallyConsistent) }
+        }
+        for retired in freed { retired.removed.free() }
+    }
+}

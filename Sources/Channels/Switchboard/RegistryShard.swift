@@ -1,0 +1,166 @@
+internal import CChannels
+internal import Synchronization
+
+/// One shard of the names.
+///
+/// `table`, `order`, `hand` and `retired` are changed under `lock`; the table is read without it, see
+/// `RegistryShard+Read`. Objects are released outside it: their deinit is user code.
+final class RegistryShard: @unchecked Sendable {  // guards: see above
+    /// The most names visited under one section of the lock: some ten microseconds.
+    static let longestPortion = 64
+
+    let lock = SpinLock()
+    /// The address of the table, retained.
+    private let tableAddress = Atomic<UInt>(Unretained.retaining(NameTable()).address)
+    /// The groups of the threads that have read this shard, as ``ListenerList/posters``.
+    let readers = Atomic<UInt64>(0)
+    let hasRetired = Atomic<Bool>(false)
+    @safe @exclusivity(unchecked) private var order: [RegistrySlot] = []
+    @safe @exclusivity(unchecked) private var hand = 0
+    @safe @exclusivity(unchecked) var retired: [Retired] = []
+    private let mostVisited = Atomic<Int>(0)
+
+    deinit {
+        for retired in retired { retired.removed.free() }
+        table?.release()
+    }
+
+    /// The address of the shard, as announced by those who read it: compared only.
+    var address: UInt { Unretained(self).address }
+
+    /// Used under the lock, or by who has announced that it reads the shard.
+    @inline(__always)
+    var table: Unretained<NameTable>? { Unretained(address: tableAddress.load(ordering: .sequentiallyConsistent)) }
+
+    var mostVisitedAtOnce: Int { mostVisited.load(ordering: .relaxed) }
+
+    // MARK: Changing
+
+    /// What entering a channel came to.
+    struct Entered {
+        /// The one in the registry, of whatever kind.
+        let object: AnyObject
+        let kind: ChannelContent
+        let removed: Removed
+    }
+
+    func enter(_ slot: RegistrySlot, _ object: AnyObject, if mayEnter: () -> Bool) -> Entered? {
+        lock.withLock {
+            var removed = Removed()
+            let found = self.slot(of: slot.key)
+            if let found, let object = found.living {
+                return Entered(object: object, kind: found.kind, removed: removed)
+            }
+            guard mayEnter() else { return nil }
+            // The object replaced is already gone.
+            if let found { takeOut(found, &removed) }
+            // Not where one has just been taken out and the table become smaller: there is room.
+            resizeTable(for: \.isFull, isLarger: true, &removed)
+            table?.borrow { $0.insert(slot) }
+            slot.position = order.count
+            order.append(slot)
+            return Entered(object: object, kind: slot.kind, removed: removed)
+        }
+    }
+
+    func listeningChanged(_ key: NameKey, _ object: AnyObject, _ list: ListenerList) {
+        var removed = Removed()
+        lock.withLock {
+            guard let slot = self.slot(of: key), slot.list === list else { return }
+            // Read under the lock: of two threads, the later one reads the later count.
+            if list.hasOwnListeners {
+                slot.hold(object)
+            } else {
+                removed.object = slot.letGo()
+            }
+        }
+        list.didUnlock()
+        release(removed)
+    }
+
+    func remove(_ key: NameKey) -> Bool {
+        var removed = Removed()
+        // Released with the others, without the lock.
+        var living: AnyObject?
+        lock.withLock {
+            guard let slot = self.slot(of: key) else { return }
+            living = slot.living
+            takeOut(slot, &removed)
+        }
+        release(removed)
+        return living != nil
+    }
+
+    func removeGone(_ key: NameKey, _ list: ListenerList) {
+        var removed = Removed()
+        lock.withLock {
+            guard let slot = self.slot(of: key), slot.list === list else { return }
+            takeOut(slot, &removed)
+        }
+        release(removed)
+    }
+
+    // MARK: Walking
+
+    func someLists() -> [ListenerList] {
+        lock.withLock {
+            guard !order.isEmpty else { return [] }
+            return (0..<min(4, order.count)).map { _ in
+                hand = hand + 1 < order.count ? hand + 1 : 0
+                return order[hand].list
+            }
+        }
+    }
+
+    /// See ``Registry/forEachChannel(_:)``.
+    ///
+    /// From the end to the beginning: where a name is removed, the last one takes its place. If that is
+    /// ahead, the last one, which has been visited, is visited again; if it has been passed, nothing is
+    /// missed. What is entered meanwhile comes behind.
+    func forEachChannel(_ body: (FoundChannel) -> Void) {
+        var rest = Int.max
+        repeat {
+            var portion: [FoundChannel] = []
+            portion.reserveCapacity(Self.longestPortion)
+            lock.withLock {
+                let end = min(rest, order.count)
+                rest = max(0, end - Self.longestPortion)
+                for slot in order[rest..<end] {
+                    guard let object = slot.living else { continue }
+                    portion.append(
+                        FoundChannel(name: slot.displayName, kind: slot.kind, list: slot.list, object: object)
+                    )
+                }
+                mostVisited.store(max(mostVisited.load(ordering: .relaxed), end - rest), ordering: .relaxed)
+            }
+            for channel in portion { body(channel) }
+        } while rest > 0
+    }
+
+    // MARK: Under the lock
+
+    func slot(of key: NameKey) -> RegistrySlot? {
+        // The table holds it, under the lock, where no cells are moved.
+        guard case .slot(let slot)? = table?.borrow({ $0.find(key) }) else { return nil }
+        return slot.object
+    }
+
+    private func takeOut(_ slot: RegistrySlot, _ removed: inout Removed) {
+        removed.object = slot.letGo()
+        removed.slot = table?.borrow { $0.remove(slot) }
+        let last = order.removeLast()
+        if last !== slot {
+            order[slot.position] = last
+            last.position = slot.position
+        }
+        resizeTable(for: \.isSparse, isLarger: false, &removed)
+    }
+
+    private func resizeTable(for isDue: (NameTable) -> Bool, isLarger: Bool, _ removed: inout Removed) {
+        guard let table, table.borrow(isDue) else { return }
+        let copy = table.borrow { $0.copy(isLarger: isLarger) }
+        removed.table = table
+        // Seen by every reader that has not announced itself yet.
+        tableAddress.store(Unretained.retaining(copy).address, ordering: .sequentiallyConsistent)
+    }
+}

@@ -1,0 +1,69 @@
+internal import Synchronization
+
+/// One name in use.
+///
+/// `held` is atomic, and changed under the shard's lock, which guards `position`; the rest is constant.
+final class RegistrySlot: @unchecked Sendable {  // guards: see above
+    let key: NameKey
+    /// The type of the messages, if it carries messages.
+    let messageType: ObjectIdentifier?
+    let list: ListenerList
+    /// The same, uncounted: posts neither retain nor release it.
+    let listReference: Unretained<ListenerList>
+    /// The address of the object while the switchboard keeps it alive, or 0. Retained, and given up in
+    /// `deinit` or by who clears it.
+    private let held: Atomic<UInt>
+    let kind: ChannelContent
+    @safe @exclusivity(unchecked) private(set) weak var object: AnyObject?
+    @safe @exclusivity(unchecked) var position = 0
+
+    init(_ key: NameKey, _ kind: ChannelContent, _ object: AnyObject, _ list: ListenerList) {
+        self.key = key
+        self.kind = kind
+        messageType = if case .messages(let type) = kind { ObjectIdentifier(type) } else { nil }
+        self.list = list
+        listReference = Unretained(list)
+        self.object = object
+        held = Atomic(kind.isHeld ? Unretained<AnyObject>.retaining(object).address : 0)
+    }
+
+    deinit { heldObject?.release() }
+
+    /// The name, or the type of message if it has none.
+    var displayName: String {
+        if key.type != nil, case .messages(let type) = kind { "\(type)" } else { key.text }
+    }
+
+    /// The address of the object that is kept alive, or 0.
+    @inline(__always)
+    var heldAddress: UInt { held.load(ordering: .sequentiallyConsistent) }
+
+    /// The object that is kept alive. Used under the shard's lock, or by who has announced that it reads the
+    /// shard.
+    @inline(__always)
+    var heldObject: Unretained<AnyObject>? { Unretained(address: heldAddress) }
+
+    /// The object, if it is still alive. As ``heldObject``.
+    var living: AnyObject? { heldObject?.object ?? object }
+
+    // MARK: Under the lock
+
+    /// Keeps the object alive.
+    func hold(_ object: AnyObject) {
+        guard held.load(ordering: .relaxed) == 0 else { return }
+        held.store(Unretained<AnyObject>.retaining(object).address, ordering: .releasing)
+    }
+
+    /// No longer keeps the object alive. The caller takes over the reference, which posts may still rely on.
+    func letGo() -> Unretained<AnyObject>? {
+        Unretained(address: held.exchange(0, ordering: .sequentiallyConsistent))
+    }
+}
+
+/// A channel met on a walk, alive as long as this value.
+struct FoundChannel {
+    let name: String
+    let kind: ChannelContent
+    let list: ListenerList
+    let object: AnyObject
+}
