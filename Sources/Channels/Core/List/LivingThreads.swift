@@ -126,7 +126,15 @@ final class LivingThreads: @unchecked Sendable {  // guards: see above
         // before this was read.
         var wanted = wanted & groups.load(ordering: .sequentiallyConsistent)
         guard wanted != 0 else { return }
-        let counter = own.pointee.group.trailingZeroBitCount * Self.stride + turn.load(ordering: .relaxed)
+        let group = own.pointee.group.trailingZeroBitCount
+        // Most often the calling thread alone has posted here. Its own record is not freed meanwhile.
+        if wanted == own.pointee.group, own.pointee.next.load(ordering: .sequentiallyConsistent) == 0,
+            unsafe heads[group].load(ordering: .sequentiallyConsistent) == own.address
+        {
+            _ = body(own)
+            return
+        }
+        let counter = group * Self.stride + turn.load(ordering: .relaxed)
         unsafe scans[counter].wrappingAdd(1, ordering: .sequentiallyConsistent)
         defer { unsafe scans[counter].wrappingSubtract(1, ordering: .releasing) }
         while wanted != 0 {
