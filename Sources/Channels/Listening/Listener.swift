@@ -98,6 +98,35 @@ extension Listener {
         }
         return Listener<Source>(registration)
     }
+
+    /// The same, for a source whose messages do not all reach the listener: it is not called where the
+    /// transform returns nil. Not for sequences, whose readers expect an element for each message.
+    consuming func adaptedOrSkipped<Source>(
+        _ transform: @escaping @Sendable (Source) -> Message?
+    ) -> Listener<Source> {
+        var registration = registration
+        switch registration.delivery {
+        case .isolated, .owner, .queue:
+            let original = AdaptedBody(registration)
+            registration.isBare = false
+            registration.call = BareCall { message, owner, frame in
+                guard let adapted = transform(message.load(as: Source.self)) else { return }
+                original.run(adapted, owner, frame)
+            }
+        case .async(let original, let isolation):
+            let call: AsyncListenerCall = { message, owner, context in
+                guard let message = transform(message.load(as: Source.self)) else { return }
+                // On the heap, because it stays in its place while the closure is awaited.
+                let adapted = KeptMessage(message)
+                defer { withExtendedLifetime(adapted) {} }
+                try await original(adapted.address, owner, context)
+            }
+            registration.delivery = .async(call, isolation)
+        case .sequence, .interceptor, .responder, .forwarder:
+            preconditionFailure("messages of \(Source.self) cannot be skipped for this listener of \(Message.self)")
+        }
+        return Listener<Source>(registration)
+    }
 }
 
 /// The body of a listener that has been adapted to another source.

@@ -1,0 +1,109 @@
+extension StateChannel {
+    /// A part of the state: its listeners hear the current part first, then every change of it.
+    ///
+    /// ```swift
+    /// sales.map(\.total).listen(self) { me, total in me.show(total) }
+    /// sales.map(\.self)  // the state itself, without values that equal the one before
+    /// ```
+    ///
+    /// - Parameter part: Takes the part out of the state. It runs where the listener runs, for every value
+    ///   that reaches the listener: keep it short.
+    public func map<Part: Equatable & Sendable>(
+        _ part: @escaping @Sendable (State) -> Part
+    ) -> MappedState<State, Part> {
+        MappedState(state: self, part: part)
+    }
+}
+
+/// A part of a state. Made by ``StateChannel/map(_:)``.
+///
+/// Listening to it is listening to the state: order, isolation, buffering, priority and accounts are the
+/// same, and so is the place among the state's listeners. But a listener is not called when the part equals
+/// the one it heard last. So a part that changes and changes back while values wait for a slow listener with
+/// `.newest(1)` is not heard at all. Values that were skipped count as delivered.
+///
+/// It retains the state; its listeners do not.
+public struct MappedState<State: Sendable, Part: Equatable & Sendable>: Listenable {
+    /// What listeners hear: the part.
+    public typealias Message = Part
+
+    private let state: StateChannel<State>
+    private let part: @Sendable (State) -> Part
+
+    init(state: StateChannel<State>, part: @escaping @Sendable (State) -> Part) {
+        self.state = state
+        self.part = part
+    }
+
+    /// The part of the value stored.
+    public var value: Part { part(state.value) }
+
+    /// Registers a listener with the state. See ``StateChannel/register(_:isolation:)``.
+    public func register(_ listener: consuming Listener<Part>, isolation: isolated (any Actor)?) -> ListenerToken {
+        let heard = LastPart<Part>()
+        guard !listener.registration.isSequence else { return registerSequence(listener, heard) }
+        return state.register(
+            listener.adaptedOrSkipped { [part] (state: State) in heard.ifNew(part(state)) },
+            isolation: isolation
+        )
+    }
+
+    /// A reader takes what waits in its buffer, and cannot skip any of it: a state of its own, which is set
+    /// to new parts only, stands in between.
+    private func registerSequence(_ listener: consuming Listener<Part>, _ heard: LastPart<Part>) -> ListenerToken {
+        let options = ListenerOptions(listener.registration.priority, listener.registration.site)
+        let first = heard.setting(part(state.value))
+        let parts = StateChannel<Part>(first)
+        let token = parts.register(listener, isolation: nil)
+        // The state's listener keeps the parts, which end when it does.
+        let feed = state.register(
+            Listener<State>(nil, .isolated(nil), options) { [part] message, _, _ in
+                if let part = heard.ifNew(part(message.load(as: State.self))) { parts.set(part, isolation: nil) }
+            },
+            isolation: nil
+        )
+        parts.list.delegate = FeedDelegate(feed, instead: parts.list.delegate)
+        // The sequence is not handed out yet: only the state can have ended, and that ends the feed.
+        return token
+    }
+}
+
+/// The part that a listener has heard last. A listener is called once at a time, so the lock is never waited
+/// for.
+private final class LastPart<Part: Equatable & Sendable>: Sendable {
+    private let last = Locked<Part?>(nil)
+
+    func setting(_ part: Part) -> Part {
+        last.withLock { $0 = part }
+        return part
+    }
+
+    /// The part, if it is another than the last.
+    func ifNew(_ part: Part) -> Part? {
+        // `==` is the user's, so it runs without the lock.
+        if let heard = last.withLock({ $0 }), heard == part { return nil }
+        var replaced: Part? = part
+        last.withLock { swap(&$0, &replaced) }
+        return withExtendedLifetime(replaced) { part }
+    }
+}
+
+/// Ends what feeds a list when its last listener has gone.
+private final class FeedDelegate: ListenerListDelegate {
+    private let feed: ListenerToken
+    private let next: (any ListenerListDelegate)?
+
+    init(_ feed: ListenerToken, instead next: (any ListenerListDelegate)?) {
+        self.feed = feed
+        self.next = next
+    }
+
+    func listeningChanged(in list: ListenerList) {
+        next?.listeningChanged(in: list)
+        if list.listenerCountNow == 0 { feed.cancel() }
+    }
+
+    func listHasClosed(_ list: ListenerList) { next?.listHasClosed(list) }
+
+    func resume(_ entry: ListenerEntry) -> Bool { next?.resume(entry) ?? false }
+}
