@@ -1,0 +1,37 @@
+extension AsyncSequence where Element: Sendable {
+    /// Posts every element, and returns when the sequence ends.
+    ///
+    /// ```swift
+    /// let feed = Task { try await socket.frames.post(to: frames) }
+    /// ```
+    ///
+    /// The task that calls it is the link between the two: cancel it to end the link. Each element has been
+    /// posted before the next is asked for, with ``Channel/post(_:from:echo:isolation:)``, on the isolation
+    /// of the caller: a listener on it is called directly. Listeners that wait in mailboxes are not waited
+    /// for, so a fast sequence needs a bound there. It keeps the channel alive while it runs.
+    ///
+    /// - Parameters:
+    ///   - channel: Where the elements are posted.
+    ///   - isolation: The caller's isolation. Omit it.
+    /// - Throws: What the sequence throws. Elements posted before stay posted.
+    public func post(
+        to channel: Channel<Element>,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(Failure) {
+        var iterator = makeAsyncIterator()
+        while let element = try await iterator.next(isolation: isolation) {
+            channel.post(element, isolation: isolation)
+        }
+    }
+
+    /// Stores every element in a state, and returns when the sequence ends. See ``post(to:isolation:)``.
+    public func post(
+        to state: StateChannel<Element>,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(Failure) {
+        var iterator = makeAsyncIterator()
+        while let element = try await iterator.next(isolation: isolation) {
+            state.set(element, isolation: isolation)
+        }
+    }
+}
