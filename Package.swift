@@ -17,6 +17,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Channels", targets: ["Channels"]),
+        .library(name: "ChannelsFoundation", targets: ["ChannelsFoundation"]),
         .library(name: "ChannelsBridge", targets: ["ChannelsBridge"]),
         .library(name: "ChannelsTesting", targets: ["ChannelsTesting"]),
         .library(name: "ChannelsBridgeTesting", targets: ["ChannelsBridgeTesting"]),
@@ -37,6 +38,11 @@ let package = Package(
     targets: [
         .target(name: "CChannels"),
         .target(name: "Channels", dependencies: ["CChannels"], swiftSettings: settings + [.strictMemorySafety()]),
+        .target(
+            name: "ChannelsFoundation",
+            dependencies: ["Channels"],
+            swiftSettings: settings + [.strictMemorySafety()]
+        ),
         .target(name: "ChannelsBridge", dependencies: ["Channels"], swiftSettings: settings + [.strictMemorySafety()]),
         .target(name: "ChannelsTesting", dependencies: ["Channels"], swiftSettings: settings + [.strictMemorySafety()]),
         .target(
@@ -58,6 +64,15 @@ let package = Package(
         .testTarget(
             name: "ChannelsTests",
             dependencies: ["Channels", "ChannelsTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ChannelsFoundationTests",
+            dependencies: [
+                "Channels",
+                "ChannelsFoundation",
+                "ChannelsTesting",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

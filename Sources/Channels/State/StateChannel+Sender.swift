@@ -1,0 +1,11 @@
+extension StateChannel {
+    /// Stores a value that came from elsewhere, with the object that stands for the way it took: listeners to
+    /// ``Listenable/posts`` see it as ``Posted/sender``.
+    package func set(
+        _ value: State,
+        from sender: any AnyObject & Sendable,
+        isolation: isolated (any Actor)? = #isolation
+    ) {
+        store(value, with: Envelope(sender: sender, origin: .local, tracker: nil), isolation: isolation)
+    }
+}

@@ -1,0 +1,44 @@
+internal import Channels
+
+#if canImport(Darwin)
+internal import Foundation
+#else
+internal import Dispatch
+#endif
+
+/// What calls in from a framework has no static isolation, but on the main queue it is that of the main actor.
+enum MainQueue {
+    #if canImport(Darwin)
+    /// Whether the current thread works for the main queue, which is the executor of the main actor.
+    static var isCurrent: Bool { Thread.isMainThread }
+    #else
+    private static let key: DispatchSpecificKey<Bool> = {
+        let key = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: key, value: true)
+        return key
+    }()
+
+    /// Whether the current thread works for the main queue, which is the executor of the main actor. Here that
+    /// may be any thread.
+    static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
+    #endif
+}
+
+extension Channel {
+    /// Posts, on the main queue as the main actor would, so that listeners there are called directly.
+    func postFromThisThread(_ message: Message, from sender: (any AnyObject & Sendable)? = nil) {
+        guard MainQueue.isCurrent else {
+            post(message, from: sender, isolation: nil)
+            return
+        }
+        MainActor.assumeIsolated { _ = post(message, from: sender) }
+    }
+}
+
+extension StateChannel {
+    /// The same.
+    func setFromThisThread(_ value: State, from sender: any AnyObject & Sendable) {
+        guard MainQueue.isCurrent else { return set(value, from: sender, isolation: nil) }
+        MainActor.assumeIsolated { set(value, from: sender) }
+    }
+}

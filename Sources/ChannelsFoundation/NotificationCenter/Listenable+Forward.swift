@@ -1,0 +1,91 @@
+public import Channels
+public import Foundation
+
+extension Listenable {
+    /// Posts a notification for each message, so that code that knows only the center hears it.
+    ///
+    /// ```swift
+    /// let link = sales.forward(to: .default, as: .salesChanged) { ["total": $0.total] }
+    /// ```
+    ///
+    /// The notification is posted where the message is, before `post` returns; of a state, by whoever
+    /// delivers the value, and the current value at once. Observers with a queue or a selector are called by
+    /// the center as ever.
+    ///
+    /// What ``NotificationChannel`` has forwarded from the same name of the same center, directly or by way
+    /// of other channels and centers, is not sent back.
+    ///
+    /// - Parameters:
+    ///   - center: The center, which the link keeps alive.
+    ///   - name: The name of the notifications.
+    ///   - object: The object of the notifications, which the link keeps alive.
+    ///   - userInfo: Makes the `userInfo`, on the thread that posts. One entry is added, which says where the
+    ///     message has been.
+    /// - Returns: The token of the link, which ends with it.
+    public func forward(
+        to center: NotificationCenter,
+        as name: Notification.Name,
+        object: (any AnyObject & Sendable)? = nil,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ userInfo: @escaping @Sendable (Message) -> [AnyHashable: Any]? = { _ in nil }
+    ) -> ListenerToken {
+        let goal = NotificationRoute.Stop(name, center)
+        let start = (self as? any RouteStop)?.routeStop
+        return posts.listen(fileID: fileID, line: line, isolation: nil) { @Sendable post in
+            let route = post.sender as? NotificationRoute
+            guard route?.contains(goal) != true else { return }
+            var content = userInfo(post.message) ?? [:]
+            content[NotificationRoute.key] = NotificationRoute.extending(route, with: start, goal)
+            center.post(name: name, object: object, userInfo: content)
+        }
+    }
+}
+
+extension NotificationChannel {
+    /// Posts every message on a channel.
+    ///
+    /// ```swift
+    /// let heard = center.channel(for: .sold) { $0.userInfo?["sale"] as? Sale }.forward(to: till.sold)
+    /// let told = till.sold.forward(to: center, as: .sold) { ["sale": $0] }
+    /// ```
+    ///
+    /// The two together join a channel and a center, without an echo: what the channel has forwarded is not
+    /// taken in again, also where it came round by other channels and centers. It is posted on the thread
+    /// that posts the notification.
+    ///
+    /// - Returns: The token of the link, which ends with it. The link keeps the channel alive.
+    public func forward(
+        to channel: Channel<Message>,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) -> ListenerToken {
+        take(to: channel.routeStop, fileID: fileID, line: line) { message, route in
+            channel.postFromThisThread(message, from: route)
+        }
+    }
+
+    /// Stores every message in a state. The same as for a channel.
+    public func forward(
+        to state: StateChannel<Message>,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) -> ListenerToken {
+        take(to: state.routeStop, fileID: fileID, line: line) { message, route in
+            state.setFromThisThread(message, from: route)
+        }
+    }
+
+    private func take(
+        to goal: NotificationRoute.Stop,
+        fileID: StaticString,
+        line: UInt,
+        _ take: @escaping @Sendable (Message, NotificationRoute) -> Void
+    ) -> ListenerToken {
+        posts.listen(fileID: fileID, line: line, isolation: nil) { @Sendable post in
+            // Every message of this channel has one.
+            guard let route = post.sender as? NotificationRoute, !route.contains(goal) else { return }
+            take(post.message, route)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+internal import Channels
+public import Foundation
+
+extension NotificationCenter {
+    /// The notifications of a name, as messages. See ``NotificationChannel``.
+    ///
+    /// ```swift
+    /// let logins = NotificationCenter.default.channel(for: .userLoggedIn) { $0.userInfo?["id"] as? Int }
+    /// logins.listen(self) { me, id in me.greet(id) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - name: The name of the notifications.
+    ///   - object: If given, only its notifications are heard. Held weakly.
+    ///   - message: Makes the message, on the thread that posts; nil for a notification that is not to be
+    ///     heard.
+    public func channel<Message: Sendable>(
+        for name: Notification.Name,
+        object: (any AnyObject & Sendable)? = nil,
+        _ message: @escaping @Sendable (Notification) -> Message?
+    ) -> NotificationChannel<Message> {
+        let center = WeakReference(self)
+        let filter = object.map { WeakReference($0) }
+        let sources = [center] + (filter.map { [$0] } ?? [])
+        return NotificationChannel(name: name.rawValue, stop: .init(name, self), sources: sources) { channel in
+            guard let center = center.object as? NotificationCenter else { return nil }
+            let object = filter?.object
+            // Nobody posts for an object that is gone.
+            guard filter == nil || object != nil else { return nil }
+            // The center keeps the channel while it is registered.
+            let observer = Observer(
+                center.addObserver(forName: name, object: object, queue: nil) { notification in
+                    // The address of an object that is gone may be another's by now.
+                    guard filter == nil || filter?.object === notification.object as AnyObject else { return }
+                    guard let message = message(notification) else { return }
+                    channel.arrive(message, notification.userInfo?[NotificationRoute.key] as? NotificationRoute)
+                }
+            )
+            return { [reference = WeakReference(center)] in
+                (reference.object as? NotificationCenter)?.removeObserver(observer.token)
+            }
+        }
+    }
+}
+
+/// What the center gave for an observer: it is opaque, and is only given back.
+private struct Observer: @unchecked Sendable {
+    let token: any NSObjectProtocol
+
+    init(_ token: any NSObjectProtocol) { self.token = token }
+}

@@ -1,0 +1,107 @@
+public import Channels
+
+/// What a notification center posts under one name, as messages. Made by
+/// `NotificationCenter.channel(for:object:_:)` and `NotificationCenter.channel(of:)`.
+///
+/// ```swift
+/// let calendar = NotificationCenter.default.channel(for: .NSCalendarDayChanged) { _ in Date() }
+/// calendar.listen(self) { me, date in me.show(date) }
+/// ```
+///
+/// ## Behavior
+///
+/// - It is registered with the center, once for all its listeners, when `listen` returns, and no longer when
+///   the last of them has ended. A paused listener has not ended. One whose owner was deallocated is noticed
+///   with the next notification, or when other channels are created.
+/// - The closure that makes the message is called on the thread that posts the notification, once for each
+///   notification; where it returns nil, nobody hears.
+/// - Listeners without isolation are called on that thread, before the center's `post` returns. Those on the
+///   main actor are, too, if the notification is posted on the main queue. All others hear through their
+///   mailboxes. Among themselves they have the order of any channel; the center promises none between them
+///   and its other observers.
+/// - It does not keep the center alive. It need not be kept itself: it lives as long as it has listeners.
+///
+/// Who listens to ``Channels/Listenable/posts`` finds the name of the notification as the channel's name. The
+/// sender stands for the way the message took, and has nothing of use in it.
+///
+/// A listener that posts the same name to the same center makes a loop, which nesting ends after 64 turns
+/// with a fault. To join a channel and a center both ways use `forward`, which knows what came
+/// from where.
+public final class NotificationChannel<Message: Sendable>: Listenable {
+    /// Registers a channel with the center. What it returns ends the registration. It runs under a lock and
+    /// must run no code of others.
+    typealias Registering = @Sendable (NotificationChannel) -> (@Sendable () -> Void)?
+
+    /// Where the messages come from, for their way on.
+    private let stop: NotificationRoute.Stop
+    private let messages: Channel<Message>
+    private let registering: Registering
+    /// The center and the object observed.
+    private let sources: [WeakReference]
+    /// Ends the registration with the center; nil if there is none. Its lock is held while the center adds or
+    /// removes an observer, which calls nobody, so that each `listen` returns with the registration made.
+    private let ending = Locked<(@Sendable () -> Void)?>(nil)
+
+    init(name: String, stop: NotificationRoute.Stop, sources: [WeakReference], registering: @escaping Registering) {
+        self.stop = stop
+        self.sources = sources
+        self.registering = registering
+        let reference = WeakReference()
+        messages = Channel(name: name) { (reference.object as? NotificationChannel)?.registerIfNeeded() }
+        reference.object = self
+    }
+
+    /// Still registered if the center was deallocated, which keeps the channel.
+    deinit { ending.withLock { $0 }?() }
+
+    /// Registers a listener, and with the first one also an observer with the center.
+    public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
+        defer { withExtendedLifetime(self) {} }
+        return messages.register(listener, isolation: isolation)
+    }
+
+    /// The number of listeners, including paused ones and sequences.
+    ///
+    /// - Complexity: O(*n*): listeners whose owner has gone are removed first.
+    public var listenerCount: Int { messages.listenerCount }
+
+    /// Whether there are no listeners.
+    public var isEmpty: Bool { listenerCount == 0 }
+
+    /// Ends every listener of an owner.
+    ///
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func removeListeners(of owner: AnyObject) { messages.removeListeners(of: owner) }
+
+    private func registerIfNeeded() {
+        // Kept until the lock is given up: the last reference must not be released under it.
+        let kept = sources.map(\.object)
+        ending.withLock { ending in
+            if messages.hasListeners {
+                if ending == nil { ending = registering(self) }
+            } else if let end = ending {
+                end()
+                ending = nil
+            }
+        }
+        withExtendedLifetime(kept) {}
+    }
+
+    /// Delivers a message of the center, on the thread that posts it.
+    func arrive(_ message: Message, _ route: NotificationRoute?) {
+        messages.postFromThisThread(message, from: NotificationRoute.extending(route, with: stop))
+    }
+
+    /// The same, for a message that the center delivers on the main actor.
+    @MainActor
+    func arriveOnMainActor(_ message: Message, _ route: NotificationRoute?) {
+        messages.post(message, from: NotificationRoute.extending(route, with: stop))
+    }
+}
+
+extension NotificationChannel: CustomStringConvertible {
+    /// The name of the notification, and how many listen.
+    public var description: String {
+        "\(messages.name ?? ""): NotificationChannel<\(Message.self)>, \(listenerCount) listeners"
+    }
+}

@@ -1,0 +1,83 @@
+internal import Channels
+
+/// The typed messages that links have just posted and that one observer is about to be called with.
+///
+/// A typed message has no `userInfo`, on Linux at least, to hold the way it has taken. So whoever posts one
+/// leaves it here first, for each observer of its kind, and the observer finds its way by comparing. Messages
+/// that are equal are interchangeable, so it does not matter which of them is found. Those that are not
+/// `Equatable` are not found.
+final class ReturningMessages<Message: Sendable>: Sendable {
+    private struct Entry {
+        let number: Int
+        let message: Message
+        let route: NotificationRoute
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        var count = 0
+    }
+
+    private let state = Locked(State())
+
+    /// An observer of the center is about to be called with the message.
+    func expect(_ message: Message, _ route: NotificationRoute) {
+        guard message is any Equatable else { return }
+        state.withLock { state in
+            state.count += 1
+            state.entries.append(Entry(number: state.count, message: message, route: route))
+        }
+    }
+
+    /// The way of a message that has arrived; nil if no link has posted it.
+    func route(of message: Message) -> NotificationRoute? {
+        while true {
+            // `==` is the user's, so it runs without the lock.
+            let entries = state.withLock { $0.entries }
+            guard let found = entries.first(where: { Self.isEqual($0.message, message) }) else { return nil }
+            let removed = state.withLock { state -> Bool in
+                guard let index = state.entries.firstIndex(where: { $0.number == found.number }) else { return false }
+                state.entries.remove(at: index)
+                return true
+            }
+            if removed { return found.route }
+        }
+    }
+
+    private static func isEqual(_ first: Message, _ second: Message) -> Bool {
+        func compare<Value: Equatable>(_ first: Value) -> Bool { first == second as? Value }
+        guard let first = first as? any Equatable else { return false }
+        return compare(first)
+    }
+}
+
+/// The observers that are called with the typed messages of a kind.
+final class ReturningRegistry: Sendable {
+    static let shared = ReturningRegistry()
+
+    private let observers = Locked<[NotificationRoute.Stop: [any AnyObject & Sendable]]>([:])
+
+    func add(_ returning: ReturningMessages<some Sendable>, at stop: NotificationRoute.Stop) {
+        observers.withLock { $0[stop, default: []].append(returning) }
+    }
+
+    func remove(_ returning: ReturningMessages<some Sendable>, at stop: NotificationRoute.Stop) {
+        observers.withLock { observers in
+            observers[stop]?.removeAll { $0 === returning }
+            if observers[stop]?.isEmpty == true { observers[stop] = nil }
+        }
+    }
+
+    /// Whether a post is to be sent on to a stop. If so, its observers expect it.
+    func expect<Message>(_ post: Posted<Message>, from start: NotificationRoute.Stop?, at goal: NotificationRoute.Stop)
+        -> Bool
+    {
+        let route = post.sender as? NotificationRoute
+        guard route?.contains(goal) != true else { return false }
+        let extended = NotificationRoute.extending(route, with: start, goal)
+        for returning in observers.withLock({ $0[goal] ?? [] }) {
+            (returning as? ReturningMessages<Message>)?.expect(post.message, extended)
+        }
+        return true
+    }
+}

@@ -1,0 +1,131 @@
+import Channels
+import ChannelsFoundation
+import ChannelsTesting
+import Foundation
+import Testing
+
+struct Sold: NotificationCenter.MainActorMessage, Sendable, Equatable {
+    typealias Subject = Owner
+    var number: Int
+}
+
+struct Shipped: NotificationCenter.AsyncMessage, Equatable {
+    typealias Subject = Owner
+    var number: Int
+}
+
+@MainActor
+struct MainActorMessageTests {
+    let center = NotificationCenter()
+
+    func join(_ channel: Channel<Sold>, _ center: NotificationCenter) -> [ListenerToken] {
+        [channel.forward(to: center), center.channel(of: Sold.self).forward(to: channel)]
+    }
+
+    func observe(_ center: NotificationCenter) -> (Recorder<Int>, NotificationCenter.ObservationToken) {
+        let heard = Recorder<Int>()
+        return (heard, center.addObserver(of: nil, for: Sold.self) { heard.record($0.number) })
+    }
+
+    @Test func listenerOnTheMainActorHearsATypedMessageBeforePostReturns() {
+        let heard = Recorder<Int>()
+        let token = center.channel(of: Sold.self).listen { heard.record($0.number) }
+        center.post(Sold(number: 1))
+        center.post(Sold(number: 2), subject: Owner())
+        #expect(heard.all == [1, 2])
+        token.cancel()
+        center.post(Sold(number: 3))
+        #expect(heard.all == [1, 2])
+    }
+
+    @Test func observersHearWhatAChannelForwards() {
+        let (heard, observer) = observe(center)
+        let channel = Channel<Sold>()
+        let token = channel.forward(to: center)
+        channel.post(Sold(number: 1))
+        #expect(heard.all == [1])
+        withExtendedLifetime((token, observer)) {}
+    }
+
+    @Test func whatIsPostedElsewhereIsForwardedOnTheMainActor() async {
+        let (heard, observer) = observe(center)
+        let channel = Channel<Sold>()
+        let token = channel.forward(to: center)
+        await onThreads(1) { _ in channel.post(Sold(number: 1)) }
+        #expect(await heard.first(1) == [1])
+        withExtendedLifetime((token, observer)) {}
+    }
+
+    @Test func typedMessagesHaveNoEcho() {
+        let (heard, observer) = observe(center)
+        let channel = Channel<Sold>()
+        let taken = Recorder(of: channel)
+        let tokens = join(channel, center)
+        channel.post(Sold(number: 1))
+        center.post(Sold(number: 2))
+        channel.post(Sold(number: 1))
+        center.post(Sold(number: 1))
+        #expect(taken.all.map(\.number) == [1, 2, 1, 1])
+        #expect(heard.all == [1, 2, 1, 1])
+        withExtendedLifetime((tokens, observer)) {}
+    }
+
+    @Test func loopOverTwoCentersAndTwoChannelsEnds() {
+        let other = NotificationCenter()
+        let (heard, observer) = observe(center)
+        let (otherHeard, otherObserver) = observe(other)
+        let (first, second) = (Channel<Sold>(), Channel<Sold>())
+        let tokens = join(first, center) + join(first, other) + join(second, center) + join(second, other)
+        center.post(Sold(number: 1))
+        #expect(heard.all == [1])
+        #expect(otherHeard.all == [1, 1])
+        withExtendedLifetime((tokens, observer, otherObserver)) {}
+    }
+
+    @Test func reactionToWhatWasForwardedIsTakenIn() {
+        let channel = Channel<Sold>()
+        let taken = Recorder(of: channel)
+        let tokens = join(channel, center)
+        let observer = center.addObserver(of: nil, for: Sold.self) { [center] message in
+            if message.number == 1 { center.post(Sold(number: 2)) }
+        }
+        channel.post(Sold(number: 1))
+        #expect(taken.all.map(\.number) == [1, 2])
+        withExtendedLifetime((tokens, observer)) {}
+    }
+}
+
+struct AsyncMessageTests {
+    let center = NotificationCenter()
+
+    @Test func listenersHearATypedMessage() async {
+        let heard = Recorder(of: center.channel(of: Shipped.self))
+        center.post(Shipped(number: 1))
+        #expect(await heard.first(1) == [Shipped(number: 1)])
+    }
+
+    @Test func observersHearWhatAChannelForwards() async {
+        let heard = Recorder<Int>()
+        let observer = center.addObserver(of: nil, for: Shipped.self) { heard.record($0.number) }
+        let channel = Channel<Shipped>()
+        let token = channel.forward(to: center)
+        channel.post(Shipped(number: 1))
+        #expect(await heard.first(1) == [1])
+        withExtendedLifetime((token, observer)) {}
+    }
+
+    @Test func typedMessagesHaveNoEcho() async {
+        let channel = Channel<Shipped>()
+        let taken = Recorder(of: channel)
+        let last = Recorder(of: center.channel(of: Shipped.self))
+        let tokens = [channel.forward(to: center), center.channel(of: Shipped.self).forward(to: channel)]
+        for number in 0..<100 { channel.post(Shipped(number: number)) }
+        for number in 100..<200 { center.post(Shipped(number: number)) }
+        // Foundation calls observers in any order: both have heard everything when all are here.
+        await last.wait(count: 200)
+        await taken.wait(count: 200)
+        #expect(Set(last.all.map(\.number)) == Set(0..<200))
+        #expect(taken.all.map(\.number).sorted() == Array(0..<200))
+        withExtendedLifetime(tokens) {}
+    }
+}
