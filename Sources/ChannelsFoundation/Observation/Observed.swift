@@ -1,0 +1,58 @@
+public import Channels
+public import Observation
+
+/// A state for views: its value as an observable property, on the main actor. Made by
+/// ``Channels/StateChannel/observed``.
+///
+/// ```swift
+/// struct SalesView: View {
+///     @State var sales: Observed<Sales>  // SalesView(sales: shop.sales.observed)
+///     var body: some View { Text("\(sales.value.total)") }
+/// }
+/// ```
+///
+/// The value follows the state: at once where it is set on the main actor, and soon after where it is set
+/// elsewhere. Values that are set faster than the main actor takes them are skipped, but never the last: a
+/// burst from elsewhere is one change. Within one turn of the main actor the value changes only by what that
+/// turn sets. It does not go back to an older one.
+///
+/// It retains the state, and listens to it as long as it lives: keep it as long as the view.
+@MainActor
+public final class Observed<State: Sendable>: Observable {
+    private let state: StateChannel<State>
+    private let registrar = ObservationRegistrar()
+    private var current: State
+
+    init(_ state: StateChannel<State>) {
+        self.state = state
+        current = state.value
+        state.listen(self, buffering: .newest(1)) { me, _ in me.refresh() }
+    }
+
+    /// The value of the state. Setting it sets the state; it is then what the state holds.
+    public var value: State {
+        get {
+            registrar.access(self, keyPath: \.value)
+            return current
+        }
+        set {
+            state.set(newValue)
+            // The listener may have to wait its turn, and a text field cannot.
+            refresh()
+        }
+    }
+
+    /// Takes the value stored, and not the one delivered: it is never older than what was shown.
+    private func refresh() {
+        let stored = state.value
+        registrar.withMutation(of: self, keyPath: \.value) { current = stored }
+    }
+}
+
+extension StateChannel {
+    /// The state as an observable object, for views. See ``Observed``.
+    ///
+    /// Each use makes a new one, so keep it, in `@State` for example. An `Observed` that was released observes
+    /// nothing.
+    @MainActor public var observed: Observed<State> { Observed(self) }
+}

@@ -1,0 +1,170 @@
+import Channels
+import ChannelsFoundation
+import ChannelsTesting
+import Observation
+import Testing
+
+/// What a view does: it reads while Observation tracks, and reads again soon after a change.
+@MainActor
+private final class Drawing<Value: Sendable> {
+    let drawn = Recorder<Value>()
+    private let read: @MainActor () -> Value
+
+    init(_ read: @escaping @MainActor () -> Value) {
+        self.read = read
+        draw()
+    }
+
+    private func draw() {
+        let value = withObservationTracking {
+            read()
+        } onChange: { [weak self] in
+            Task { @MainActor in self?.draw() }
+        }
+        drawn.record(value)
+    }
+}
+
+@MainActor
+struct ObservedTests {
+    let state = StateChannel(0)
+
+    @Test func valueFollowsTheStateAtOnceOnTheMainActor() {
+        let observed = state.observed
+        #expect(observed.value == 0)
+        state.set(1)
+        #expect(observed.value == 1)
+        state.update { $0 += 1 }
+        #expect(observed.value == 2)
+    }
+
+    @Test func settingTheValueSetsTheState() {
+        let observed = state.observed
+        let heard = Recorder(of: state)
+        observed.value = 5
+        #expect(state.value == 5)
+        #expect(observed.value == 5)
+        #expect(heard.all == [0, 5])
+    }
+
+    @Test func burstOnTheMainActorIsDrawnOnce() async {
+        let observed = state.observed
+        let drawing = Drawing { observed.value }
+        for value in 1...100 { state.set(value) }
+        #expect(await drawing.drawn.first(2) == [0, 100])
+        state.set(101)
+        #expect(await drawing.drawn.first(3) == [0, 100, 101])
+    }
+
+    @Test func burstFromElsewhereIsDrawnOnce() async {
+        let observed = state.observed
+        let drawing = Drawing { observed.value }
+        let state = state
+        // The main actor is busy meanwhile.
+        let done = Tally()
+        Task.detached {
+            for value in 1...100 { state.set(value) }
+            done.add()
+        }
+        while done.value == 0 {}
+        #expect(observed.value == 0)
+        #expect(await drawing.drawn.first(2) == [0, 100])
+        await Task.yield()
+        #expect(drawing.drawn.count == 2)
+    }
+
+    @Test func lastValueIsShownWhateverRaces() async {
+        let observed = state.observed
+        let drawing = Drawing { observed.value }
+        let state = state
+        await onThreads(2) { thread in
+            for _ in 0..<200 { state.update { $0 += 1 } }
+        }
+        let shown = await drawing.drawn.wait { $0.last == 400 }
+        #expect(shown == shown.sorted())
+        #expect(observed.value == 400)
+    }
+
+    @Test func observedThatIsReleasedStopsListening() {
+        do {
+            let observed = state.observed
+            #expect(state.listenerCount == 1)
+            withExtendedLifetime(observed) {}
+        }
+        #expect(state.listenerCount == 0)
+    }
+}
+
+@MainActor @Observable
+final class Basket {
+    var items: [Int] = []
+    var note = ""
+    var total: Int { items.reduce(0, +) }
+    /// An observable object is used on the main actor, and may be released anywhere.
+    nonisolated init() {}
+}
+
+@MainActor
+struct ObservedPropertyTests {
+    @Test func listenerHearsTheCurrentValueThenEachChange() async {
+        let basket = Basket()
+        let totals = basket.channel(for: \.total).messages(buffering: .unbounded)
+        var iterator = totals.makeAsyncIterator()
+        #expect(await iterator.next() == 0)
+        basket.items.append(3)
+        #expect(await iterator.next() == 3)
+        basket.items.append(4)
+        #expect(await iterator.next() == 7)
+    }
+
+    @Test func changesOfOneTurnAreOneMessage() async {
+        let basket = Basket()
+        let heard = Recorder(of: basket.channel(for: \.total))
+        for item in 1...10 { basket.items.append(item) }
+        #expect(await heard.first(2) == [0, 55])
+        basket.items = []
+        #expect(await heard.first(3) == [0, 55, 0])
+    }
+
+    @Test func otherPropertiesAreNotHeard() async {
+        let basket = Basket()
+        let heard = Recorder(of: basket.channel(for: \.total))
+        basket.note = "gift"
+        await Task.yield()
+        basket.items = [1]
+        #expect(await heard.first(2) == [0, 1])
+    }
+
+    @Test func listenersEndWithTheObject() async {
+        var basket: Basket? = Basket()
+        let ended = basket?.channel(for: \.total).messages()
+        let token = basket?.channel(for: \.total).listen { _ in }
+        weak let gone = basket
+        basket = nil
+        #expect(gone == nil)
+        #expect(token?.isActive == false)
+        var values: [Int] = []
+        if let ended { for await value in ended { values.append(value) } }
+        #expect(values == [0])
+    }
+
+    @Test func objectHasOneChannelForEachProperty() {
+        let (basket, other) = (Basket(), Basket())
+        #expect(basket.channel(for: \.total) === basket.channel(for: \.total))
+        #expect(basket.channel(for: \.total) !== other.channel(for: \.total))
+        #expect(basket.channel(for: \.note) !== basket.channel(for: \.total) as AnyObject)
+    }
+
+    @Test func observationsOfAnyActorAreSentOnByPostingTheirSequence() async throws {
+        guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return }
+        let basket = Basket()
+        let totals = Channel<Int>()
+        let heard = Recorder(of: totals)
+        let task = Task { await Observations { basket.total }.post(to: totals) }
+        _ = await heard.first(1)
+        basket.items = [2]
+        #expect(await heard.first(2) == [0, 2])
+        task.cancel()
+        await task.value
+    }
+}
