@@ -12,6 +12,13 @@ let settings: [SwiftSetting] = [
 /// What only the trait NATS needs: without it, neither libnats nor the argument parser is looked for.
 let onlyWithNATS = TargetDependencyCondition.when(traits: ["NATS"])
 
+/// Only with the trait OpenCombine, and only where there is no Combine.
+let openCombine = Target.Dependency.product(
+    name: "OpenCombine",
+    package: "OpenCombine",
+    condition: .when(platforms: [.linux, .windows, .android], traits: ["OpenCombine"])
+)
+
 let package = Package(
     name: "swift-channels",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -30,17 +37,27 @@ let package = Package(
             name: "NATS",
             description:
                 "Bridges over NATS and the channels tool. Needs libnats: Debian's libnats-dev, Homebrew's cnats."
-        )
+        ),
+        .trait(
+            name: "OpenCombine",
+            description: "Publishers for channels, with OpenCombine where there is no Combine."
+        ),
+        .trait(
+            name: "AsyncAlgorithms",
+            description: "For the tests of this package: compiles the guide Operators with swift-async-algorithms."
+        ),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0"),
     ],
     targets: [
         .target(name: "CChannels"),
         .target(name: "Channels", dependencies: ["CChannels"], swiftSettings: settings + [.strictMemorySafety()]),
         .target(
             name: "ChannelsFoundation",
-            dependencies: ["Channels"],
+            dependencies: ["Channels", openCombine],
             swiftSettings: settings + [.strictMemorySafety()]
         ),
         .target(name: "ChannelsBridge", dependencies: ["Channels"], swiftSettings: settings + [.strictMemorySafety()]),
@@ -72,6 +89,12 @@ let package = Package(
                 "Channels",
                 "ChannelsFoundation",
                 "ChannelsTesting",
+                openCombine,
+                .product(
+                    name: "AsyncAlgorithms",
+                    package: "swift-async-algorithms",
+                    condition: .when(traits: ["AsyncAlgorithms"])
+                ),
             ],
             swiftSettings: settings
         ),

@@ -4,10 +4,10 @@
 /// ``Fault/Code/bufferOverflow``, because what came last is missing; a drop by ``newest(_:)`` is conflation,
 /// and is not a fault.
 public struct BufferingPolicy: Hashable, Sendable, CustomStringConvertible {
-    enum Kind: Hashable, Sendable { case unbounded, oldest, newest }
+    package enum Kind: Hashable, Sendable { case unbounded, oldest, newest }
 
-    let kind: Kind
-    let limit: Int
+    package let kind: Kind
+    package let limit: Int
 
     /// No bound: every message waits.
     public static let unbounded = BufferingPolicy(kind: .unbounded, limit: .max)

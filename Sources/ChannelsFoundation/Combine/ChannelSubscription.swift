@@ -1,0 +1,191 @@
+#if canImport(Combine) || OpenCombine
+internal import Channels
+internal import Synchronization
+
+#if canImport(Combine)
+internal import Combine
+#else
+internal import OpenCombine
+#endif
+
+/// One subscriber of a ``ChannelPublisher``: the messages that wait for its demand, and whose turn it is to
+/// call it.
+///
+/// The thread that finds nobody delivering delivers, also what others post meanwhile. The subscriber is called
+/// without the lock.
+final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
+    /// The subscriber. Calls come from any thread, as Combine requires subscribers to expect, and one at a
+    /// time.
+    private struct Target: @unchecked Sendable {
+        let receive: (Message) -> Subscribers.Demand
+        let finish: () -> Void
+    }
+
+    private struct State: Sendable {
+        /// Nil when the subscription has ended.
+        var target: Target?
+        var waiting = WaitingMessages<Message>()
+        var demand = Subscribers.Demand.none
+        var isDelivering = false
+        /// Whether the source is gone.
+        var isFinished = false
+        var token: ListenerToken?
+
+        /// Whether the caller is to deliver.
+        mutating func claim() -> Bool {
+            guard !isDelivering, target != nil else { return false }
+            isDelivering = waiting.isEmpty ? isFinished : demand > .none
+            return isDelivering
+        }
+    }
+
+    private enum Step {
+        case message(Message, Target)
+        case completion(Target)
+        case nothing
+    }
+
+    private let state: Locked<State>
+    private let buffering: BufferingPolicy
+    private let drops: DropCount
+
+    init<S: Subscriber>(_ subscriber: S, _ buffering: BufferingPolicy, _ drops: DropCount)
+    where S.Input == Message, S.Failure == Never {
+        let target = Target(
+            receive: { subscriber.receive($0) },
+            finish: { subscriber.receive(completion: .finished) }
+        )
+        state = Locked(State(target: target))
+        self.buffering = buffering
+        self.drops = drops
+    }
+
+    func start(listeningTo source: some Listenable<Message>) {
+        // Freed when the listener ends: when the source is deallocated, or after `cancel`.
+        let listening = Listening(self)
+        let token = source.listen(isolation: nil) { message in listening.subscription.receive(message) }
+        let isOver = state.withLock { state in
+            state.token = token
+            return state.target == nil
+        }
+        if isOver { cancel() }
+    }
+
+    private final class Listening: Sendable {
+        let subscription: ChannelSubscription
+
+        init(_ subscription: ChannelSubscription) { self.subscription = subscription }
+
+        deinit { subscription.finish() }
+    }
+
+    private func receive(_ message: Message) {
+        var dropped: Message?
+        let delivers = state.withLock { state -> Bool in
+            guard state.target != nil else { return false }
+            dropped = state.waiting.add(message, buffering)
+            return state.claim()
+        }
+        if dropped != nil { drops.add() }
+        if delivers { deliver() }
+    }
+
+    func request(_ demand: Subscribers.Demand) {
+        let delivers = state.withLock { state in
+            state.demand += demand
+            return state.claim()
+        }
+        if delivers { deliver() }
+    }
+
+    private func finish() {
+        let delivers = state.withLock { state in
+            state.isFinished = true
+            return state.claim()
+        }
+        if delivers { deliver() }
+    }
+
+    func cancel() {
+        // Released without the lock: the token, what waits and the subscriber run code of others at their end.
+        var ended = State()
+        state.withLock { state in
+            swap(&state, &ended)
+            // A thread inside `deliver` finds that there is nobody to call.
+            state.isDelivering = ended.isDelivering
+        }
+        ended.token?.cancel()
+        withExtendedLifetime(ended) {}
+    }
+
+    private func deliver() {
+        while true {
+            switch state.withLock({ Self.nextStep(&$0) }) {
+            case .message(let message, let target):
+                let further = target.receive(message)
+                state.withLock { $0.demand += further }
+            case .completion(let target):
+                target.finish()
+                return cancel()
+            case .nothing:
+                return
+            }
+        }
+    }
+
+    private static func nextStep(_ state: inout State) -> Step {
+        if let target = state.target {
+            if state.demand > .none, let message = state.waiting.removeFirst() {
+                state.demand -= 1
+                return .message(message, target)
+            }
+            if state.isFinished, state.waiting.isEmpty { return .completion(target) }
+        }
+        state.isDelivering = false
+        return .nothing
+    }
+}
+
+/// The messages that wait for a subscriber, first in, first out.
+private struct WaitingMessages<Message: Sendable>: Sendable {
+    private var messages: [Message?] = []
+    private var first = 0
+
+    var isEmpty: Bool { first == messages.count }
+
+    private var count: Int { messages.count - first }
+
+    /// Adds a message; returns the one that was dropped for it, if any.
+    mutating func add(_ message: Message, _ policy: BufferingPolicy) -> Message? {
+        var dropped: Message?
+        if count >= policy.limit {
+            if policy.kind == .oldest { return message }
+            dropped = removeFirst()
+        }
+        messages.append(message)
+        return dropped
+    }
+
+    mutating func removeFirst() -> Message? {
+        guard !isEmpty else { return nil }
+        var message: Message?
+        swap(&message, &messages[first])
+        first += 1
+        // Amortised: as many are moved as have been taken.
+        if first >= 32, first * 2 >= messages.count {
+            messages.removeFirst(first)
+            first = 0
+        }
+        return message
+    }
+}
+
+/// How many messages were dropped.
+final class DropCount: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+
+    func add() { count.add(1, ordering: .relaxed) }
+}
+#endif
