@@ -24,6 +24,10 @@ final class Tally: Sendable {
     func wait(until value: Int) async { while self.value < value { await Task.yield() } }
 }
 
+/// Gives way to other tasks until something is so. Channels of other tests look at those of this one, and hold
+/// what they look at for a moment.
+func wait(_ isSo: () -> Bool) async { while !isSo() { await Task.yield() } }
+
 extension NotificationCenter {
     /// The number in each notification, and how many notifications have been looked at: none while the center
     /// has no observer.

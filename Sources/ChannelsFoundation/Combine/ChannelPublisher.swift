@@ -7,8 +7,7 @@ public import Combine
 public import OpenCombine
 #endif
 
-/// The messages of a source, for Combine. Made by ``Channels/Listenable/publisher`` and
-/// ``Channels/Listenable/publisher(buffering:)``.
+/// The messages of a source, for Combine. Made by `publisher` and `publisher(buffering:)`.
 ///
 /// ```swift
 /// till.sold.publisher.filter { $0.total > 100 }.receive(on: DispatchQueue.main).sink { … }

@@ -21,7 +21,7 @@ public import Channels
 ///   and its other observers.
 /// - It does not keep the center alive. It need not be kept itself: it lives as long as it has listeners.
 ///
-/// Who listens to ``Channels/Listenable/posts`` finds the name of the notification as the channel's name. The
+/// Who listens to `posts` finds the name of the notification as the channel's name. The
 /// sender stands for the way the message took, and has nothing of use in it.
 ///
 /// A listener that posts the same name to the same center makes a loop, which nesting ends after 64 turns

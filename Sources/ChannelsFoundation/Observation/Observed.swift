@@ -2,7 +2,7 @@ public import Channels
 public import Observation
 
 /// A state for views: its value as an observable property, on the main actor. Made by
-/// ``Channels/StateChannel/observed``.
+/// `state.observed`.
 ///
 /// ```swift
 /// struct SalesView: View {

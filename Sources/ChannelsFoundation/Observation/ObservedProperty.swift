@@ -1,7 +1,7 @@
 public import Channels
 public import Observation
 
-/// A property of an observable object, as a state. Made by ``Observation/Observable/channel(for:)``.
+/// A property of an observable object, as a state. Made by `object.channel(for:)`.
 ///
 /// ```swift
 /// basket.channel(for: \.total).listen(self) { me, total in me.show(total) }
@@ -29,7 +29,7 @@ public final class ObservedProperty<Object: AnyObject & Observable, Value: Senda
         track()
     }
 
-    /// Registers a listener. See ``Channels/StateChannel/register(_:isolation:)``.
+    /// Registers a listener, which hears the current value first.
     public func register(
         _ listener: consuming Listener<Value>,
         isolation: isolated (any Actor)?
