@@ -21,7 +21,8 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
         let finish: () -> Void
     }
 
-    private struct State: Sendable {
+    /// Unchecked because Combine does not say everywhere that a demand, a number, is Sendable.
+    private struct State: @unchecked Sendable {
         /// Nil when the subscription has ended.
         var target: Target?
         var waiting = WaitingMessages<Message>()
