@@ -14,6 +14,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         /// The value stored.
         let value: KeptMessage
         var turns: StateTurns
+        /// Whether a listener has ever had a mailbox.
+        var hasMailboxes = false
     }
 
     private static let deepest = 1_024
@@ -54,6 +56,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ) {
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
+        var offered = ListenerList.Offered()
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
             guard isHeard else {
                 store(guarded.value.address)
@@ -61,8 +64,9 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             }
             guard hasRoom(&guarded) else { return .refuse }
             store(guarded.value.address)
-            return admitChange(&guarded, envelope)
+            return admitChange(&guarded, envelope, isolation, &offered)
         }
+        list.finish(offered)
         guard let admission else { return }
         if case .deliver(let turn) = admission {
             deliver(message, turn, isolation, envelope)
@@ -80,12 +84,12 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         trapInsideUpdate("update")
         guard !refusesChange() else { return }
         let thread = ThreadReference.current
-        takeTurn(isolation) { guarded in
+        takeTurn(isolation) { guarded, offered in
             guard hasRoom(&guarded) else { return .refuse }
             updater.store(thread.address, ordering: .relaxed)
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
-            return isChanged && isHeard ? admitChange(&guarded, nil) : nil
+            return isChanged && isHeard ? admitChange(&guarded, nil, isolation, &offered) : nil
         }
     }
 
@@ -112,9 +116,9 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         // and its number excludes it from them; those set later find it registered. The value it gets now
         // takes its turn between the two. The list's lock is taken inside, never the reverse.
         var outcome = (isIn: false, sweeps: false)
-        takeTurn(isolation) { guarded in
+        takeTurn(isolation) { guarded, offered in
             outcome = list.insert(entry, priority: priority.rawValue)
-            return outcome.isIn ? admitEntry(entry, &guarded) : nil
+            return outcome.isIn ? admitEntry(entry, &guarded, isolation, &offered) : nil
         }
         if outcome.sweeps { list.sweepSome() }
         list.didUnlock()
@@ -125,13 +129,13 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         trapInsideUpdate("resume")
         // Delivers a value as `set` does. If that is refused, the listener stays paused.
         guard !refusesChange() else { return }
-        takeTurn(nil) { guarded in
+        takeTurn(nil) { guarded, offered in
             guard entry.isPaused, entry.isActive else { return nil }
             // A new number: values that wait are older than the one it gets now, which takes its turn after
             // them: the deliverer may have found the listener before it was paused and not have called it
             // yet.
             list.renumber(entry, clearing: ListenerEntry.paused)
-            return admitEntry(entry, &guarded)
+            return admitEntry(entry, &guarded, nil, &offered)
         }
         list.didUnlock()
     }
@@ -154,8 +158,22 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 extension StateCore {
     /// The value just stored is to be delivered. Under the lock.
     @inline(__always)
-    private func admitChange(_ guarded: inout Guarded, _ envelope: Envelope?) -> StateTurns.Admission {
+    private func admitChange(
+        _ guarded: inout Guarded,
+        _ envelope: Envelope?,
+        _ isolation: (any Actor)?,
+        _ offered: inout ListenerList.Offered
+    ) -> StateTurns.Admission {
         let thread = ThreadReference.current
+        if guarded.hasMailboxes {
+            list.offer(
+                guarded.value.address,
+                envelope,
+                from: PostFrame.identity(of: isolation),
+                mayReserve: guarded.turns.isNext(thread.address),
+                &offered
+            )
+        }
         return guarded.turns.admit(
             guarded.value.address,
             envelope,
@@ -167,8 +185,25 @@ extension StateCore {
     }
 
     /// The value stored is to be delivered to a listener that is new or resumes. Under the lock.
-    private func admitEntry(_ entry: ListenerEntry, _ guarded: inout Guarded) -> StateTurns.Admission {
-        guarded.turns.admit(
+    private func admitEntry(
+        _ entry: ListenerEntry,
+        _ guarded: inout Guarded,
+        _ isolation: (any Actor)?,
+        _ offered: inout ListenerList.Offered
+    ) -> StateTurns.Admission? {
+        if entry.hasItsTurnInLane {
+            guarded.hasMailboxes = true
+            let isReserved = list.offer(
+                guarded.value.address,
+                nil,
+                to: entry,
+                from: PostFrame.identity(of: isolation),
+                mayReserve: guarded.turns.isNext(ThreadReference.current.address),
+                &offered
+            )
+            guard isReserved else { return nil }
+        }
+        return guarded.turns.admit(
             guarded.value.address,
             nil,
             before: list.nextNumberNow,
@@ -179,13 +214,18 @@ extension StateCore {
     }
 
     /// Does something under the lock and delivers the value stored, where that is the caller's part.
-    private func takeTurn(_ isolation: (any Actor)?, _ body: (inout Guarded) -> StateTurns.Admission?) {
+    private func takeTurn(
+        _ isolation: (any Actor)?,
+        _ body: (inout Guarded, inout ListenerList.Offered) -> StateTurns.Admission?
+    ) {
         list.layout.withTemporary { message in
+            var offered = ListenerList.Offered()
             let admission = guarded.withLock { guarded -> StateTurns.Admission? in
-                let admission = body(&guarded)
+                let admission = body(&guarded, &offered)
                 if case .deliver = admission { list.layout.copy(from: guarded.value.address, to: message) }
                 return admission
             }
+            list.finish(offered)
             guard let admission else { return }
             if case .deliver(let turn) = admission {
                 deliver(message, turn, isolation)

@@ -59,6 +59,8 @@ struct StateTurns: ~Copyable {
     private(set) var deliverer: UInt = 0
     /// How long the chain is that led to the value being delivered.
     private(set) var depth = 0
+    /// Whether a value may wait that another thread than the one that delivers has set.
+    private(set) var othersWait = false
     private var deliveredForOthers = 0
     private var fanOut = FanOut()
     /// In the order in which they came.
@@ -76,6 +78,9 @@ struct StateTurns: ~Copyable {
     mutating func hasRoom(for thread: UInt) -> Bool {
         deliverer == 0 || fanOut.hasRoom(depth: chain(of: thread))
     }
+
+    /// Whether a thread that sets a value now delivers it itself, before any that another thread has set.
+    func isNext(_ thread: UInt) -> Bool { deliverer == 0 || deliverer == thread && !othersWait }
 
     /// How long the chain is that leads to what a thread is about to set.
     private func chain(of thread: UInt) -> Int { deliverer == thread ? depth + 1 : 1 }
@@ -102,6 +107,7 @@ struct StateTurns: ~Copyable {
         let depth = chain(of: thread)
         fanOut.add(depth: depth)
         turns.append(Turn(before: number, depth: depth, entry: entry, setter: thread))
+        if deliverer != thread { othersWait = true }
         values.append(copying: value, envelope)
         let isTired = deliveredForOthers >= Self.mostForOthers
         // A thread that delivers may set from the deinit of a value: it does not wait for itself.
@@ -130,6 +136,7 @@ struct StateTurns: ~Copyable {
     mutating func endsIfNothingWaits() -> Bool {
         guard values.isEmpty, standing.isEmpty else { return false }
         deliverer = 0
+        othersWait = false
         depth = 0
         return true
     }
@@ -151,6 +158,7 @@ struct StateTurns: ~Copyable {
         }
         guard let turn = turns.popFirst() else {
             deliverer = 0
+            othersWait = false
             fanOut = FanOut()
             depth = 0
             deliveredForOthers = 0

@@ -48,6 +48,9 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     @safe @exclusivity(unchecked) private var retainedOwner: Unretained<AnyObject>?
     /// Whether a reader has taken messages before.
     @safe @exclusivity(unchecked) var hasTaken = false
+    /// In how many of the next turns of a state the listener is to be called directly. Belongs to the thread
+    /// that delivers the state.
+    @safe @exclusivity(unchecked) var reservations = 0
     @safe @exclusivity(unchecked) private(set) var asyncCall: AsyncListenerCall?
 
     init(
@@ -111,34 +114,67 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         let isAwaited = tracker.map { isListener(listener, awaitedBy: $0) } ?? false
         let envelope = frame.pointee.envelopeToKeep(withTracker: isAwaited)
         if isAwaited { tracker?.expectOne() }
-        let isOwn = lane?.isOwn(isolation) ?? false
-        var admission: MailboxState.Admission?
-        var isFirst = false
-        var leaving = LaneState.Leaving()
-        withLock {
-            // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued
-            // before.
-            guard !listener.isCancelled, !state.isDead else { return }
-            let outcome = state.admit(copying: message, envelope)
-            admission = outcome
-            if case .dropped = outcome { return }
-            guard let lane else { return isToRead() }
-            isFirst = lane.append(listener, self, isOwn: isOwn)
-            guard case .replaces = outcome else { return }
-            state.ticketIsStale()
-            lane.state.areStale(1, &leaving)
-        }
-        guard let admission else {
+        let outcome = letIn(message, envelope, from: isolation, for: listener)
+        guard let admission = outcome.admission else {
             if isAwaited { tracker?.expectOneLess() }
             return false
         }
-        if isFirst { lane?.schedule() }
-        lane?.leave(leaving)
-        wakeReader()
+        finish(outcome)
         settle(admission, tracker, isAwaited: isAwaited)
         // Conflation is what `.newest` is for; what `.oldest` drops is missing at the end.
         if case .dropped = admission { reportDrop(in: frame.pointee.list.object, for: listener) }
         return true
+    }
+
+    /// What became of a message that was let in, or was not, and what is to be done without a lock.
+    struct LetIn {
+        /// Nil where the listener has ended.
+        fileprivate(set) var admission: MailboxState.Admission?
+        fileprivate var isFirst = false
+        fileprivate var isToRead = false
+        fileprivate var leaving = LaneState.Leaving()
+
+        /// Whether ``Mailbox/finish(_:)`` has anything to do, apart from releasing what is in here.
+        var leavesWork: Bool {
+            if case .replaces = admission { return true }
+            return isFirst || isToRead
+        }
+    }
+
+    /// Lets a copy of a message in. Runs no user code.
+    func letIn(
+        _ message: MessageAddress,
+        _ envelope: Envelope?,
+        from isolation: UInt,
+        for listener: ListenerEntry
+    ) -> LetIn {
+        let isOwn = lane?.isOwn(isolation) ?? false
+        var result = LetIn()
+        withLock {
+            // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued
+            // before.
+            guard !listener.isCancelled, !state.isDead else { return }
+            let admission = state.admit(copying: message, envelope)
+            result.admission = admission
+            if case .dropped = admission { return }
+            guard let lane else {
+                noteArrival()
+                result.isToRead = readers?.mayWait ?? false
+                return
+            }
+            result.isFirst = lane.append(listener, self, isOwn: isOwn)
+            guard case .replaces = admission else { return }
+            state.ticketIsStale()
+            lane.state.areStale(1, &result.leaving)
+        }
+        return result
+    }
+
+    /// Starts the drain, or wakes a reader.
+    func finish(_ outcome: LetIn) {
+        if outcome.isFirst { lane?.schedule() }
+        lane?.leave(outcome.leaving)
+        if outcome.isToRead { wakeReader() }
     }
 
     private func settle(_ admission: MailboxState.Admission, _ tracker: PostTracker?, isAwaited: Bool) {
@@ -183,16 +219,16 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         let isLetIn = sequenceLock.withLock {
             guard !listener.isCancelled, !state.isDead else { return false }
             state.append(copying: message)
-            isToRead()
+            noteArrival()
             return true
         }
         if isLetIn { wakeReader() }
         return isLetIn
     }
 
-    /// A message has been let in. Under the lock.
+    /// A message for readers has been let in. Under the lock.
     @inline(__always)
-    private func isToRead() {
+    private func noteArrival() {
         isBusy.store(true, ordering: .releasing)
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }

@@ -104,6 +104,11 @@ extension ListenerEntry {
 
     var isGeneral: Bool { word.load(ordering: .relaxed) & Self.general != 0 }
 
+    /// Whether it is offered the messages of a channel that delivers one after the other, see
+    /// ``ListenerList/offer(_:_:from:mayReserve:_:)``. One that hears a single message is removed for it, which
+    /// runs user code.
+    var hasItsTurnInLane: Bool { word.load(ordering: .relaxed) & (Self.waits | Self.once) == Self.waits }
+
     /// Calls the listener. The caller holds the owner, if it has one.
     @inline(__always)
     func run(_ message: MessageAddress, _ owner: OwnerReference?, _ frame: FrameReference) {

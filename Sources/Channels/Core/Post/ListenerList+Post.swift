@@ -52,8 +52,8 @@ extension ListenerList {
         return reached
     }
 
-    /// Delivers to the listeners registered before a number, or to one of them, for a channel that queues its
-    /// posts itself.
+    /// Delivers to the listeners registered before a number, or to one of them, for a channel that delivers one
+    /// message after the other: it has offered the message to mailboxes.
     func post(
         _ message: MessageAddress,
         isolation: (any Actor)?,
@@ -62,6 +62,7 @@ extension ListenerList {
         envelope: Envelope? = nil
     ) {
         var frame = PostFrame(list: self, isolation: isolation, envelope: envelope)
+        frame.isTurn = true
         defer { frame.end() }
         if only == nil { countPost() }
         frame.lend { frame in
@@ -196,6 +197,7 @@ extension ListenerList {
         _ listener: ListenerEntry,
         before number: UInt64
     ) -> Bool {
+        if frame.pointee.isTurn, listener.hasItsTurnInLane { return deliverReserved(message, frame, listener) }
         let word = listener.word.load(ordering: .acquiring)
         if (word & ~ListenerEntry.owned) ^ ListenerEntry.waits < number, !frame.pointee.takesCare,
             let mailbox = listener.mailboxReference
@@ -247,7 +249,7 @@ extension ListenerList {
     }
 
     /// Calls a listener on the current thread and reports the outcome if the poster waits for it.
-    private func call(
+    func call(
         _ listener: ListenerEntry,
         _ message: MessageAddress,
         _ owner: AnyObject?,

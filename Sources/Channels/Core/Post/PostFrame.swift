@@ -18,6 +18,8 @@ struct PostFrame {
     private var extras: Unretained<Extras>?
     /// Whether every listener takes the slow path.
     var takesCare: Bool
+    /// Whether the message has its turn now, and was offered to mailboxes before.
+    var isTurn = false
     /// An interceptor's verdict on the message.
     var verdict = Verdict.continue
     /// The number of listeners that the last forwarder reached.
@@ -41,10 +43,16 @@ struct PostFrame {
         // caller keeps them alive.
         self.list = Unretained(list)
         self.sender = sender.map { Unretained($0) }
-        self.isolation = isolation.map { Unretained<AnyObject>($0).address } ?? 0
+        self.isolation = Self.identity(of: isolation)
         excluded = echo ? 0 : sender.map { Unretained($0).address } ?? 0
         takesCare = excluded != 0 || envelope?.tracker != nil
         if envelope != nil { self.envelope = envelope }
+    }
+
+    /// The identity of an actor; 0 where there is none.
+    @inline(__always)
+    static func identity(of isolation: (any Actor)?) -> UInt {
+        isolation.map { Unretained<AnyObject>($0).address } ?? 0
     }
 
     /// The frame of a post that forwards the message of another to the listener of a pattern.
@@ -52,6 +60,7 @@ struct PostFrame {
         self = outer
         self.list = Unretained(list)
         depth = 1
+        isTurn = false
         previous = nil
         listener = nil
         extras = nil

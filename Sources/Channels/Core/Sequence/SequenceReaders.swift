@@ -31,10 +31,13 @@ final class SequenceReaders: Sendable {
     /// Resumes a certain reader, if it waits.
     func wake(_ reader: Int) { resume { $0.firstIndex { $0.id == reader } } }
 
+    /// Whether one of them may wait. One that begins to now looks for messages afterwards.
+    var mayWait: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
+
     /// Resumes the reader that has waited longest. Called after a message was enqueued under the mailbox's
     /// lock; a reader checks under that lock again after it has been counted.
     @inline(__always)
-    func wakeOne() { if count.load(ordering: .sequentiallyConsistent) > 0 { wakeFirst() } }
+    func wakeOne() { if mayWait { wakeFirst() } }
 
     @inline(never)
     private func wakeFirst() { resume { $0.isEmpty ? nil : 0 } }

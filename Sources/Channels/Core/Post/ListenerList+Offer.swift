@@ -1,0 +1,105 @@
+internal import Synchronization
+
+// For a channel that delivers one message after the other, whichever threads post. Listeners with a mailbox
+// are offered a message under the channel's own lock, so that what a thread posts is in their lanes before it
+// posts anything else; the others are called when the message has its turn.
+extension ListenerList {
+    /// What is left to do, without the channel's lock, for messages that were offered under it.
+    struct Offered {
+        fileprivate var entered: ThreadReference?
+        fileprivate var letIn: [(mailbox: Mailbox, outcome: Mailbox.LetIn)] = []
+    }
+
+    /// Offers a message to every mailbox. Runs no user code.
+    ///
+    /// - Parameters:
+    ///   - mayReserve: Whether the calling thread delivers the message, before any that another thread has
+    ///     posted. Then a listener that it may call at once is called in that turn.
+    ///   - offered: For ``finish(_:)``, which must follow.
+    func offer(
+        _ message: MessageAddress,
+        _ envelope: Envelope?,
+        from isolation: UInt,
+        mayReserve: Bool,
+        _ offered: inout Offered
+    ) {
+        enterToOffer(&offered)
+        var address = head.load(ordering: .sequentiallyConsistent)
+        while let entry = Unretained<ListenerEntry>(address: address) {
+            // The list is entered, see `deliver`.
+            entry.borrow {
+                if $0.hasItsTurnInLane {
+                    offer(message, envelope, to: $0, from: isolation, mayReserve: mayReserve, &offered)
+                }
+                address = $0.next.load(ordering: .sequentiallyConsistent)
+            }
+        }
+    }
+
+    /// The same for one listener.
+    ///
+    /// - Returns: Whether its turn is reserved.
+    @discardableResult
+    func offer(
+        _ message: MessageAddress,
+        _ envelope: Envelope?,
+        to listener: ListenerEntry,
+        from isolation: UInt,
+        mayReserve: Bool,
+        _ offered: inout Offered
+    ) -> Bool {
+        enterToOffer(&offered)
+        let word = listener.word.load(ordering: .acquiring)
+        guard word & ListenerEntry.ended == 0, let mailbox = listener.mailboxReference else { return false }
+        return mailbox.borrow { mailbox in
+            guard word & ListenerEntry.paused == 0 else {
+                mailbox.countMissed()
+                return false
+            }
+            guard !mayReserve || !mailbox.mayCall(from: isolation, listener) else {
+                mailbox.reservations += 1
+                return true
+            }
+            let outcome = mailbox.letIn(message, envelope, from: isolation, for: listener)
+            // Nothing to do is what is usual.
+            if outcome.leavesWork { offered.letIn.append((mailbox, outcome)) }
+            return false
+        }
+    }
+
+    private func enterToOffer(_ offered: inout Offered) {
+        guard offered.entered == nil else { return }
+        let thread = ThreadReference.current
+        enter(thread)
+        offered.entered = thread
+    }
+
+    /// Does what is left to do. Runs user code, at the end of a message's life.
+    @inline(__always)
+    func finish(_ offered: consuming Offered) {
+        guard let thread = offered.entered else { return }
+        for (mailbox, outcome) in offered.letIn { mailbox.finish(outcome) }
+        leave(thread)
+    }
+
+    /// Calls a listener whose turn was reserved for the calling thread. The caller has entered the list.
+    func deliverReserved(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Bool {
+        guard let mailbox = listener.mailbox, mailbox.reservations > 0 else { return false }
+        mailbox.reservations -= 1
+        let word = listener.word.load(ordering: .acquiring)
+        guard word & ListenerEntry.ended == 0 else { return false }
+        guard word & ListenerEntry.paused == 0 else {
+            mailbox.countMissed()
+            return false
+        }
+        let owner = listener.owner
+        guard owner != nil || !listener.hasOwner else {
+            remove(listener)
+            return false
+        }
+        mailbox.countDirectCall()
+        call(listener, message, owner, frame)
+        withExtendedLifetime(owner) {}
+        return true
+    }
+}

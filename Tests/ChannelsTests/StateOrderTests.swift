@@ -1,0 +1,127 @@
+import Channels
+import ChannelsTesting
+import Dispatch
+import Testing
+
+/// Rule 7 for states: what a thread sets takes its place among what it posts, also while another thread
+/// delivers the state.
+struct StateOrderTests {
+    struct Note: Hashable {
+        let thread: Int
+        let number: Int
+        let isState: Bool
+    }
+
+    /// Each of four threads sets a state and posts on a channel in turn. Listeners of one queue or actor hear
+    /// what one thread made in the order in which it made it.
+    @Test(arguments: [true, false])
+    func valuesSetByManyThreadsKeepTheirPlaceAmongWhatEachPosts(onQueue: Bool) async {
+        let state = StateChannel(Note(thread: -1, number: 0, isState: true))
+        let channel = Channel<Note>()
+        let heard = Recorder<Note>()
+        let queue = DispatchQueue(label: "listeners")
+        let clerk = Clerk()
+        let plain = Tally()
+        let tokens: [ListenerToken]
+        if onQueue {
+            tokens = [
+                state.listen(on: queue) { heard.record($0) }, channel.listen(on: queue) { heard.record($0) },
+                state.listen { _ in plain.add() },
+            ]
+        } else {
+            tokens = [
+                state.listen(clerk) { (_: isolated Clerk, note) in heard.record(note) },
+                channel.listen(clerk) { (_: isolated Clerk, note) in heard.record(note) },
+                state.listen { _ in plain.add() },
+            ]
+        }
+        let count = 400
+        await onThreads(4) { thread in
+            for number in 0..<count {
+                state.set(Note(thread: thread, number: number, isState: true))
+                channel.post(Note(thread: thread, number: number, isState: false))
+            }
+        }
+        _ = await heard.wait(count: 4 * 2 * count + 1)
+        for thread in 0..<4 {
+            let expected = (0..<count).flatMap {
+                [
+                    Note(thread: thread, number: $0, isState: true),
+                    Note(thread: thread, number: $0, isState: false),
+                ]
+            }
+            #expect(heard.all.filter { $0.thread == thread } == expected)
+        }
+        await plain.wait(until: 4 * count + 1)
+        #expect(plain.value == 4 * count + 1)
+        withExtendedLifetime((tokens, clerk)) {}
+    }
+
+    @Test func everyListenerOfAStateHearsTheSameOrderWhereverItRuns() async {
+        let state = StateChannel(0)
+        let queue = DispatchQueue(label: "listener")
+        let onQueue = Recorder<Int>()
+        let called = Recorder<Int>()
+        let awaited = Recorder<Int>()
+        let tokens = [
+            state.listen(on: queue) { onQueue.record($0) },
+            state.listen { called.record($0) },
+            state.listen { (value: Int) async in awaited.record(value) },
+        ]
+        await onThreads(4) { thread in for number in 0..<500 { state.set(thread * 1_000 + number) } }
+        _ = await onQueue.wait(count: 2_001)
+        _ = await called.wait(count: 2_001)
+        _ = await awaited.wait(count: 2_001)
+        #expect(onQueue.all == called.all)
+        #expect(onQueue.all == awaited.all)
+        #expect(onQueue.all.last == state.value)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @MainActor @Test func aChainOfValuesSetOnTheMainActorIsHeardThereBeforeSetReturns() {
+        let state = StateChannel(0)
+        let heard = Recorder<Int>()
+        let token = state.listen { @MainActor value in
+            heard.record(value)
+            if value > 0, value < 5 { state.set(value + 1) }
+        }
+        let plain = Recorder<Int>()
+        let other = state.listen(priority: .low) { plain.record($0) }
+        state.set(1)
+        #expect(heard.all == [0, 1, 2, 3, 4, 5])
+        #expect(plain.all == [0, 1, 2, 3, 4, 5])
+        withExtendedLifetime((token, other)) {}
+    }
+
+    /// The value takes its turn behind what waits, and what comes later behind it.
+    @MainActor @Test func aValueSetOnTheMainActorNeverOvertakesThoseThatWait() async {
+        let state = StateChannel(0)
+        let heard = Recorder<Int>()
+        let token = state.listen { @MainActor value in heard.record(value) }
+        for round in 0..<20 {
+            let first = round * 10
+            onAnotherThread { state.set(first + 1) }
+            state.set(first + 2)
+            onAnotherThread { state.set(first + 3) }
+            #expect(heard.count == 1 + round * 3)
+            _ = await heard.wait(count: 4 + round * 3)
+            #expect(heard.all.suffix(3) == [first + 1, first + 2, first + 3])
+        }
+        withExtendedLifetime(token) {}
+    }
+
+    @MainActor @Test func aListenerPausedInsideATurnThatWasReservedForItMissesTheValueAndCountsIt() {
+        let state = StateChannel(0)
+        let heard = Recorder<Int>()
+        let slot = Slot<ListenerToken>()
+        let first = state.listen(priority: .high) { if $0 == 1 { slot.value?.pause() } }
+        let token = state.listen { @MainActor value in heard.record(value) }
+        slot.value = token
+        state.set(1)
+        #expect(heard.all == [0])
+        #expect(token.missedCount == 1)
+        token.resume()
+        #expect(token.deliveredCount + token.waitingCount == 2)
+        withExtendedLifetime(first) {}
+    }
+}
