@@ -6,22 +6,22 @@ internal import Synchronization
 /// Not generic, because the metadata of generic types nested in a generic class is looked up at every use:
 /// `set` took ten times as long.
 ///
-/// Guards: `guarded` guards the value and the turns, which say who delivers (`StateTurns`). `updater` is
-/// atomic.
+/// Guards: `guarded` guards the value and the turns, which say who delivers (`StateTurns`). `updater` and
+/// `hasMailboxes` are atomic.
 @usableFromInline
 final class StateCore: @unchecked Sendable {  // guards: see above
     private struct Guarded: ~Copyable, @unchecked Sendable {  // reached under the lock only
         /// The value stored.
         let value: KeptMessage
         var turns: StateTurns
-        /// Whether a listener has ever had a mailbox.
-        var hasMailboxes = false
     }
 
     private static let deepest = 1_024
 
     let list: ListenerList
     private let guarded: Locked<Guarded>
+    /// Whether a listener has ever had a mailbox. Written under the lock.
+    private let hasMailboxes = Atomic<Bool>(false)
     /// The record of the thread inside the body of `update`, or 0.
     private let updater = Atomic<UInt>(0)
 
@@ -56,6 +56,32 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ) {
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
+        guard !hasMailboxes.load(ordering: .relaxed) else { return offer(message, with: envelope, isolation, store) }
+        var mustOffer = false
+        let admission = guarded.withLock { guarded -> StateTurns.Admission? in
+            mustOffer = hasMailboxes.load(ordering: .relaxed)
+            guard !mustOffer else { return nil }
+            guard isHeard else {
+                store(guarded.value.address)
+                return nil
+            }
+            guard hasRoom(&guarded) else { return .refuse }
+            store(guarded.value.address)
+            return admitChange(&guarded, envelope)
+        }
+        if let admission { settle(admission, message, envelope, isolation) }
+        // The first listener with a mailbox has just come.
+        if mustOffer { offer(message, with: envelope, isolation, store) }
+    }
+
+    /// The same where a listener has, or has had, a mailbox. By itself, to keep the other short.
+    @inline(never)
+    private func offer(
+        _ message: MessageAddress,
+        with envelope: Envelope?,
+        _ isolation: (any Actor)?,
+        _ store: (MessageAddress) -> Void
+    ) {
         var offered = ListenerList.Offered()
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
             guard isHeard else {
@@ -64,10 +90,19 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             }
             guard hasRoom(&guarded) else { return .refuse }
             store(guarded.value.address)
-            return admitChange(&guarded, envelope, isolation, &offered)
+            offerChange(&guarded, envelope, isolation, &offered)
+            return admitChange(&guarded, envelope)
         }
         list.finish(offered)
-        guard let admission else { return }
+        if let admission { settle(admission, message, envelope, isolation) }
+    }
+
+    private func settle(
+        _ admission: StateTurns.Admission,
+        _ message: MessageAddress,
+        _ envelope: Envelope?,
+        _ isolation: (any Actor)?
+    ) {
         if case .deliver(let turn) = admission {
             deliver(message, turn, isolation, envelope)
         } else {
@@ -89,7 +124,9 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             updater.store(thread.address, ordering: .relaxed)
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
-            return isChanged && isHeard ? admitChange(&guarded, nil, isolation, &offered) : nil
+            guard isChanged, isHeard else { return nil }
+            if hasMailboxes.load(ordering: .relaxed) { offerChange(&guarded, nil, isolation, &offered) }
+            return admitChange(&guarded, nil)
         }
     }
 
@@ -158,22 +195,8 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 extension StateCore {
     /// The value just stored is to be delivered. Under the lock.
     @inline(__always)
-    private func admitChange(
-        _ guarded: inout Guarded,
-        _ envelope: Envelope?,
-        _ isolation: (any Actor)?,
-        _ offered: inout ListenerList.Offered
-    ) -> StateTurns.Admission {
+    private func admitChange(_ guarded: inout Guarded, _ envelope: Envelope?) -> StateTurns.Admission {
         let thread = ThreadReference.current
-        if guarded.hasMailboxes {
-            list.offer(
-                guarded.value.address,
-                envelope,
-                from: PostFrame.identity(of: isolation),
-                mayReserve: guarded.turns.isNext(thread.address),
-                &offered
-            )
-        }
         return guarded.turns.admit(
             guarded.value.address,
             envelope,
@@ -181,6 +204,22 @@ extension StateCore {
             for: nil,
             from: thread.address,
             mayStand: !thread.pointee.isInsideListener
+        )
+    }
+
+    /// The value just stored is offered to mailboxes. Under the lock.
+    private func offerChange(
+        _ guarded: inout Guarded,
+        _ envelope: Envelope?,
+        _ isolation: (any Actor)?,
+        _ offered: inout ListenerList.Offered
+    ) {
+        list.offer(
+            guarded.value.address,
+            envelope,
+            from: PostFrame.identity(of: isolation),
+            mayReserve: guarded.turns.isNext(ThreadReference.current.address),
+            &offered
         )
     }
 
@@ -192,7 +231,7 @@ extension StateCore {
         _ offered: inout ListenerList.Offered
     ) -> StateTurns.Admission? {
         if entry.hasItsTurnInLane {
-            guarded.hasMailboxes = true
+            hasMailboxes.store(true, ordering: .relaxed)
             let isReserved = list.offer(
                 guarded.value.address,
                 nil,
@@ -316,9 +355,15 @@ extension StateCore {
 
 extension StateCore {
     /// Whether a change is refused: made by a listener, at the end of too long a chain.
+    @inline(__always)
     private func refusesChange() -> Bool {
         let thread = ThreadReference.current
         guard let top = thread.pointee.top else { return false }
+        return refusesChange(inside: top, thread)
+    }
+
+    @inline(never)
+    private func refusesChange(inside top: FrameReference, _ thread: ThreadReference) -> Bool {
         guard thread.pointee.stackLeft > ThreadRecord.reservedStack else {
             list.reportStack(top)
             return true

@@ -7,7 +7,7 @@ extension ListenerList {
     /// What is left to do, without the channel's lock, for messages that were offered under it.
     struct Offered {
         fileprivate var entered: ThreadReference?
-        fileprivate var letIn: [(mailbox: Mailbox, outcome: Mailbox.LetIn)] = []
+        fileprivate var work: OfferedWork?
     }
 
     /// Offers a message to every mailbox. Runs no user code.
@@ -62,7 +62,7 @@ extension ListenerList {
             }
             let outcome = mailbox.letIn(message, envelope, from: isolation, for: listener)
             // Nothing to do is what is usual.
-            if outcome.leavesWork { offered.letIn.append((mailbox, outcome)) }
+            if outcome.leavesWork { offered.add(mailbox, outcome) }
             return false
         }
     }
@@ -78,7 +78,7 @@ extension ListenerList {
     @inline(__always)
     func finish(_ offered: consuming Offered) {
         guard let thread = offered.entered else { return }
-        for (mailbox, outcome) in offered.letIn { mailbox.finish(outcome) }
+        offered.work?.finish()
         leave(thread)
     }
 
@@ -101,5 +101,21 @@ extension ListenerList {
         call(listener, message, owner, frame)
         withExtendedLifetime(owner) {}
         return true
+    }
+}
+
+/// Messages let in that start a drain, wake a reader, or have taken the place of another. Made only where there
+/// is one, so that a state that nobody hears that way pays nothing.
+final class OfferedWork {
+    var letIn: [(mailbox: Mailbox, outcome: Mailbox.LetIn)] = []
+
+    func finish() { for (mailbox, outcome) in letIn { mailbox.finish(outcome) } }
+}
+
+extension ListenerList.Offered {
+    fileprivate mutating func add(_ mailbox: Mailbox, _ outcome: Mailbox.LetIn) {
+        let known = work ?? OfferedWork()
+        known.letIn.append((mailbox, outcome))
+        work = known
     }
 }
