@@ -105,12 +105,13 @@ extension Lane {
     /// Moves the first message out. False, with the lane idle, if there is none.
     private func take(into place: MessageAddress, _ envelope: inout Envelope?, _ mailbox: Mailbox) -> Bool {
         var leaving = LaneState.Leaving()
-        let hasMessage = lock.withLock {
-            while true {
+        var hasMessage = false
+        var goesOn = true
+        while goesOn, !hasMessage {
+            lock.withLock {
                 settleTaken(&leaving)
-                state.take(1, into: &taken, &leaving)
-                guard !taken.isEmpty else { return false }
-                if mailbox.state.takeFirst(into: place, &envelope) { return true }
+                goesOn = state.take(1, into: &taken, &leaving)
+                hasMessage = !taken.isEmpty && mailbox.state.takeFirst(into: place, &envelope)
             }
         }
         leave(leaving)

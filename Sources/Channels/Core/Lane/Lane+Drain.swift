@@ -62,6 +62,8 @@ extension Lane {
                 guard refill() else { return .idle }
             }
             isFirst = false
+            // All that was looked at was stale.
+            guard next < taken.count else { continue }
             if let end = deliverRun(&turn, thread) { return endTurn(end) }
         }
     }
@@ -218,8 +220,7 @@ extension Lane {
         let hasMore = lock.withLock {
             settleUsed(&leaving)
             takenCount = arrived.load(ordering: .relaxed)
-            state.take(DrainTurn.mostCalls, into: &taken, &leaving)
-            return !taken.isEmpty
+            return state.take(DrainTurn.mostCalls, into: &taken, &leaving)
         }
         leave(leaving)
         return hasMore

@@ -12,8 +12,17 @@ struct LaneState: ~Copyable {
         /// Retained while it has tickets (see ``Leaving``): once, not once for each.
         let listener: Unretained<ListenerEntry>
         var count: UInt32
-        /// Whether the messages were posted on the lane's own actor.
-        let isOwn: Bool
+        /// Not 0 if the messages were posted on the lane's own actor. A number, so that a ticket is two words.
+        private let own: UInt32
+
+        @inline(__always)
+        init(listener: Unretained<ListenerEntry>, count: UInt32, isOwn: Bool) {
+            self.listener = listener
+            self.count = count
+            own = isOwn ? 1 : 0
+        }
+
+        @inline(__always) var isOwn: Bool { own != 0 }
 
         /// Kept by the listener.
         @inline(__always)
@@ -102,6 +111,7 @@ struct LaneState: ~Copyable {
     }
 
     private static let mostStale = 64
+    private static let mostLooks = 256
 
     // MARK: Delivering
 
@@ -119,10 +129,14 @@ struct LaneState: ~Copyable {
     }
 
     /// Takes the oldest tickets, for so many calls at most. Where there are none, the turn ends and the lane
-    /// is idle.
-    mutating func take(_ most: Int, into taken: inout [Ticket], _ leaving: inout Leaving) {
+    /// is idle. Passes over so many stale ones that the lock is not held for long; then it may have taken
+    /// none and is to be called again.
+    ///
+    /// - Returns: Whether the turn goes on.
+    mutating func take(_ most: Int, into taken: inout [Ticket], _ leaving: inout Leaving) -> Bool {
         var left = most
-        while left > 0, var ticket = pop(most: left) {
+        for _ in 0..<Self.mostLooks {
+            guard left > 0, var ticket = pop(most: left) else { break }
             let skipped = ticket.borrowMailbox { mailbox in
                 let skipped = mailbox.state.takeTickets(Int(ticket.count))
                 // From an unbounded buffer everything at once: nothing is dropped from it.
@@ -138,7 +152,9 @@ struct LaneState: ~Copyable {
                 leaving.add(ticket)
             }
         }
-        if taken.isEmpty { phase = .idle }
+        guard taken.isEmpty, count == 0 else { return true }
+        phase = .idle
+        return false
     }
 
     /// The drain ends a turn. True if the lane is idle; otherwise there is to be another turn.

@@ -28,8 +28,11 @@ extension ListenerList {
         var readers: SequenceReaders?
         switch listener.delivery {
         case .isolated(let actor?): lane = Lane.of(actor)
-        // An owner by which the lane is found is an actor: the form that builds the listener says so.
-        case .owner: lane = (listener.owner as? any Actor).map { Lane.of($0) }
+        case .owner:
+            guard let owner = listener.owner as? any Actor else {
+                preconditionFailure("a listener is to run on its owner, which is no actor")
+            }
+            lane = Lane.of(owner)
         case .queue(let queue): lane = Lane.of(queue)
         case .async(let call, let isolation):
             lane = Lane(.awaiting(isolation))

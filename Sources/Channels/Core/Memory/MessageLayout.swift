@@ -7,8 +7,9 @@ struct MessageLayout: Sendable {
     let alignment: Int
     /// Whether a copy is a copy of the bytes and there is nothing to destroy.
     let isTrivial: Bool
-    /// Whether it is trivial and one word, as most small messages are.
-    let isWord: Bool
+    /// Of how many words it consists, if it is trivial and one word or two, as most small messages are;
+    /// otherwise 0.
+    private let words: Int
 
     init<Message>(_ type: Message.Type) {
         self.type = type
@@ -16,7 +17,8 @@ struct MessageLayout: Sendable {
         stride = MemoryLayout<Message>.stride
         alignment = MemoryLayout<Message>.alignment
         isTrivial = _isPOD(type)
-        isWord = isTrivial && size == MemoryLayout<UInt>.size && alignment == MemoryLayout<UInt>.alignment
+        let isInWords = isTrivial && alignment == MemoryLayout<UInt>.alignment && size == stride
+        words = isInWords && stride <= 2 * MemoryLayout<UInt>.stride ? stride / MemoryLayout<UInt>.stride : 0
     }
 
     // MARK: Memory for one message
@@ -39,8 +41,8 @@ struct MessageLayout: Sendable {
 
     @inline(__always)
     func copy(from source: MessageAddress, to target: MessageAddress) {
-        if isWord {
-            unsafe target.raw.storeBytes(of: source.raw.load(as: UInt.self), as: UInt.self)
+        if words > 0 {
+            copyWords(from: source, to: target)
         } else {
             copyInFull(from: source, to: target)
         }
@@ -49,11 +51,20 @@ struct MessageLayout: Sendable {
     /// Leaves the source without a message.
     @inline(__always)
     func move(from source: MessageAddress, to target: MessageAddress) {
-        if isWord {
-            unsafe target.raw.storeBytes(of: source.raw.load(as: UInt.self), as: UInt.self)
+        if words > 0 {
+            copyWords(from: source, to: target)
         } else {
             moveInFull(from: source, to: target)
         }
+    }
+
+    @inline(__always)
+    private func copyWords(from source: MessageAddress, to target: MessageAddress) {
+        let second = MemoryLayout<UInt>.stride
+        unsafe target.raw.storeBytes(of: source.raw.load(as: UInt.self), as: UInt.self)
+        guard words > 1 else { return }
+        let word = unsafe source.raw.load(fromByteOffset: second, as: UInt.self)
+        unsafe target.raw.storeBytes(of: word, toByteOffset: second, as: UInt.self)
     }
 
     @inline(__always)
