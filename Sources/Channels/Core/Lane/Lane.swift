@@ -82,16 +82,18 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// program that do not know of each other, and one that is behind would delay the posts of all.
     var hasOwnOfThisTask: Bool {
         ownWaiting.load(ordering: .relaxed) > 0
-            && (ownPosters.count == Self.mostPosters || ownPosters.contains(Self.poster))
+            && (ownPosters.count == Self.mostPosters || ownPosters.contains(poster))
     }
 
     /// So many tasks are told apart.
     private static let mostPosters = 16
 
-    /// The calling task; 0 outside of tasks.
-    private static var poster: Int {
+    /// The calling task; 0 outside of tasks, and 1 inside a call of the drain, whose turns may be of several
+    /// tasks: the listeners are the same. Called on the lane's actor.
+    private var poster: Int {
+        guard current.load(ordering: .relaxed) == 0 else { return 1 }
         // Compared only.
-        unsafe withUnsafeCurrentTask { task in unsafe task?.hashValue ?? 0 }
+        return unsafe withUnsafeCurrentTask { task in unsafe task?.hashValue ?? 0 }
     }
 
     /// Whether the drain is calling a listener.
@@ -124,7 +126,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
 
     private func addOwn() {
         if ownWaiting.wrappingAdd(1, ordering: .relaxed).oldValue == 0 { ownPosters.removeAll(keepingCapacity: true) }
-        let poster = Self.poster
+        let poster = poster
         if ownPosters.count < Self.mostPosters, !ownPosters.contains(poster) { ownPosters.append(poster) }
     }
 

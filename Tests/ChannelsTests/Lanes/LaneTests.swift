@@ -1,0 +1,242 @@
+import Channels
+import ChannelsTesting
+import Dispatch
+import Testing
+
+/// Rules 6 and 7: one order for everything that runs on one actor or one queue.
+struct LaneTests {
+    // MARK: Rule 7, across channels
+
+    @Test(arguments: LanePlace.allCases)
+    func whatOneThreadPostsOnTwoChannelsIsHeardInTheOrderPosted(place: LanePlace) async {
+        let site = LaneSite(place)
+        let (inserts, deletes) = (Channel<Int>(), Channel<Int>())
+        let heard = Recorder<Int>()
+        let tokens = [
+            await site.listen(to: inserts) { heard.record($0) },
+            await site.listen(to: deletes) { heard.record($0) },
+        ]
+        await onThreads(2) { poster in
+            for number in 0..<300 {
+                let channel = number % 3 == 1 ? deletes : inserts
+                channel.post(poster * 1_000 + number)
+            }
+        }
+        site.begin()
+        let all = await heard.wait(count: 600)
+        for poster in 0..<2 {
+            let expected = (0..<300).map { poster * 1_000 + $0 }
+            #expect(all.filter { $0 / 1_000 == poster } == expected)
+        }
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func whatOneThreadPostsOnChannelsStatesNamesAndPatternsIsHeardInTheOrderPostedWhoeverOwns() async {
+        let board = Switchboard()
+        let (channel, state) = (Channel<Int>(), StateChannel(-1))
+        let owners = (0..<3).map { _ in Owner() }
+        let heard = Recorder<String>()
+        let note: @MainActor @Sendable (String, Int) -> Void = { heard.record("\($0) \($1)") }
+        let name: ChannelName<Int> = "lane.place"
+        channel.listen(owners[0]) { @MainActor _, message in note("channel", message) }
+        state.listen(owners[1]) { @MainActor _, message in note("state", message) }
+        board[name].listen(owners[2]) { @MainActor _, message in note("name", message) }
+        let tokens = [
+            board[matching: "lane.*"].listen { @MainActor post in note("pattern", post.message as! Int) },
+            channel.posts.listen { @MainActor post in note("posts", post.message) },
+            board[Int.self].listen { @MainActor message in note("type", message) },
+        ]
+        _ = await heard.wait(count: 1)
+        await onThreads(1) { _ in
+            for number in 0..<200 {
+                channel.post(number)
+                state.set(number)
+                board[name].post(number)
+                board[Int.self].post(number)
+            }
+        }
+        let all = await heard.wait(count: 1 + 6 * 200)
+        let kinds = ["channel", "posts", "state", "name", "pattern", "type"]
+        let expected: [String] = (0..<200).flatMap { number in kinds.map { "\($0) \(number)" } }
+        #expect(all == ["state -1"] + expected)
+        withExtendedLifetime((tokens, owners)) {}
+    }
+
+    @Test func whatAnActorPostsOnTwoChannelsFromItsOwnIsolationIsHeardElsewhereInTheOrderPosted() async {
+        let (first, second) = (Channel<Int>(), Channel<Int>())
+        let heard = Recorder<Int>()
+        let tokens = [
+            first.listen { @MainActor message in heard.record(message) },
+            second.listen { @MainActor message in heard.record(message) },
+        ]
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        // Two tasks of one actor: what counts is that it is the actor that posts.
+        let tasks = (0..<2).map { task in
+            Task {
+                await actor.run { _ in
+                    for number in 0..<100 { (number % 2 == 0 ? first : second).post(task * 100 + number) }
+                }
+            }
+        }
+        await executor.run { executor.count == 2 }
+        for task in tasks { await task.value }
+        let all = await heard.wait(count: 200)
+        let (one, other) = (Array(0..<100), Array(100..<200))
+        #expect(all == one + other || all == other + one)
+        withExtendedLifetime(tokens) {}
+    }
+
+    // MARK: Rule 6, beyond the poster's thread
+
+    @Test(arguments: LanePlace.allCases)
+    func theHighAndTheLowListenerOfOneChannelAreCalledInTurn(place: LanePlace) async {
+        let site = LaneSite(place)
+        let channel = Channel<Int>()
+        let heard = Recorder<String>()
+        let tokens = [
+            await site.listen(to: channel, priority: .low) { heard.record("low \($0)") },
+            await site.listen(to: channel) { heard.record("first \($0)") },
+            await site.listen(to: channel, priority: .high) { heard.record("high \($0)") },
+            await site.listen(to: channel) { heard.record("second \($0)") },
+        ]
+        await onThreads(1) { _ in for number in 0..<200 { channel.post(number) } }
+        site.begin()
+        let all = await heard.wait(count: 800)
+        let names = ["high", "first", "second", "low"]
+        let expected: [String] = (0..<200).flatMap { number in names.map { "\($0) \(number)" } }
+        #expect(all == expected)
+        withExtendedLifetime(tokens) {}
+    }
+
+    // MARK: Rule 7, posts on the lane's own actor
+
+    @MainActor @Test func aPostOnTheActorWaitsWhereMessagesWaitForTheListener() async {
+        let channel = Channel<Int>()
+        let heard = Recorder<Int>()
+        let token = channel.listen { message in heard.record(message) }
+        onAnotherThread { channel.post(1) }
+        channel.post(2)
+        #expect(heard.all == [])
+        #expect(await heard.wait(count: 2) == [1, 2])
+        withExtendedLifetime(token) {}
+    }
+
+    @MainActor @Test func aPostOnTheActorWaitsWhereAnEarlierOneOfTheTaskWaitsInTheLane() async {
+        let (first, second) = (Channel<Int>(), Channel<Int>())
+        let heard = Recorder<Int>()
+        let tokens = [first, second].map { $0.listen { message in heard.record(message) } }
+        onAnotherThread { first.post(1) }
+        first.post(2)
+        second.post(3)
+        #expect(heard.all == [])
+        #expect(await heard.wait(count: 3) == [1, 2, 3])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @MainActor @Test func whatOthersHavePostedElsewhereDoesNotKeepAPostOnTheActorWaiting() async {
+        let (first, second) = (Channel<Int>(), Channel<Int>())
+        let heard = Recorder<Int>()
+        let tokens = [first, second].map { $0.listen { message in heard.record(message) } }
+        onAnotherThread { for number in 0..<10 { first.post(number) } }
+        second.post(10)
+        #expect(heard.all == [10])
+        let all = await heard.wait(count: 11)
+        #expect(all == [10] + Array(0..<10))
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func whatAnotherTaskOfTheActorHasPostedDoesNotKeepAPostWaiting() async {
+        let (first, second) = (Channel<Int>(), Channel<Int>())
+        let heard = Recorder<Int>()
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        for channel in [first, second] { channel.listen(actor) { _, message in heard.record(message) } }
+        let other = Task { await actor.run { _ = second.post(3, isolation: $0) } }
+        await executor.wait(for: 1)
+        let one = Task { await actor.run { _ = first.post(2, isolation: $0) } }
+        await executor.wait(for: 2)
+        first.post(1)
+        // The drain's job comes last.
+        await executor.wait(for: 3)
+        await executor.run(at: 1)
+        #expect(heard.all == [])
+        await executor.run(at: 0)
+        #expect(heard.all == [3])
+        await executor.run { heard.count == 3 }
+        #expect(heard.all == [3, 1, 2])
+        await one.value
+        await other.value
+    }
+
+    /// One turn of the lane ends, and another task goes on: it is the same listeners that post.
+    @Test func whatListenersPostInDifferentTurnsOfTheirLaneIsHeardInTheOrderPosted() async {
+        let (causes, busy, free) = (Channel<Int>(), Channel<Int>(), Channel<Int>())
+        let heard = Recorder<Int>()
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        for channel in [busy, free] { channel.listen(actor) { _, message in heard.record(message) } }
+        causes.listen(actor) { me, message in
+            let start = ContinuousClock.now
+            // The turn is over with this call.
+            while message == 1, .now - start < .milliseconds(3) {}
+            (message == 1 ? busy : free).post(message, isolation: me)
+        }
+        causes.post(1)
+        causes.post(2)
+        busy.post(0)
+        await executor.run { heard.count == 3 }
+        #expect(heard.all == [0, 1, 2])
+    }
+
+    // MARK: Global queues
+
+    @Test func listenersOnAGlobalConcurrentQueueRunAtTheSameTime() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let channel = Channel<Int>()
+            let inside = Tally()
+            let tokens = (0..<2).map { _ in
+                channel.listen(on: .global()) { _ in
+                    inside.add()
+                    inside.spin(until: 2)
+                }
+            }
+            await channel.postAndWait(1)
+            withExtendedLifetime(tokens) {}
+        }
+    }
+
+    // MARK: What is left of full buffers
+
+    /// Unbounded and bounded listeners by turns on one queue, against a list of what was posted.
+    @Test(arguments: 0..<40)
+    func whatBoundedBuffersKeepIsHeardInTheOrderPostedAmongWhatOthersHear(seed: Int) async {
+        var random = SeededGenerator(seed: seed)
+        let queue = DispatchQueue.suspended()
+        let policies: [BufferingPolicy] = [.unbounded, .newest(1), .newest(3), .oldest(2), .oldest(1)]
+        let channels = policies.map { _ in Channel<Int> { _ in } }
+        let heard = Recorder<Int>()
+        let tokens = policies.indices.map { index in
+            channels[index].listen(on: queue, buffering: policies[index]) { heard.record($0 * 10 + index) }
+        }
+        var waiting: [Int] = []
+        for number in 0..<Int.random(in: 1...400, using: &random) {
+            let index = Int.random(in: policies.indices, using: &random)
+            channels[index].post(number)
+            let own = waiting.filter { $0 % 10 == index }
+            switch index {
+            case 1 where own.count == 1, 2 where own.count == 3: waiting.removeAll { $0 == own[0] }
+            case 3 where own.count == 2, 4 where own.count == 1: continue
+            default: break
+            }
+            waiting.append(number * 10 + index)
+        }
+        #expect(tokens.map(\.waitingCount).reduce(0, +) == waiting.count)
+        queue.resume()
+        await queue.settle()
+        _ = await heard.wait(count: waiting.count)
+        #expect(heard.all == waiting)
+        withExtendedLifetime(tokens) {}
+    }
+}
