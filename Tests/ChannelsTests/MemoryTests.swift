@@ -163,13 +163,13 @@ private func threadsAliveAtOnce(_ count: Int, _ body: @escaping @Sendable () -> 
 }
 
 /// Ends the process where a round leaves more behind, on average, than a stray block or two.
-private func requireNoGrowth(of round: () throws -> Void) rethrows {
+func requireNoGrowth(of round: () throws -> Void) rethrows {
     let growth = try growthOfMemory(in: round)
     precondition(growth < 8 * 2_048, "\(growth) bytes more after eight rounds")
 }
 
 /// How many bytes more are in use after eight rounds, which two went before.
-private func growthOfMemory(in round: () throws -> Void) rethrows -> Int {
+func growthOfMemory(in round: () throws -> Void) rethrows -> Int {
     for _ in 0..<2 { try round() }
     let before = bytesInUse()
     for _ in 0..<8 { try round() }
@@ -177,7 +177,7 @@ private func growthOfMemory(in round: () throws -> Void) rethrows -> Int {
 }
 
 /// Whether an allocation shows in ``bytesInUse()``.
-private func isMemoryMeasured() -> Bool {
+func isMemoryMeasured() -> Bool {
     let before = bytesInUse()
     let place = UnsafeMutableRawPointer.allocate(byteCount: 1 << 16, alignment: 16)
     defer { place.deallocate() }
@@ -185,7 +185,7 @@ private func isMemoryMeasured() -> Bool {
 }
 
 /// The bytes that `malloc` has given out and not got back.
-private func bytesInUse() -> Int {
+func bytesInUse() -> Int {
     #if canImport(Darwin)
     var statistics = malloc_statistics_t()
     malloc_zone_statistics(nil, &statistics)

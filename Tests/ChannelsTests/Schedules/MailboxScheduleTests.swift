@@ -143,6 +143,91 @@ struct MailboxScheduleTests {
     }
 }
 
+/// Several listeners that share the lane of an actor, in many orders of turns.
+struct LaneScheduleTests {
+    @Test func whatTwoPostersPostOnTwoChannelsIsHeardInTheOrderPosted() async {
+        await onSchedules { schedule in
+            let channels = [Channel<Note>(), Channel<Note>()]
+            let teller = Teller(schedule)
+            for channel in channels {
+                channel.listen(teller) { (teller: isolated Teller, note) in teller.notes.append(note) }
+            }
+            await withTaskGroup { group in
+                for poster in 0..<2 {
+                    group.addTask {
+                        for number in 0..<6 {
+                            channels[schedule.number(0...1)].post(Note(poster: poster, number: number, schedule))
+                            await schedule.turns(upTo: 2)
+                        }
+                    }
+                }
+            }
+            while await teller.notes.count < 12 { await schedule.turn() }
+            let notes = await teller.notes
+            schedule.check(isInOrder(notes), "heard \(notes)")
+        }
+    }
+
+    /// By tasks on the actor, whose posts are called directly unless what they posted before waits, beside
+    /// one that posts elsewhere.
+    @Test func whatEachTaskOfTheActorPostsOnTwoChannelsIsHeardInTheOrderPosted() async {
+        await onSchedules { schedule in
+            let channels = [Channel<Note>(), Channel<Note>()]
+            let teller = Teller(schedule)
+            for channel in channels {
+                channel.listen(teller) { (teller: isolated Teller, note) in teller.notes.append(note) }
+            }
+            await withTaskGroup { group in
+                for poster in 0..<3 {
+                    group.addTask {
+                        for number in 0..<5 {
+                            let channel = channels[schedule.number(0...1)]
+                            let note = Note(poster: poster, number: number, schedule)
+                            if poster == 0 { channel.post(note) } else { await teller.post(note, on: channel) }
+                            await schedule.turns(upTo: 2)
+                        }
+                    }
+                }
+            }
+            while await teller.notes.count < 15 { await schedule.turn() }
+            let notes = await teller.notes
+            schedule.check(isInOrder(notes), "heard \(notes)")
+        }
+    }
+
+    @Test func whatAListenerThatEndsLeavesInTheLaneNeitherDelaysNorReordersTheOthers() async {
+        await onSchedules { schedule in
+            let channels = [Channel<Note>(), Channel<Note> { _ in }]
+            let teller = Teller(schedule)
+            channels[0].listen(teller) { (teller: isolated Teller, note) in teller.notes.append(note) }
+            let policies: [BufferingPolicy] = [.unbounded, .newest(1), .oldest(2)]
+            let (calls, accepted) = (Tally(), Tally())
+            let policy = policies[schedule.number(0...2)]
+            let ending = channels[1].listen(teller, buffering: policy) { (_: isolated Teller, _) in calls.add() }
+            await withTaskGroup { group in
+                group.addTask {
+                    for number in 0..<10 {
+                        let note = Note(poster: 0, number: number, schedule)
+                        channels[0].post(note)
+                        accepted.add(channels[1].post(note))
+                        await schedule.turns(upTo: 1)
+                    }
+                }
+                group.addTask {
+                    await schedule.turns(upTo: 12)
+                    await ending.cancelAndDrain()
+                }
+            }
+            while await teller.notes.count < 10 { await schedule.turn() }
+            let notes = await teller.notes.map(\.number)
+            schedule.check(notes == Array(0..<10), "heard \(notes)")
+            let total = ending.deliveredCount + ending.droppedCount + ending.discardedCount
+            schedule.check(total == accepted.value, "\(total) accounted for, \(accepted.value) accepted")
+            schedule.check(ending.deliveredCount == calls.value, "\(calls.value) calls")
+        }
+    }
+}
+
 /// Two posters of four messages each.
 func postFromTwo(on channel: Channel<Note>, _ schedule: Schedule) async {
     await withTaskGroup { group in
@@ -153,6 +238,7 @@ func postFromTwo(on channel: Channel<Note>, _ schedule: Schedule) async {
 /// An actor that posts on its own isolation, and listens.
 private actor Teller {
     var heard: [Int] = []
+    var notes: [Note] = []
     private let schedule: Schedule
 
     init(_ schedule: Schedule) { self.schedule = schedule }

@@ -1,0 +1,273 @@
+import ChannelsTesting
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Channels
+
+/// The jobs of a lane, what is cancelled in it, what it keeps, and its end.
+struct LaneLifeTests {
+    // MARK: Jobs
+
+    /// A turn that lasts a millisecond ends early; every other one makes 64 calls.
+    @Test(arguments: [(posts: 4, turns: 1), (posts: 100, turns: 25)])
+    func aBurstOverSixteenListenersIsOneDrainOfSixtyFourCallsATurn(posts: Int, turns: Int) async {
+        let channel = Channel<Int>()
+        let heard = Tally()
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        for _ in 0..<16 { channel.listen(actor) { _, _ in heard.add() } }
+        for number in 0..<posts { channel.post(number) }
+        await executor.run { heard.value == posts * 16 }
+        #expect(executor.count >= turns)
+        #expect(executor.count - executor.count(longerThan: .milliseconds(1)) <= turns)
+        // The lane is idle: the next message is a job of its own.
+        let before = executor.count
+        channel.post(posts)
+        await executor.run { heard.value == (posts + 1) * 16 }
+        #expect(executor.count > before)
+        withExtendedLifetime(actor) {}
+    }
+
+    @Test func aDrainGivesItsActorUpInTheMiddleOfABurst() async {
+        let channel = Channel<Int>()
+        let heard = Recorder<Int>()
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        channel.listen(actor) { _, message in heard.record(message) }
+        for number in 0..<200 { channel.post(number) }
+        await executor.wait(for: 1)
+        let between = Task { await actor.run { _ in heard.record(-1) } }
+        await executor.wait(for: 2)
+        await executor.run { heard.count == 201 }
+        await between.value
+        let place = heard.all.firstIndex(of: -1)
+        #expect(place.map { (1...64).contains($0) } == true)
+    }
+
+    // MARK: Cancelling
+
+    @Test func aCallOfOneListenerDoesNotDelayCancelAndDrainOfAnotherOnItsLane() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let queue = DispatchQueue(label: "lane")
+            let channel = Channel<Int>()
+            let entered = Gate()
+            let leave = DispatchSemaphore(value: 0)
+            let slow = channel.listen(on: queue) { _ in
+                entered.open()
+                leave.wait()
+            }
+            let other = channel.listen(on: queue) { _ in preconditionFailure("it is cancelled") }
+            channel.post(1)
+            await entered.wait()
+            await other.cancelAndDrain()
+            precondition(other.discardedCount == 1 && slow.deliveredCount == 1)
+            leave.signal()
+            await slow.cancelAndDrain()
+        }
+    }
+
+    @Test(arguments: [BufferingPolicy.unbounded, .newest(50), .oldest(50)])
+    func whatWaitsForACancelledListenerIsReleasedAtOnceAlsoWhereTheLaneStandsStill(policy: BufferingPolicy) async {
+        let queue = DispatchQueue.suspended()
+        let (channel, living) = (Channel<Witness>(), Tally())
+        let heard = Recorder<Int>()
+        let cancelled = channel.listen(on: queue, buffering: policy) { _ in heard.record(-1) }
+        let other = Channel<Int>()
+        let tokens = (0..<3).map { index in other.listen(on: queue) { heard.record($0 * 3 + index) } }
+        for number in 0..<50 {
+            channel.post(Witness(living, number))
+            other.post(number)
+        }
+        #expect(living.value == 50)
+        cancelled.cancel()
+        #expect(living.value == 0)
+        #expect(cancelled.discardedCount == 50 && cancelled.waitingCount == 0)
+        tokens[1].cancel()
+        queue.resume()
+        await queue.settle()
+        _ = await heard.wait(count: 100)
+        let expected: [Int] = (0..<50).flatMap { [$0 * 3, $0 * 3 + 2] }
+        #expect(heard.all == expected)
+        withExtendedLifetime(tokens) {}
+    }
+
+    /// The drain has taken messages of the listener when its turn ends, and it is cancelled before the next.
+    @Test func whatADrainHasTakenIsReleasedAtOnceWhereItsListenerIsCancelledBetweenTwoTurns() async {
+        let (channel, living) = (Channel<Witness>(), Tally())
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        let token = channel.listen(actor) { _, _ in }
+        let heard = Recorder<Int>()
+        let other = Channel<Int>()
+        other.listen(actor) { _, message in heard.record(message) }
+        for number in 0..<200 {
+            channel.post(Witness(living, number))
+            other.post(number)
+        }
+        await executor.run()
+        await executor.wait(for: 1)
+        token.cancel()
+        #expect(living.value == 0)
+        #expect(token.deliveredCount + token.discardedCount == 200 && token.waitingCount == 0)
+        await executor.run { heard.count == 200 }
+        #expect(heard.all == Array(0..<200))
+        withExtendedLifetime(actor) {}
+    }
+
+    // MARK: Memory
+
+    /// What is dropped from full buffers leaves nothing in a lane that stands still.
+    @Test func memoryStaysBoundedWhereConflatingListenersAreFedWithoutEndInALaneThatStandsStill() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let queue = DispatchQueue.suspended()
+            let living = Tally()
+            let channels = (0..<3).map { _ in Channel<Witness>() }
+            let tokens = channels.map { $0.listen(on: queue, buffering: .newest(1)) { _ in } }
+            let unbounded = Channel<Int>()
+            let kept = unbounded.listen(on: queue) { _ in }
+            for number in 0..<100 { unbounded.post(number) }
+            requireNoGrowth {
+                for number in 0..<3_000 {
+                    for channel in channels { channel.post(Witness(living, number)) }
+                    precondition(living.value <= 3)
+                }
+            }
+            precondition(tokens.allSatisfy { $0.waitingCount == 1 } && kept.waitingCount == 100)
+            queue.resume()
+            await queue.settle()
+            precondition(kept.deliveredCount == 100)
+            for token in tokens { await token.cancelAndDrain() }
+            precondition(living.value == 0)
+        }
+    }
+
+    @Test func memoryStaysBoundedWhereListenersComeAndGoWithoutEndInALaneThatStandsStill() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let queue = DispatchQueue.suspended()
+            let (messages, captured) = (Tally(), Tally())
+            let channel = Channel<Witness>()
+            let stays = channel.listen(on: queue, buffering: .oldest(1)) { _ in }
+            var most = 0
+            requireNoGrowth {
+                for number in 0..<2_000 {
+                    let capture = Witness(captured)
+                    let token = channel.listen(on: queue) { _ in withExtendedLifetime(capture) {} }
+                    channel.post(Witness(messages, number))
+                    token.cancel()
+                    precondition(messages.value == 1)
+                    most = max(most, captured.value)
+                }
+            }
+            // What a closure holds goes with its tickets: many at a time.
+            precondition(most < 256, "\(most)")
+            stays.cancel()
+            queue.resume()
+            await queue.settle()
+            while messages.value + captured.value > 0 { await Task.yield() }
+        }
+    }
+
+    // MARK: The end of a lane
+
+    @Test func theLaneOfAnActorGoesWhenNobodyListensAnyMore() async {
+        let channel = Channel<Int>()
+        var clerk: Clerk? = Clerk()
+        weak var lane: Lane?
+        weak var actor: Clerk?
+        actor = clerk
+        do {
+            let heard = Recorder<Int>()
+            let token = channel.listen(clerk!) { (_: isolated Clerk, message) in heard.record(message) }
+            lane = Lane.of(clerk!)
+            #expect(lane === Lane.of(clerk!))
+            channel.post(1)
+            #expect(await heard.wait(count: 1) == [1])
+            await token.cancelAndDrain()
+        }
+        while lane != nil { await Task.yield() }
+        #expect(actor != nil)
+        clerk = nil
+        while actor != nil { await Task.yield() }
+    }
+
+    @Test func theLaneOfAQueueGoesWhenNobodyListensAnyMoreAndKeepsItNot() async {
+        let channel = Channel<Int>()
+        let living = Tally()
+        weak var lane: Lane?
+        do {
+            let queue = DispatchQueue(label: "lane")
+            // Released with the queue.
+            queue.setSpecific(key: DispatchSpecificKey<Witness>(), value: Witness(living))
+            let heard = Recorder<Int>()
+            let token = channel.listen(on: queue) { heard.record($0) }
+            lane = Lane.of(queue)
+            #expect(lane === Lane.of(queue))
+            channel.post(1)
+            #expect(await heard.wait(count: 1) == [1])
+            await token.cancelAndDrain()
+        }
+        while lane != nil { await Task.yield() }
+        await living.wait(untilAtMost: 0)
+    }
+
+    @Test func whatWaitsForAnActorThatGoesIsDiscardedAndAccountedExactly() async {
+        let (channel, other) = (Channel<Witness>(), Channel<Witness>())
+        let (living, calls) = (Tally(), Tally())
+        let executor = HeldExecutor()
+        var actor: HeldActor? = HeldActor(on: executor)
+        weak var gone: HeldActor?
+        gone = actor
+        let tokens = [
+            channel.listen(actor!) { _, _ in calls.add() },
+            channel.listen(actor!, buffering: .newest(150)) { _, _ in calls.add() },
+            other.listen(actor!) { _, _ in calls.add() },
+        ]
+        for number in 0..<200 {
+            channel.post(Witness(living, number))
+            other.post(Witness(living, number))
+        }
+        // The drain holds the actor for one turn.
+        await executor.wait(for: 1)
+        actor = nil
+        await executor.run()
+        while living.value > 0 { await Task.yield() }
+        #expect(gone == nil)
+        #expect(calls.value <= 64 && calls.value == tokens.map(\.deliveredCount).reduce(0, +))
+        for token in tokens {
+            #expect(token.deliveredCount + token.droppedCount + token.discardedCount == 200)
+            #expect(token.waitingCount == 0 && !token.isActive)
+        }
+        #expect(tokens.map(\.droppedCount) == [0, 50, 0])
+    }
+
+    @Test func anActorAtTheAddressOfOneThatHasGoneHasALaneOfItsOwn() async {
+        let channel = Channel<Int>()
+        for _ in 0..<200 {
+            var former: Clerk? = Clerk()
+            let address = ObjectIdentifier(former!)
+            // Keeps the lane, not the actor.
+            let token = channel.listen(former!) { (_: isolated Clerk, _) in }
+            let formerLane = Lane.of(former!)
+            former = nil
+            let clerk = Clerk()
+            guard ObjectIdentifier(clerk) == address else { continue }
+            let lane = Lane.of(clerk)
+            #expect(lane !== formerLane && lane.actor === clerk)
+            let heard = Recorder<Int>()
+            channel.listen(clerk) { (clerk: isolated Clerk, message) in
+                clerk.assertIsolated()
+                heard.record(message)
+            }
+            #expect(channel.post(1) == 1)
+            #expect(await heard.wait(count: 1) == [1])
+            #expect(!token.isActive)
+            Lane.forget(formerLane.actorAddress)
+            #expect(Lane.of(clerk) === lane)
+            return
+        }
+    }
+}

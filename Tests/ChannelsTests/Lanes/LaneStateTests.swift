@@ -1,0 +1,276 @@
+import Synchronization
+import Testing
+
+@testable import Channels
+
+/// The transitions of a lane and of its mailboxes, without threads, against a list of what waits.
+struct LaneStateTests {
+    /// Posts, turns, calls and cancellations as the seed has it. What was let in and neither dropped nor
+    /// discarded is called in the order posted, and every account adds up, after each step.
+    @Test(arguments: 0..<200)
+    func theLaneCallsCountsAndHoldsWhatTheModelSays(seed: Int) {
+        var run = Run(seed: seed)
+        for _ in 0..<300 {
+            run.step()
+            guard run.check() else { return }
+        }
+        run.finish()
+        _ = run.check(atEnd: true)
+    }
+}
+
+/// One listener of a run, and what the model knows of it.
+private struct Member {
+    let entry: ListenerEntry
+    let mailbox: Mailbox
+    let isBounded: Bool
+    var isCancelled = false
+    var hasLeft = false
+    var isFreed = false
+    var posted = 0
+    var called = 0
+    var dropped = 0
+    var discarded = 0
+}
+
+/// A lane that is driven step by step. What ``Lane`` does around the transitions is repeated here.
+private struct Run: ~Copyable {
+    private struct Waiting: Equatable {
+        var member: Int
+        var message: Int
+    }
+
+    private let seed: Int
+    private var random: SeededGenerator
+    private var state = LaneState()
+    private var members: [Member] = []
+    /// The model: what waits, oldest first.
+    private var waiting: [Waiting] = []
+    private var jobs = 0
+    private var taken: [LaneState.Ticket] = []
+    private var used = 0
+    private var calls = 0
+    private var message = 0
+    private var problem: String?
+    /// Messages posted on the lane's own actor whose tickets are in the lane.
+    private var ownWaiting = 0
+
+    init(seed: Int) {
+        self.seed = seed
+        random = SeededGenerator(seed: seed)
+        for _ in 0..<5 { register() }
+    }
+
+    private mutating func register() {
+        let limit = Int.random(in: 1...4, using: &random)
+        let policy: BufferingPolicy = [.unbounded, .newest(limit), .oldest(limit)].randomElement(using: &random)!
+        let mailbox = Mailbox(nil, MessageLayout(Int.self), policy)
+        let call = BareCall { _, _, _ in }
+        let site = PackedSite(#fileID, #line)
+        let entry = ListenerEntry(bits: ListenerEntry.waits, owner: nil, counters: mailbox, site: site, call: call)
+        members.append(Member(entry: entry, mailbox: mailbox, isBounded: policy.kind != .unbounded))
+    }
+
+    // MARK: Steps
+
+    mutating func step() {
+        switch Int.random(in: 0..<40, using: &random) {
+        case 0..<18: post(to: Int.random(in: members.indices, using: &random))
+        case 18: for _ in 0..<100 { post(to: Int.random(in: members.indices, using: &random)) }
+        case 19: end(Int.random(in: members.indices, using: &random))
+        case 20: leave(Int.random(in: members.indices, using: &random))
+        case 21 where members.count < 12: register()
+        case 22..<32: deliver(most: Int.random(in: 1...20, using: &random))
+        case 32..<36: endTurn()
+        default: beginTurn()
+        }
+    }
+
+    private mutating func post(to index: Int) {
+        let mailbox = members[index].mailbox
+        // `cancel` sets the bit first; what has left no post can see.
+        guard !members[index].isCancelled, !members[index].hasLeft, !mailbox.state.isDead else { return }
+        message += 1
+        members[index].posted += 1
+        let isOwn = Int.random(in: 0..<3, using: &random) == 0
+        let admission = MessageAddress.lending(message) { mailbox.state.admit(copying: $0, nil) }
+        if case .dropped = admission {
+            members[index].dropped += 1
+            return
+        }
+        if mailbox.state.addTicket() {
+            mailbox.isBusy.store(true, ordering: .releasing)
+            Unretained(members[index].entry).retain()
+        }
+        if isOwn { ownWaiting += 1 }
+        if state.append(Unretained(members[index].entry), isOwn: isOwn) { jobs += 1 }
+        if case .replaces = admission {
+            members[index].dropped += 1
+            // What was taken at once can no longer be dropped: only bounded buffers drop.
+            if let oldest = waiting.firstIndex(where: { $0.member == index }) { waiting.remove(at: oldest) }
+            mailbox.state.ticketIsStale()
+            var leaving = LaneState.Leaving()
+            state.areStale(1, &leaving)
+            leave(leaving)
+        }
+        waiting.append(Waiting(member: index, message: message))
+    }
+
+    /// Cancels, or the owner goes.
+    private mutating func end(_ index: Int) {
+        let mailbox = members[index].mailbox
+        members[index].isCancelled = true
+        members[index].entry.word.bitwiseOr(ListenerEntry.cancelled, ordering: .sequentiallyConsistent)
+        var discarded = MessageQueue(mailbox.layout)
+        var batch = MessageQueue(mailbox.layout)
+        var leaving = LaneState.Leaving()
+        let stale = mailbox.state.end(into: &discarded)
+        if !state.isDraining { mailbox.state.end(batch: &mailbox.batch, into: &batch) }
+        state.areStale(stale, &leaving)
+        // Those still in the batch are discarded by the drain.
+        let isFirst = waiting.contains { $0.member == index }
+        members[index].discarded += isFirst ? discarded.count + batch.count + mailbox.batch.count : 0
+        waiting.removeAll { $0.member == index }
+        leave(leaving)
+    }
+
+    /// No post can see the listener any more.
+    private mutating func leave(_ index: Int) {
+        guard !members[index].hasLeft else { return }
+        members[index].hasLeft = true
+        if members[index].mailbox.state.leave() { free(members[index].entry) }
+    }
+
+    private mutating func beginTurn() {
+        guard jobs > 0, state.phase != .draining else { return }
+        jobs -= 1
+        if !state.beginTurn() { problem = "a job found the lane idle" }
+    }
+
+    private mutating func deliver(most: Int) {
+        guard state.phase == .draining else { return }
+        for _ in 0..<most {
+            if taken.isEmpty {
+                var leaving = LaneState.Leaving()
+                state.take(Int.random(in: 1...64, using: &random), into: &taken, &leaving)
+                leave(leaving)
+                if taken.isEmpty { return }
+            }
+            useOne()
+            if Int.random(in: 0..<3, using: &random) == 0 { settle() }
+        }
+    }
+
+    private mutating func useOne() {
+        let ticket = taken[0]
+        guard let index = members.firstIndex(where: { Unretained($0.entry) == ticket.listener }) else {
+            problem = "a ticket of nobody"
+            return
+        }
+        let mailbox = members[index].mailbox
+        if members[index].isCancelled {
+            // As `Lane.giveUpRest`.
+            mailbox.batch.discardAll()
+            if ticket.isOwn { ownWaiting -= Int(ticket.count) - used }
+            used = Int(ticket.count)
+            return settle()
+        }
+        if mailbox.takesAll, mailbox.batch.isEmpty { mailbox.state.takeAll(into: &mailbox.batch) }
+        used += 1
+        if ticket.isOwn { ownWaiting -= 1 }
+        let heard = MessageAddress.receiving(as: Int.self) { place in
+            guard !mailbox.takesAll else {
+                guard !mailbox.batch.isEmpty else { return false }
+                _ = mailbox.batch.moveFirst(to: place)
+                return true
+            }
+            var envelope: Envelope?
+            return mailbox.state.takeFirst(into: place, &envelope)
+        }
+        if let heard {
+            mailbox.countDelivered()
+            members[index].called += 1
+            let expected = waiting.isEmpty ? nil : waiting.removeFirst()
+            if expected != Waiting(member: index, message: heard) {
+                problem = "listener \(index) is called with \(heard), not \(String(describing: expected))"
+            }
+        } else if mailbox.takesAll {
+            problem = "a ticket of an unbounded mailbox without a message"
+        }
+        if used == ticket.count { settle() }
+    }
+
+    private mutating func settle() {
+        guard used > 0 else { return }
+        var leaving = LaneState.Leaving()
+        state.settle(taken[0], count: used, &leaving)
+        taken[0].count -= UInt32(used)
+        if taken[0].count == 0 { taken.removeFirst() }
+        used = 0
+        leave(leaving)
+    }
+
+    private mutating func endTurn() {
+        guard state.phase == .draining else { return }
+        settle()
+        if !state.endTurn(holds: taken) { jobs += 1 }
+    }
+
+    // MARK: Leaving
+
+    private mutating func leave(_ leaving: LaneState.Leaving) {
+        ownWaiting -= leaving.ownCount
+        for (listener, hasLeft) in leaving.listeners {
+            if hasLeft { free(listener.object) }
+            // Balances the retain for the first ticket.
+            listener.release()
+        }
+    }
+
+    private mutating func free(_ entry: ListenerEntry) {
+        guard let index = members.firstIndex(where: { $0.entry === entry }) else { return }
+        if members[index].isFreed { problem = "listener \(index) is freed twice" }
+        members[index].isFreed = true
+    }
+
+    // MARK: Checks
+
+    mutating func finish() {
+        for index in members.indices { leave(index) }
+        while state.phase != .idle {
+            beginTurn()
+            deliver(most: 100)
+            endTurn()
+        }
+    }
+
+    func check(atEnd: Bool = false) -> Bool {
+        var problems = problem.map { [$0] } ?? []
+        if ownWaiting < 0 { problems.append("\(ownWaiting) own messages wait") }
+        if jobs != (state.phase == .scheduled ? 1 : 0) { problems.append("\(jobs) jobs, \(state.phase)") }
+        if state.phase == .idle, state.count > 0 || !taken.isEmpty { problems.append("idle with tickets") }
+        // Stale ones are removed when they are more than half, and more than a few.
+        let held = members.reduce(0) { $0 + ($1.mailbox.state.mayHoldBatch ? $1.mailbox.state.tickets : 0) }
+        let live = waiting.count + held
+        if state.count > max(2 * live, live + 64) { problems.append("\(state.count) tickets for \(live) messages") }
+        for (index, member) in members.enumerated() {
+            let accounts = member.mailbox.accounts
+            let waits = waiting.count { $0.member == index }
+            let expected = (member.posted, member.called, waits, member.dropped, member.discarded)
+            let found = (accounts.posted, accounts.delivered, accounts.waiting, accounts.dropped, accounts.discarded)
+            if expected != found { problems.append("listener \(index): \(found), expected \(expected)") }
+            let tickets = member.mailbox.state.tickets
+            if tickets < waits { problems.append("listener \(index): \(tickets) tickets for \(waits) messages") }
+            if member.mailbox.isBusy.load(ordering: .relaxed) != (tickets > 0) {
+                problems.append("listener \(index): busy with \(tickets) tickets")
+            }
+            if member.isFreed, tickets > 0 || !member.hasLeft { problems.append("listener \(index) is freed early") }
+            if atEnd, tickets > 0 || waits > 0 || !member.isFreed || !member.mailbox.batch.isEmpty {
+                problems.append("listener \(index) is not freed at the end")
+            }
+        }
+        if atEnd, ownWaiting != 0 || state.count != 0 { problems.append("\(ownWaiting) own, \(state.count) tickets") }
+        if !problems.isEmpty { Issue.record("seed \(seed): \(problems)") }
+        return problems.isEmpty
+    }
+}
