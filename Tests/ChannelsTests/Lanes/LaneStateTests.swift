@@ -152,9 +152,11 @@ private struct Run: ~Copyable {
         for _ in 0..<most {
             if taken.isEmpty {
                 var leaving = LaneState.Leaving()
-                state.take(Int.random(in: 1...64, using: &random), into: &taken, &leaving)
+                let goesOn = state.take(Int.random(in: 1...64, using: &random), into: &taken, &leaving)
                 leave(leaving)
-                if taken.isEmpty { return }
+                guard goesOn else { return }
+                // All that was looked at was stale.
+                guard !taken.isEmpty else { continue }
             }
             useOne()
             if Int.random(in: 0..<3, using: &random) == 0 { settle() }
