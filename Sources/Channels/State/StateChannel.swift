@@ -159,7 +159,7 @@ extension StateChannel {
                 + "use .newest or .unbounded"
         )
         listener.registration.buffering = buffering
-        let entry = list.makeEntry(listener.registration)
+        let entry = list.makeEntry(listener.registration, isCounted: true)
         core.admit(entry, listener.registration.priority, isolation: isolation)
         return ListenerToken(entry)
     }

@@ -98,10 +98,6 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         return !isBusy.load(ordering: .acquiring)
     }
 
-    /// Counts a call that ``isFree(for:)`` allowed: there is one at a time.
-    @inline(__always)
-    func countLoneCall() { direct.store(direct.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
-
     // MARK: Enqueueing
 
     /// Enqueues a copy of the message.

@@ -14,6 +14,10 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     @inline(__always)
     final func countDirectCall() { direct.wrappingAdd(1, ordering: .relaxed) }
 
+    /// Counts a call on the poster's thread, where there is one at a time.
+    @inline(__always)
+    final func countLoneCall() { direct.store(direct.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
+
     /// Counts a message that was posted while the listener was paused.
     final func countMissed() { missed.wrappingAdd(1, ordering: .relaxed) }
 

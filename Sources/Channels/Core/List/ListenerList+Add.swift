@@ -3,14 +3,21 @@ internal import Synchronization
 // Adding: where entries are made, and how they are inserted.
 extension ListenerList {
     /// Makes an entry of a listener.
+    ///
+    /// - Parameter isCounted: Whether its calls are counted also without diagnostics.
     @inline(__always)
-    func makeEntry(_ listener: borrowing Registration) -> ListenerEntry {
+    func makeEntry(_ listener: borrowing Registration, isCounted: Bool = false) -> ListenerEntry {
         var bits = listener.owner == nil ? 0 : ListenerEntry.owned
         if listener.isOnce { bits |= ListenerEntry.once }
         if !listener.isBare { bits |= ListenerEntry.general }
         if case .forwarder = listener.delivery { bits |= ListenerEntry.forwards }
         var counters: ListenerCounters?
-        if case .isolated(nil) = listener.delivery, counter == nil {} else { counters = makeCounters(listener, &bits) }
+        let isCounted = isCounted || counter != nil
+        if case .isolated(nil) = listener.delivery, !isCounted {
+            // Nothing of it is counted.
+        } else {
+            counters = makeCounters(listener, isCounted, &bits)
+        }
         return ListenerEntry(
             bits: bits,
             owner: listener.owner,
@@ -22,7 +29,11 @@ extension ListenerList {
 
     /// Makes the mailbox of a listener that has one, or what counts its calls.
     @inline(never)
-    private func makeCounters(_ listener: borrowing Registration, _ bits: inout UInt64) -> ListenerCounters? {
+    private func makeCounters(
+        _ listener: borrowing Registration,
+        _ isCounted: Bool,
+        _ bits: inout UInt64
+    ) -> ListenerCounters? {
         let lane: Lane?
         var asyncCall: AsyncListenerCall?
         var readers: SequenceReaders?
@@ -44,7 +55,7 @@ extension ListenerList {
             bits |= ListenerEntry.special
             return ListenerCounters(responderCalls: calls)
         case .isolated(nil), .interceptor, .forwarder:
-            guard counter != nil else { return nil }
+            guard isCounted else { return nil }
             bits |= ListenerEntry.special
             return ListenerCounters()
         }

@@ -197,8 +197,13 @@ extension ListenerList {
         _ listener: ListenerEntry,
         before number: UInt64
     ) -> Bool {
-        if frame.pointee.isTurn, listener.hasItsTurnInLane { return deliverReserved(message, frame, listener) }
         let word = listener.word.load(ordering: .acquiring)
+        if frame.pointee.isTurn {
+            if listener.hasItsTurnInLane { return deliverReserved(message, frame, listener) }
+            if (word & ~ListenerEntry.owned) ^ ListenerEntry.special < number, !frame.pointee.takesCare {
+                return callAlone(listener, message, frame)
+            }
+        }
         if (word & ~ListenerEntry.owned) ^ ListenerEntry.waits < number, !frame.pointee.takesCare,
             let mailbox = listener.mailboxReference
         {
@@ -268,13 +273,13 @@ extension ListenerList {
         tracker.finish(frame.pointee.outcome(for: listener))
     }
 
-    /// Calls a listener with a plain body, whose mailbox is free for this post and which needs no other
-    /// treatment.
+    /// Calls a listener with a plain body that needs no other treatment than to be counted, and of which there
+    /// is one call at a time: its mailbox is free for this post, or its messages have turns.
     @inline(__always)
     private func callAlone(_ listener: ListenerEntry, _ message: MessageAddress, _ frame: FrameReference) -> Bool {
         frame.pointee.begins(listener)
         guard listener.hasOwner else {
-            listener.mailboxReference?.borrow { $0.countLoneCall() }
+            listener.counters?.borrow { $0.countLoneCall() }
             listener.body.callBare(message)
             return true
         }
@@ -283,7 +288,7 @@ extension ListenerList {
             remove(listener)
             return false
         }
-        listener.mailboxReference?.borrow { $0.countLoneCall() }
+        listener.counters?.borrow { $0.countLoneCall() }
         listener.body.callBare(message, owner: OwnerReference(owner))
         owner.release()
         return true
