@@ -124,4 +124,40 @@ struct StateOrderTests {
         #expect(token.deliveredCount + token.waitingCount == 2)
         withExtendedLifetime(first) {}
     }
+
+    @MainActor @Test func aListenerRegisteredInsideAListenerHearsTheValueStoredAndNoOther() {
+        let state = StateChannel(0)
+        let heard = Recorder<Int>()
+        let added = Slot<ListenerToken>()
+        let token = state.listen { @MainActor value in
+            guard value == 1 else { return }
+            state.set(2)
+            state.set(3)
+            added.value = state.listen { @MainActor value in heard.record(value) }
+        }
+        state.set(1)
+        #expect(heard.all == [3])
+        state.set(4)
+        #expect(heard.all == [3, 4])
+        withExtendedLifetime(token) {}
+    }
+
+    @MainActor @Test func aListenerThatResumesInsideAListenerHearsTheValueStoredOnce() async {
+        let state = StateChannel(0)
+        let heard = Recorder<Int>()
+        let slot = Slot<ListenerToken>()
+        let first = state.listen(priority: .high) { @MainActor value in
+            guard value == 1 else { return }
+            state.set(2)
+            state.set(3)
+            slot.value?.pause()
+            slot.value?.resume()
+        }
+        let token = state.listen { @MainActor value in heard.record(value) }
+        slot.value = token
+        state.set(1)
+        state.set(4)
+        #expect(await heard.wait { $0.last == 4 } == [0, 3, 4])
+        withExtendedLifetime(first) {}
+    }
 }

@@ -172,6 +172,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             // them: the deliverer may have found the listener before it was paused and not have called it
             // yet.
             list.renumber(entry, clearing: ListenerEntry.paused)
+            entry.mailbox?.giveUpReservations()
             return admitEntry(entry, &guarded, nil, &offered)
         }
         list.didUnlock()

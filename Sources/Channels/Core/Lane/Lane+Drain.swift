@@ -16,7 +16,9 @@ extension Lane {
     func schedule() {
         switch target {
         case .queue(let queue): queue.async { if self.drain() != .idle { self.schedule() } }
-        case .mainActor: Task.detached { await self.runTurns { await self.drain(on: MainActor.shared) } }
+        case .mainActor:
+            let turns: @MainActor @Sendable () async -> Void = { await self.runTurnsOnMainActor() }
+            Task.detached(operation: turns)
         case .actor:
             Task.detached {
                 await self.runTurns {
@@ -30,6 +32,11 @@ extension Lane {
             Task.detached { await self.runTurns { await self.drainAwaiting(on: isolation) } }
         }
     }
+
+    /// Has one turn after the other, and gives the main actor up in between. On it, because it has a thread of
+    /// its own: nothing waits for one of the pool.
+    @MainActor
+    private func runTurnsOnMainActor() async { while drain() != .idle { await Task.yield() } }
 
     /// Has one turn after the other, and gives the actor and the thread of the pool up in between. Not on the
     /// actor: one that has something else to do would keep the thread.
@@ -62,8 +69,11 @@ extension Lane {
                 guard refill() else { return .idle }
             }
             isFirst = false
-            // All that was looked at was stale.
-            guard next < taken.count else { continue }
+            guard next < taken.count else {
+                // All that was looked at was stale.
+                if let end = turn.endAfterCall() { return endTurn(end) }
+                continue
+            }
             if let end = deliverRun(&turn, thread) { return endTurn(end) }
         }
     }
@@ -82,8 +92,7 @@ extension Lane {
                 defer { frame.end() }
                 guard mailbox.holdOwner(of: listener) else {
                     die(listener, mailbox)
-                    giveUpRest(of: ticket)
-                    return nil
+                    return endIfGivenUp(ticket, &turn)
                 }
                 return frame.lend { frame in
                     frame.pointee.begins(listener)
@@ -134,8 +143,7 @@ extension Lane {
             mailbox.batch.removeFirst()
             if let end = turn.endAfterCall() { return end }
         }
-        giveUpRest(of: ticket)
-        return nil
+        return endIfGivenUp(ticket, &turn)
     }
 
     /// Takes one message at a time, so that a full buffer can drop what waits.
@@ -163,8 +171,7 @@ extension Lane {
             }
             return nil
         }
-        if end == nil { giveUpRest(of: ticket) }
-        return end
+        return end ?? endIfGivenUp(ticket, &turn)
     }
 
     @inline(__always)
@@ -190,10 +197,13 @@ extension Lane {
         if ticket.isOwn { ownMessagesAreGone(1) }
     }
 
-    /// The listener has ended: the rest of a ticket stands for nothing.
-    private func giveUpRest(of ticket: LaneState.Ticket) {
+    /// If a ticket has not been used up, the listener has ended, and the rest stands for nothing. To find that
+    /// out takes about as long as a call.
+    private func endIfGivenUp(_ ticket: LaneState.Ticket, _ turn: inout DrainTurn) -> DrainTurn.End? {
+        guard used < ticket.count else { return nil }
         if ticket.isOwn { ownMessagesAreGone(Int(ticket.count) - used) }
         used = Int(ticket.count)
+        return turn.endAfterCall()
     }
 
     /// The owner was deallocated.

@@ -48,9 +48,9 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     @safe @exclusivity(unchecked) private var retainedOwner: Unretained<AnyObject>?
     /// Whether a reader has taken messages before.
     @safe @exclusivity(unchecked) var hasTaken = false
-    /// In how many of the next turns of a state the listener is to be called directly. Belongs to the thread
-    /// that delivers the state.
-    @safe @exclusivity(unchecked) var reservations = 0
+    /// In how many of the next turns of a state the listener is to be called directly. Raised under the state's
+    /// lock.
+    private let reservations = Atomic<Int>(0)
     @safe @exclusivity(unchecked) private(set) var asyncCall: AsyncListenerCall?
 
     init(
@@ -97,6 +97,29 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         guard let laneReference, laneReference.borrow({ $0.mayCall(from: isolation) }) else { return false }
         return !isBusy.load(ordering: .acquiring)
     }
+
+    // MARK: Turns of a state
+
+    /// The thread that delivers a state calls the listener in one more of its next turns.
+    func reserve() { reservations.wrappingAdd(1, ordering: .relaxed) }
+
+    /// Whether the listener is to be called in this turn.
+    func takeReservation() -> Bool {
+        var count = reservations.load(ordering: .relaxed)
+        while count > 0 {
+            let (exchanged, original) = reservations.compareExchange(
+                expected: count,
+                desired: count - 1,
+                ordering: .relaxed
+            )
+            if exchanged { return true }
+            count = original
+        }
+        return false
+    }
+
+    /// The listener resumes: it is called with none of the values set before.
+    func giveUpReservations() { reservations.store(0, ordering: .relaxed) }
 
     // MARK: Enqueueing
 

@@ -57,7 +57,7 @@ extension ListenerList {
                 return false
             }
             guard !mayReserve || !mailbox.mayCall(from: isolation, listener) else {
-                mailbox.reservations += 1
+                mailbox.reserve()
                 return true
             }
             let outcome = mailbox.letIn(message, envelope, from: isolation, for: listener)
@@ -83,11 +83,16 @@ extension ListenerList {
     }
 
     /// Calls a listener whose turn was reserved for the calling thread. The caller has entered the list.
-    func deliverReserved(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Bool {
-        guard let mailbox = listener.mailbox, mailbox.reservations > 0 else { return false }
-        mailbox.reservations -= 1
+    func deliverReserved(
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        _ listener: ListenerEntry,
+        before number: UInt64
+    ) -> Bool {
         let word = listener.word.load(ordering: .acquiring)
-        guard word & ListenerEntry.ended == 0 else { return false }
+        // One that has come, or resumed, since has a reservation for a later turn.
+        guard word & ListenerEntry.number < number, let mailbox = listener.mailbox else { return false }
+        guard mailbox.takeReservation(), word & ListenerEntry.ended == 0 else { return false }
         guard word & ListenerEntry.paused == 0 else {
             mailbox.countMissed()
             return false

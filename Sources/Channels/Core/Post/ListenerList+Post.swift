@@ -199,7 +199,7 @@ extension ListenerList {
     ) -> Bool {
         let word = listener.word.load(ordering: .acquiring)
         if frame.pointee.isTurn {
-            if listener.hasItsTurnInLane { return deliverReserved(message, frame, listener) }
+            if listener.hasItsTurnInLane { return deliverReserved(message, frame, listener, before: number) }
             if (word & ~ListenerEntry.owned) ^ ListenerEntry.special < number, !frame.pointee.takesCare {
                 return callAlone(listener, message, frame)
             }
