@@ -137,8 +137,7 @@ struct LaneLifeTests {
             }
             precondition(tokens.allSatisfy { $0.waitingCount == 1 } && kept.waitingCount == 100)
             queue.resume()
-            await queue.settle()
-            precondition(kept.deliveredCount == 100)
+            while kept.deliveredCount < 100 { await Task.yield() }
             for token in tokens { await token.cancelAndDrain() }
             precondition(living.value == 0)
         }
@@ -166,7 +165,6 @@ struct LaneLifeTests {
             precondition(most < 256, "\(most)")
             stays.cancel()
             queue.resume()
-            await queue.settle()
             while messages.value + captured.value > 0 { await Task.yield() }
         }
     }
