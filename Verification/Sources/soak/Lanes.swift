@@ -1,0 +1,100 @@
+import Channels
+import Dispatch
+import Foundation
+
+/// Several channels and a state, whose listeners share an actor or a queue: what one thread posts is heard in the
+/// order it posted, whichever way it took.
+struct Lanes {
+    let messagesEach: Int
+    /// Whether the values of a state are part of that order. `--state-order`: several threads that set one state
+    /// deliver for each other, which reorders values and messages of one thread.
+    let ordersStates: Bool
+    private static let posters = 3
+    private static let channels = 4
+
+    func run(_ figures: Figures, _ random: inout SeededGenerator) async throws {
+        let state = StateChannel(Message(poster: 0, number: -1), onFault: { _ in figures.faults.add() })
+        let channels = (0..<Self.channels).map { _ in
+            Channel<Message>(onFault: { _ in figures.faults.add() })
+        }
+        let desk = Desk()
+        let queue = DispatchQueue(label: "soak.lane")
+        // One checker a lane: the numbers of a poster run through all channels and the state.
+        let places = ["actor", "main actor", "queue"].map {
+            Checker("lane of one \($0)", isSerial: true, posters: Self.posters)
+        }
+        var tokens: [ListenerToken] = []
+        func listen(to source: some Listenable<Message>) {
+            let note: (Int) -> @Sendable (Message) -> Void = { [places] index in
+                { if $0.number >= 0 { places[index].note($0) } }
+            }
+            tokens.append(source.listen(desk) { [note = note(0)] (_: isolated Desk, message) in note(message) })
+            tokens.append(source.listen { @MainActor [note = note(1)] message in note(message) })
+            tokens.append(source.listen(on: queue) { [note = note(2)] in note($0) })
+        }
+        for channel in channels { listen(to: channel) }
+        if ordersStates { listen(to: state) }
+        let before = residentBytes()
+        let peak = await post(to: channels, state, desk, queue, random.next())
+        for token in tokens { try await places[0].wait(for: token) }
+        for token in tokens { await token.cancelAndDrain() }
+        for place in places {
+            try place.checkOrder(mayMiss: false)
+            try place.checkAllCame(each: messagesEach)
+            figures.add(place.name, calls: place.calls)
+        }
+        let accounted = tokens.reduce(0) { $0 + $1.deliveredCount }
+        let initial = ordersStates ? places.count : 0
+        let calls = places.reduce(0) { $0 + $1.calls }
+        try places[0].require(calls + initial, accounted, "messages counted as delivered, of those heard")
+        // What waits, and is dropped or cancelled beside it: far below what was posted in all.
+        let most = 256 << 20
+        try places[0].require(0, max(0, peak - before - most), "bytes in use beyond 256 MB")
+        figures.posts.add(Self.posters * messagesEach)
+    }
+
+    /// Posts from every thread, beside one that registers, feeds and cancels listeners of the same lanes.
+    ///
+    /// - Returns: The most memory that was in use.
+    private func post(
+        to channels: [Channel<Message>],
+        _ state: StateChannel<Message>,
+        _ desk: Desk,
+        _ queue: DispatchQueue,
+        _ seed: UInt64
+    ) async -> Int {
+        let (ended, peak) = (Tally(), Locked(0))
+        let passing = Channel<Int>()
+        await onThreads(Self.posters + 1) { [messagesEach, ordersStates] index in
+            var random = SeededGenerator(seed: Int(truncatingIfNeeded: seed) &+ index)
+            guard index < Self.posters else {
+                while ended.value < Self.posters {
+                    let token =
+                        switch Int.random(in: 0..<3, using: &random) {
+                        case 0: passing.listen(desk) { (_: isolated Desk, _) in }
+                        case 1: passing.listen(on: queue, buffering: .newest(1)) { _ in }
+                        default: passing.listen(buffering: .oldest(1)) { @MainActor _ in }
+                        }
+                    for number in 0..<Int.random(in: 0..<20, using: &random) { passing.post(number) }
+                    token.cancel()
+                    peak.withLock { $0 = max($0, residentBytes()) }
+                }
+                return
+            }
+            for number in 0..<messagesEach {
+                let message = Message(poster: index, number: number)
+                let choice = Int.random(in: 0..<Self.channels + (ordersStates ? 1 : 0), using: &random)
+                if choice < Self.channels { channels[choice].post(message) } else { state.set(message) }
+            }
+            ended.add()
+        }
+        return peak.withLock { $0 }
+    }
+}
+
+/// The memory of the process that is in use; 0 where the system does not say.
+private func residentBytes() -> Int {
+    guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
+    let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+    return pages * 4_096
+}
