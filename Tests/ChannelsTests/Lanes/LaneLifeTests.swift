@@ -192,6 +192,9 @@ struct LaneLifeTests {
         while actor != nil { await Task.yield() }
     }
 
+    /// Kept: a key that is freed may have the address of the next one.
+    private static let witness = DispatchSpecificKey<Witness>()
+
     @Test func theLaneOfAQueueGoesWhenNobodyListensAnyMoreAndKeepsItNot() async {
         let channel = Channel<Int>()
         let living = Tally()
@@ -199,7 +202,7 @@ struct LaneLifeTests {
         do {
             let queue = DispatchQueue(label: "lane")
             // Released with the queue.
-            queue.setSpecific(key: DispatchSpecificKey<Witness>(), value: Witness(living))
+            queue.setSpecific(key: Self.witness, value: Witness(living))
             let heard = Recorder<Int>()
             let token = channel.listen(on: queue) { heard.record($0) }
             lane = Lane.of(queue)
