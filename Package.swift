@@ -99,6 +99,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "ChannelsTestingTests",
+            dependencies: ["Channels", "ChannelsTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "ChannelsBridgeTests",
             dependencies: ["Channels", "ChannelsBridge", "ChannelsTesting", "ChannelsBridgeTesting"],
             swiftSettings: settings

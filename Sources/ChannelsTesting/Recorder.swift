@@ -8,20 +8,79 @@ public import Channels
 /// #expect(recorder.all == [Sale(total: 12)])
 /// ```
 ///
+/// What is posted by other threads and tasks, ``next(_:within:fileID:line:)`` waits for:
+///
+/// ```swift
+/// let sales = try await recorder.next(3, within: .seconds(1))
+/// ```
+///
 /// A listener of your own records what it is to say: `{ sale in recorder.record(sale.total) }`. Where it runs
-/// later, on an actor say, ``first(_:)`` and ``wait(until:)`` wait for it.
+/// later, on an actor say, ``next(_:within:fileID:line:)``, ``first(_:)`` and ``wait(until:)`` wait for it.
 public final class Recorder<Element: Sendable>: Sendable {
+    /// What somebody waits for.
+    enum Need: Sendable {
+        /// The elements satisfy a condition.
+        case condition(@Sendable ([Element]) -> Bool)
+        /// There are this many that no `next` has returned.
+        case next(Int)
+    }
+
+    /// How a wait ended.
+    struct Outcome: Sendable {
+        /// What was waited for; nil if it did not arrive.
+        var enough: [Element]?
+        /// All elements recorded by then.
+        var all: [Element]
+        /// How many of them earlier calls of `next` have returned.
+        var read: Int
+    }
+
     private struct Waiter {
         let number: Int
-        let isDone: @Sendable ([Element]) -> Bool
-        let continuation: CheckedContinuation<[Element], Never>
+        let need: Need
+        let continuation: CheckedContinuation<Outcome, Never>
     }
 
     /// Guarded by its lock; continuations are resumed without it.
     private struct State {
         var elements: [Element] = []
+        /// How many of the elements `next` has returned.
+        var read = 0
         var lastNumber = 0
         var waiters: [Waiter] = []
+
+        /// What satisfies a need, or nil. What is given to a `next` counts as read.
+        mutating func satisfy(_ need: Need) -> [Element]? {
+            switch need {
+            case .condition(let isEnough):
+                return isEnough(elements) ? elements : nil
+            case .next(let count):
+                guard elements.count - read >= count else { return nil }
+                defer { read += count }
+                return Array(elements[read..<read + count])
+            }
+        }
+
+        func outcome(_ enough: [Element]?) -> Outcome { Outcome(enough: enough, all: elements, read: read) }
+
+        var hasReaders: Bool { waiters.contains { $0.need.isNext } }
+
+        /// Removes the waiters that have what they wait for. Those of `next` are served in their order.
+        mutating func takeSatisfied() -> [(CheckedContinuation<Outcome, Never>, Outcome)] {
+            var satisfied: [(CheckedContinuation<Outcome, Never>, Outcome)] = []
+            var left: [Waiter] = []
+            var readerWaits = false
+            for waiter in waiters {
+                if !(waiter.need.isNext && readerWaits), let enough = satisfy(waiter.need) {
+                    satisfied.append((waiter.continuation, outcome(enough)))
+                } else {
+                    left.append(waiter)
+                    if waiter.need.isNext { readerWaits = true }
+                }
+            }
+            waiters = left
+            return satisfied
+        }
     }
 
     private let shared = Locked(State())
@@ -31,7 +90,8 @@ public final class Recorder<Element: Sendable>: Sendable {
 
     /// Creates a recorder that records every message of a source, as long as it lives.
     ///
-    /// It listens without isolation: what is posted is recorded when `post` returns.
+    /// It listens without isolation: what is posted is recorded when `post` returns. A state's current value is
+    /// recorded first.
     public convenience init(of source: some Listenable<Element>) {
         self.init()
         source.listen(self) { me, message in me.record(message) }
@@ -46,63 +106,68 @@ public final class Recorder<Element: Sendable>: Sendable {
     /// Returns the recorded elements, in order, and empties the recorder.
     public func takeAll() -> [Element] {
         shared.withLock { shared in
-            defer { shared.elements = [] }
+            defer {
+                shared.elements = []
+                shared.read = 0
+            }
             return shared.elements
         }
     }
 
     /// Records an element.
     public func record(_ element: Element) {
-        let done = shared.withLock { shared in
+        let satisfied = shared.withLock { shared in
             shared.elements.append(element)
-            let done = shared.waiters.filter { $0.isDone(shared.elements) }
-            shared.waiters.removeAll { waiter in done.contains { $0.number == waiter.number } }
-            return done.map { ($0.continuation, shared.elements) }
+            return shared.takeSatisfied()
         }
-        for (continuation, elements) in done { continuation.resume(returning: elements) }
+        for (continuation, outcome) in satisfied { continuation.resume(returning: outcome) }
     }
 
-    /// Waits until this many elements have been recorded, or the task is cancelled.
-    ///
-    /// - Returns: The first `count` elements, or fewer if the task was cancelled.
-    public func first(_ count: Int) async -> [Element] {
-        Array(await wait(count: count).prefix(count))
-    }
+    // MARK: Waiting, by a need
 
-    /// Waits until at least this many elements have been recorded, or the task is cancelled.
-    ///
-    /// - Returns: All elements recorded by then.
-    @discardableResult
-    public func wait(count: Int) async -> [Element] {
-        await wait { $0.count >= count }
-    }
-
-    /// Waits until the recorded elements satisfy a condition, or the task is cancelled.
-    ///
-    /// - Parameter isEnough: The condition. It is called now and, on the recording thread, for every further
-    ///   element, with the recorder's lock held: it must not use this recorder, nor wait for another one.
-    /// - Returns: All elements recorded by then.
-    @discardableResult
-    public func wait(until isEnough: @escaping @Sendable ([Element]) -> Bool) async -> [Element] {
+    /// Waits until a need is satisfied, the task is cancelled or the deadline has passed.
+    func wait(for need: Need, until deadline: ContinuousClock.Instant? = nil) async -> Outcome {
         let number = shared.withLock { shared in
             shared.lastNumber += 1
             return shared.lastNumber
         }
+        // Begins before the wait does, and so may end it before it has begun; the wait looks at the clock, too.
+        let timer = deadline.map { deadline in
+            Task {
+                try? await Task.sleep(until: deadline, clock: .continuous)
+                self.end(number)
+            }
+        }
+        defer { timer?.cancel() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let elements = shared.withLock { shared -> [Element]? in
-                    guard !isEnough(shared.elements), !Task.isCancelled else { return shared.elements }
-                    shared.waiters.append(Waiter(number: number, isDone: isEnough, continuation: continuation))
+                let outcome = shared.withLock { shared -> Outcome? in
+                    if !(need.isNext && shared.hasReaders), let enough = shared.satisfy(need) {
+                        return shared.outcome(enough)
+                    }
+                    if Task.isCancelled || deadline.map({ $0 <= .now }) == true { return shared.outcome(nil) }
+                    shared.waiters.append(Waiter(number: number, need: need, continuation: continuation))
                     return nil
                 }
-                if let elements { continuation.resume(returning: elements) }
+                if let outcome { continuation.resume(returning: outcome) }
             }
         } onCancel: {
-            let waiting = shared.withLock { shared -> (CheckedContinuation<[Element], Never>, [Element])? in
-                guard let index = shared.waiters.firstIndex(where: { $0.number == number }) else { return nil }
-                return (shared.waiters.remove(at: index).continuation, shared.elements)
-            }
-            if let (continuation, elements) = waiting { continuation.resume(returning: elements) }
+            end(number)
         }
     }
+
+    /// Ends a wait that is not satisfied, if it still goes on.
+    private func end(_ number: Int) {
+        let ended = shared.withLock { shared -> [(CheckedContinuation<Outcome, Never>, Outcome)] in
+            guard let index = shared.waiters.firstIndex(where: { $0.number == number }) else { return [] }
+            let waiter = shared.waiters.remove(at: index)
+            // A reader that wanted more may have stood before one that has enough.
+            return [(waiter.continuation, shared.outcome(nil))] + shared.takeSatisfied()
+        }
+        for (continuation, outcome) in ended { continuation.resume(returning: outcome) }
+    }
+}
+
+extension Recorder.Need {
+    fileprivate var isNext: Bool { if case .next = self { true } else { false } }
 }

@@ -66,7 +66,9 @@ extension Channel {
         await postAndWait(message, from: nil, origin: origin, echo: true, isolation: isolation)
     }
 
-    private func postAndWait(
+    /// Delivers a message with all that may travel with it, and suspends until every listener has finished.
+    @discardableResult
+    func postAndWait(
         _ message: Message,
         from sender: (any AnyObject & Sendable)?,
         origin: Origin,

@@ -1,0 +1,101 @@
+public import Channels
+internal import Synchronization
+
+/// Holds what is posted on the channels it is given, and delivers it, one message after the other, when the test
+/// says so.
+///
+/// ```swift
+/// let lane = ManualLane()
+/// lane.hold(till.sold)
+/// till.sell(soup)                      // nobody hears it
+/// display.hide()
+/// await lane.deliver(1)                // now they do: how does the display take it?
+/// ```
+///
+/// It stands in front of a channel's listeners, whatever their isolation, so the code under test stays as it is.
+/// The messages of several channels wait in one order, that of posting.
+///
+/// - While a message waits, `post` has returned 0 and `postAndWait` has returned: nobody has been reached yet.
+/// - It is delivered as it was posted, with its sender, its origin and without an echo where none was asked for.
+///   The posting isolation is that of ``deliver(_:)``'s caller.
+/// - What a listener posts on these channels during a delivery waits, too.
+/// - Other interceptors see a message when it is delivered. States and requests cannot be held.
+///
+/// From the moment the lane is released, messages pass; what waits then is lost.
+public final class ManualLane: Sendable {
+    private struct Held {
+        let deliver: @Sendable (isolated (any Actor)?) async -> Void
+    }
+
+    /// Guarded by its lock; messages are delivered and released without it.
+    private let waiting = Locked<[Held]>([])
+
+    /// Creates a lane that holds nothing yet.
+    public init() {}
+
+    /// How many messages wait.
+    public var waitingCount: Int { waiting.withLock { $0.count } }
+
+    /// Holds the messages of a channel from now on.
+    ///
+    /// - Parameter channel: The channel. It is kept while messages of it wait.
+    public func hold<Message>(_ channel: Channel<Message>) {
+        channel.withhold(self) { [weak channel] me, post, echo in
+            guard let channel else { return false }
+            if let pass = Pass.current, pass.use(for: channel) { return false }
+            let held = Held { isolation in
+                await Pass.$current.withValue(Pass(channel)) {
+                    await channel.postAgain(post, echo: echo, isolation: isolation)
+                }
+            }
+            me.waiting.withLock { $0.append(held) }
+            return true
+        }
+    }
+
+    /// Holds the messages of a named channel from now on. The lane keeps the channel.
+    public func hold<Message>(_ channel: NamedChannel<Message>) {
+        hold(channel.channel)
+    }
+
+    /// Delivers messages that wait, in the order posted, and suspends until their listeners have finished, async
+    /// ones too.
+    ///
+    /// Listeners of the caller's isolation are called in it. Several calls at a time share what waits.
+    ///
+    /// - Parameter count: At most how many; by default, all that wait when the call begins.
+    /// - Returns: How many were delivered.
+    @discardableResult
+    public func deliver(
+        _ count: Int? = nil,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> Int {
+        let count = count ?? waitingCount
+        var delivered = 0
+        while delivered < count, let held = takeFirst() {
+            await held.deliver(isolation)
+            delivered += 1
+        }
+        return delivered
+    }
+
+    private func takeFirst() -> Held? {
+        waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+    }
+}
+
+/// Lets one message of one channel pass: that which the task that carries it posts first.
+private final class Pass: Sendable {
+    @TaskLocal static var current: Pass?
+
+    private let channel: ObjectIdentifier
+    private let isUsed = Atomic(false)
+
+    init(_ channel: AnyObject) { self.channel = ObjectIdentifier(channel) }
+
+    /// Whether the message may pass. True once.
+    func use(for channel: AnyObject) -> Bool {
+        guard ObjectIdentifier(channel) == self.channel else { return false }
+        return !isUsed.exchange(true, ordering: .relaxed)
+    }
+}

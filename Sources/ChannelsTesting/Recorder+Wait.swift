@@ -1,0 +1,76 @@
+extension Recorder {
+    // MARK: The next elements, or a failure
+
+    /// Waits for the next elements, and throws if they do not arrive in time.
+    ///
+    /// Each call goes on where the one before ended; several that wait are served in their order. What has been
+    /// recorded already counts, and is returned without waiting. ``all`` keeps what was read.
+    ///
+    /// ```swift
+    /// #expect(try await recorder.next(2, within: .seconds(1)) == [soup, tea])
+    /// #expect(try await recorder.next(1, within: .seconds(1)) == [cake])
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - count: How many. At least 1.
+    ///   - limit: How long to wait, by the continuous clock.
+    /// - Returns: `count` elements, in the order recorded.
+    /// - Throws: ``TestFailure`` with the code ``TestFailure/Code/missingMessages`` and a list of what did
+    ///   arrive; nothing counts as read then. `CancellationError` if the task is cancelled.
+    public func next(
+        _ count: Int,
+        within limit: Duration,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) async throws -> [Element] {
+        precondition(count > 0, "the number of elements to wait for must be positive, not \(count)")
+        let outcome = await wait(for: .next(count), until: .now + limit)
+        if let elements = outcome.enough { return elements }
+        try Task.checkCancellation()
+        throw TestFailure(
+            missing: count,
+            within: limit,
+            arrived: outcome.all[outcome.read...].map { "\($0)" },
+            read: outcome.read,
+            fileID,
+            line
+        )
+    }
+
+    /// Waits for the next element, and throws if it does not arrive in time. See
+    /// ``next(_:within:fileID:line:)``.
+    public func next(
+        within limit: Duration,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) async throws -> Element {
+        try await next(1, within: limit, fileID: fileID, line: line)[0]
+    }
+
+    // MARK: All elements, without a time limit
+
+    /// Waits until this many elements have been recorded, or the task is cancelled.
+    ///
+    /// - Returns: The first `count` elements, or fewer if the task was cancelled.
+    public func first(_ count: Int) async -> [Element] {
+        Array(await wait(count: count).prefix(count))
+    }
+
+    /// Waits until at least this many elements have been recorded, or the task is cancelled.
+    ///
+    /// - Returns: All elements recorded by then.
+    @discardableResult
+    public func wait(count: Int) async -> [Element] {
+        await wait { $0.count >= count }
+    }
+
+    /// Waits until the recorded elements satisfy a condition, or the task is cancelled.
+    ///
+    /// - Parameter isEnough: The condition. It is called now and, on the recording thread, for every further
+    ///   element, with the recorder's lock held: it must not use this recorder, nor wait for another one.
+    /// - Returns: All elements recorded by then.
+    @discardableResult
+    public func wait(until isEnough: @escaping @Sendable ([Element]) -> Bool) async -> [Element] {
+        await wait(for: .condition(isEnough)).all
+    }
+}

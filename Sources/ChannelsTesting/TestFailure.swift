@@ -1,0 +1,89 @@
+public import Channels
+
+/// Why a tool of this module fails a test.
+///
+/// It is thrown, so that it fails a test of Swift Testing as of XCTest. Its ``description`` begins with the line
+/// of the test that asked.
+public struct TestFailure: Error, Sendable {
+    /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Storage: String { case missingMessages, faults, listenersLeft }
+        private let storage: Storage
+
+        /// Fewer messages arrived in time than the test waits for.
+        public static let missingMessages = Code(storage: .missingMessages)
+        /// Faults were raised while the test ran.
+        public static let faults = Code(storage: .faults)
+        /// Listeners were still registered when the test had ended.
+        public static let listenersLeft = Code(storage: .listenersLeft)
+
+        /// The name of the code: `missingMessages`.
+        public var description: String { storage.rawValue }
+    }
+
+    /// What went wrong; where several things did, the first of them.
+    public let code: Code
+    /// The line of the test that asked: `AppTests/TillTests.swift:12`.
+    public let site: RegistrationSite
+    /// What arrived instead; or each fault, and each listener that is left.
+    public let details: [String]
+    /// What the test itself threw, if it ended so and there were faults, too.
+    public let underlyingError: (any Error)?
+    private let summary: String
+
+    /// Most of the messages that a description lists.
+    private static let mostListed = 50
+
+    init(
+        missing count: Int,
+        within limit: Duration,
+        arrived: [String],
+        read: Int,
+        _ fileID: StaticString,
+        _ line: UInt
+    ) {
+        code = .missingMessages
+        site = RegistrationSite(fileID: "\(fileID)", line: Int(line))
+        details = arrived
+        underlyingError = nil
+        var summary = "\(counted(count, "message was", "messages were")) expected within \(limit), "
+        summary += arrived.isEmpty ? "none arrived" : "\(arrived.count) arrived"
+        if read > 0 { summary += ", after \(read) that had been read" }
+        self.summary = summary
+    }
+
+    init(
+        faults: [Fault],
+        listeners: [String],
+        underlyingError: (any Error)?,
+        _ fileID: StaticString,
+        _ line: UInt
+    ) {
+        code = faults.isEmpty ? .listenersLeft : .faults
+        site = RegistrationSite(fileID: "\(fileID)", line: Int(line))
+        details = faults.map(\.description) + listeners
+        self.underlyingError = underlyingError
+        var parts: [String] = []
+        if !faults.isEmpty { parts.append("\(counted(faults.count, "fault was", "faults were")) raised") }
+        if !listeners.isEmpty { parts.append("\(counted(listeners.count, "listener", "listeners")) outlived the test") }
+        summary = parts.joined(separator: " and ")
+    }
+}
+
+extension TestFailure: CustomStringConvertible {
+    /// The line of the test, what is wrong, and a line for each detail.
+    public var description: String {
+        var text = "\(site): \(summary)"
+        if let underlyingError { text += "; the test ended with: \(underlyingError)" }
+        if !details.isEmpty {
+            text += ":"
+            for (index, detail) in details.prefix(Self.mostListed).enumerated() { text += "\n  [\(index)] \(detail)" }
+            if details.count > Self.mostListed { text += "\n  … and \(details.count - Self.mostListed) more" }
+        }
+        return text
+    }
+}
+
+private func counted(_ count: Int, _ one: String, _ several: String) -> String {
+    "\(count) \(count == 1 ? one : several)"
+}

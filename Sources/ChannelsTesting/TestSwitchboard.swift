@@ -1,0 +1,72 @@
+public import Channels
+
+/// Runs a test with a switchboard of its own, and throws if a fault was raised or a listener outlives the test.
+///
+/// ```swift
+/// @Test func aCheckoutIsShown() async throws {
+///     try await withSwitchboard { board in
+///         let screen = Screen(board)
+///         await board[.checkout].postAndWait(Checkout(total: 12))
+///         #expect(screen.total == 12)
+///     }
+/// }
+/// ```
+///
+/// The body runs in the caller's isolation. When it has returned, its objects should have gone, and their
+/// listeners with them. One that is left is named with its channel and the place where it was registered: its
+/// owner is retained by something, or its token is. Calls under way may end first, within the limit.
+///
+/// What the body throws is thrown on. If there were faults, too, a ``TestFailure`` with both is thrown, because
+/// a fault is often the cause.
+///
+/// - Parameters:
+///   - reentrancy: The default of the switchboard's channels.
+///   - limit: How long to wait, by the continuous clock, for owners that are released on other threads. A test
+///     that leaves nothing does not wait.
+///   - body: The test.
+/// - Throws: What the body throws; ``TestFailure`` with the code ``TestFailure/Code/faults`` or
+///   ``TestFailure/Code/listenersLeft``.
+public func withSwitchboard(
+    reentrancy: Reentrancy = .nested(limit: 64),
+    settlingWithin limit: Duration = .seconds(1),
+    fileID: StaticString = #fileID,
+    line: UInt = #line,
+    _ body: (Switchboard) async throws -> Void
+) async throws {
+    let faults = Recorder<Fault>()
+    let board = Switchboard(reentrancy: reentrancy, onFault: { fault in faults.record(fault) })
+    do {
+        try await body(board)
+    } catch {
+        let raised = faults.all
+        guard !raised.isEmpty else { throw error }
+        throw TestFailure(faults: raised, listeners: [], underlyingError: error, fileID, line)
+    }
+    let left = await board.listenersLeft(after: limit)
+    let raised = faults.all
+    guard raised.isEmpty, left.isEmpty else {
+        throw TestFailure(faults: raised, listeners: left, underlyingError: nil, fileID, line)
+    }
+}
+
+extension Switchboard {
+    /// The listeners that remain, a line each, as soon as there are none, at the latest after the limit.
+    fileprivate func listenersLeft(after limit: Duration) async -> [String] {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            let left = snapshot().listeners
+            guard !left.isEmpty, ContinuousClock.now < deadline, !Task.isCancelled else { return left }
+            // Nothing says when the last reference to an owner is released.
+            await Task.yield()
+        }
+    }
+}
+
+extension SwitchboardSnapshot {
+    fileprivate var listeners: [String] {
+        (channels + protocols + patterns).flatMap { channel in
+            // The listener of a pattern is in each channel that matches, and is named once, with its pattern.
+            channel.listeners.filter { $0.delivery != .pattern }.map { "\(channel.name): \($0)" }
+        }
+    }
+}
