@@ -3,7 +3,7 @@ extension StateChannel {
     ///
     /// ```swift
     /// sales.map(\.total).listen(self) { me, total in me.show(total) }
-    /// sales.map(\.self)  // the state itself, without values that equal the one before
+    /// let changes = sales.map(\.self)  // the state itself, without values that equal the one before
     /// ```
     ///
     /// - Parameter part: Takes the part out of the state. It runs where the listener runs, for every value

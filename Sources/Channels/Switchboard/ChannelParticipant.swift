@@ -4,7 +4,7 @@
 /// ```swift
 /// final class Basket: ChannelParticipant, Sendable {}
 /// let basket = Basket()
-/// basket.listen(on: "shop.checkout") { me, post in me.note(post.message["total"], post.sender) }
+/// basket.listen(on: "shop.checkout") { me, post in print(post.message["total"] as Any, post.sender === me) }
 /// basket.post(["total": 3], to: "shop.checkout")
 /// basket.leave("shop.checkout")
 /// ```

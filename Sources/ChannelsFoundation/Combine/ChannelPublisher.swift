@@ -10,7 +10,7 @@ public import OpenCombine
 /// The messages of a source, for Combine. Made by `publisher` and `publisher(buffering:)`.
 ///
 /// ```swift
-/// till.sold.publisher.filter { $0.total > 100 }.receive(on: DispatchQueue.main).sink { … }
+/// let log = till.sold.publisher.filter { $0.total > 100 }.sink { sale in print(sale.total) }
 /// ```
 ///
 /// ## Behavior

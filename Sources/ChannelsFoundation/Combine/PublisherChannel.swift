@@ -10,7 +10,7 @@ public import OpenCombine
 /// What a publisher sends, as messages. Made by `Publisher.channel()`.
 ///
 /// ```swift
-/// textField.textPublisher.debounce(for: 0.3, scheduler: RunLoop.main).channel().listen(self) { me, text in … }
+/// typed.removeDuplicates().channel().listen(self) { me, text in me.search(text) }
 /// ```
 ///
 /// ## Behavior

@@ -1,0 +1,1 @@
+let transport = InMemoryTransport(InMemoryBroker())

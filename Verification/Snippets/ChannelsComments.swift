@@ -1,0 +1,22 @@
+import Channels
+import Shop
+
+struct Click: Sendable { var count = 1 }
+
+struct Socket: Sendable { let frames = AsyncThrowingStream<Int, any Error> { nil } }
+
+let socket = Socket()
+let frames = Channel<Int>()
+
+/// The owner of the listeners in comments.
+@MainActor class Page: Sendable {
+    func show(_ sale: Sale) {}
+    func show(_ sale: Sale, from sender: (any AnyObject & Sendable)?) {}
+    func show(_ checkout: Checkout) {}
+    func show(_ sales: Sales) {}
+    func show(_ total: Int) {}
+    func userLogin(_ id: Int) {}
+    func price(of item: String) async -> Int { item.count }
+}
+
+extension Page: UserEvents {}

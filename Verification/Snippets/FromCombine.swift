@@ -1,0 +1,5 @@
+#if canImport(Combine)
+import Combine
+#else
+import OpenCombine
+#endif

@@ -1,0 +1,6 @@
+import ServiceLifecycle
+
+let tillBoard = Switchboard()
+let kitchenBoard = Switchboard()
+
+extension ChannelName<Sale> { static var sold: Self { "shop.sold" } }

@@ -1,0 +1,47 @@
+// As much of SwiftUI as the documentation uses, where there is none.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+@MainActor public protocol View {
+    associatedtype Body
+    @ViewBuilder var body: Body { get }
+}
+
+@resultBuilder public struct ViewBuilder {
+    public static func buildBlock<Content>(_ content: Content) -> Content { content }
+    public static func buildBlock<each Content>(_ content: repeat each Content) -> (repeat each Content) {
+        (repeat each content)
+    }
+}
+
+@propertyWrapper public struct State<Value> {
+    public var wrappedValue: Value
+    public var projectedValue: Binding<Value> { Binding(bound: wrappedValue) }
+    public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
+    public init(initialValue: Value) { wrappedValue = initialValue }
+}
+
+@dynamicMemberLookup public struct Binding<Value> {
+    let bound: Value
+    public subscript<Part>(dynamicMember path: WritableKeyPath<Value, Part>) -> Binding<Part> {
+        Binding<Part>(bound: bound[keyPath: path])
+    }
+}
+
+@MainActor public struct Text: View {
+    public init(_ text: String) {}
+    public var body: Void { () }
+}
+
+@MainActor public struct TextField: View {
+    public init(_ title: String, text: Binding<String>) {}
+    public var body: Void { () }
+}
+
+@MainActor public struct Button: View {
+    public init(_ title: String, action: @escaping @MainActor () -> Void) {}
+    public var body: Void { () }
+}
+
+@MainActor public struct VStack: View {
+    public init<Content>(@ViewBuilder content: () -> Content) {}
+    public var body: Void { () }
+}
