@@ -1,5 +1,4 @@
 public import Channels
-internal import Synchronization
 
 /// Holds what is posted on the channels it is given, and delivers it, one message after the other, when the test
 /// says so.
@@ -17,8 +16,9 @@ internal import Synchronization
 ///
 /// - While a message waits, `post` has returned 0 and `postAndWait` has returned: nobody has been reached yet.
 /// - It is delivered as it was posted, with its sender, its origin and without an echo where none was asked for.
-///   The posting isolation is that of ``deliver(_:)``'s caller.
+///   The posting isolation is that of ``deliver(_:isolation:)``'s caller.
 /// - What a listener posts on these channels during a delivery waits, too.
+/// - A channel that is held twice, by one lane or by two, is delivered once, by the one that held it first.
 /// - Other interceptors see a message when it is delivered. States and requests cannot be held.
 ///
 /// From the moment the lane is released, messages pass; what waits then is lost.
@@ -40,9 +40,10 @@ public final class ManualLane: Sendable {
     ///
     /// - Parameter channel: The channel. It is kept while messages of it wait.
     public func hold<Message>(_ channel: Channel<Message>) {
+        let holding = Holding()
         channel.withhold(self) { [weak channel] me, post, echo in
             guard let channel else { return false }
-            if let pass = Pass.current, pass.use(for: channel) { return false }
+            if let pass = Pass.current, pass.use(for: channel, at: holding) { return false }
             let held = Held { isolation in
                 await Pass.$current.withValue(Pass(channel)) {
                     await channel.postAgain(post, echo: echo, isolation: isolation)
@@ -84,18 +85,22 @@ public final class ManualLane: Sendable {
     }
 }
 
-/// Lets one message of one channel pass: that which the task that carries it posts first.
+/// One call of `hold`, by identity.
+private final class Holding: Sendable {}
+
+/// Lets one message of one channel pass: that which the task that carries it posts first. It passes everybody who
+/// holds the channel, so that none keeps what another delivers.
 private final class Pass: Sendable {
     @TaskLocal static var current: Pass?
 
     private let channel: ObjectIdentifier
-    private let isUsed = Atomic(false)
+    private let passed = Locked<Set<ObjectIdentifier>>([])
 
     init(_ channel: AnyObject) { self.channel = ObjectIdentifier(channel) }
 
-    /// Whether the message may pass. True once.
-    func use(for channel: AnyObject) -> Bool {
+    /// Whether the message may pass. True once for each who holds the channel.
+    func use(for channel: AnyObject, at holding: Holding) -> Bool {
         guard ObjectIdentifier(channel) == self.channel else { return false }
-        return !isUsed.exchange(true, ordering: .relaxed)
+        return passed.withLock { $0.insert(ObjectIdentifier(holding)).inserted }
     }
 }

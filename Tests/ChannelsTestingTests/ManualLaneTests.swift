@@ -161,6 +161,18 @@ struct ManualLaneTests {
         #expect(heard.all == [1, 2] && matching.count == 2)
     }
 
+    @Test func aChannelHeldTwiceIsDeliveredOnce() async {
+        let sold = Channel<Int>()
+        let heard = Recorder(of: sold)
+        let first = ManualLane()
+        let second = ManualLane()
+        for lane in [first, first, second] { lane.hold(sold) }
+        sold.post(1)
+        #expect(first.waitingCount == 1 && second.waitingCount == 0)
+        #expect(await first.deliver() == 1)
+        #expect(heard.all == [1] && first.waitingCount == 0 && second.waitingCount == 0)
+    }
+
     @Test func aLaneThatIsReleasedLetsMessagesPass() async {
         let sold = Channel<Int>()
         let heard = Recorder(of: sold)
