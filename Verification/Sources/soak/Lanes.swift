@@ -6,9 +6,6 @@ import Foundation
 /// order it posted, whichever way it took.
 struct Lanes {
     let messagesEach: Int
-    /// Whether the values of a state are part of that order. `--state-order`: several threads that set one state
-    /// deliver for each other, which reorders values and messages of one thread.
-    let ordersStates: Bool
     private static let posters = 3
     private static let channels = 4
 
@@ -33,7 +30,7 @@ struct Lanes {
             tokens.append(source.listen(on: queue) { [note = note(2)] in note($0) })
         }
         for channel in channels { listen(to: channel) }
-        if ordersStates { listen(to: state) }
+        listen(to: state)
         let before = residentBytes()
         let peak = await post(to: channels, state, desk, queue, random.next())
         for token in tokens { try await places[0].wait(for: token) }
@@ -44,9 +41,9 @@ struct Lanes {
             figures.add(place.name, calls: place.calls)
         }
         let accounted = tokens.reduce(0) { $0 + $1.deliveredCount }
-        let initial = ordersStates ? places.count : 0
         let calls = places.reduce(0) { $0 + $1.calls }
-        try places[0].require(calls + initial, accounted, "messages counted as delivered, of those heard")
+        // Each hears the first value of the state, too.
+        try places[0].require(calls + places.count, accounted, "messages counted as delivered, of those heard")
         // What waits, and is dropped or cancelled beside it: far below what was posted in all.
         let most = 256 << 20
         try places[0].require(0, max(0, peak - before - most), "bytes in use beyond 256 MB")
@@ -65,7 +62,7 @@ struct Lanes {
     ) async -> Int {
         let (ended, peak) = (Tally(), Locked(0))
         let passing = Channel<Int>()
-        await onThreads(Self.posters + 1) { [messagesEach, ordersStates] index in
+        await onThreads(Self.posters + 1) { [messagesEach] index in
             var random = SeededGenerator(seed: Int(truncatingIfNeeded: seed) &+ index)
             guard index < Self.posters else {
                 while ended.value < Self.posters {
@@ -83,7 +80,7 @@ struct Lanes {
             }
             for number in 0..<messagesEach {
                 let message = Message(poster: index, number: number)
-                let choice = Int.random(in: 0..<Self.channels + (ordersStates ? 1 : 0), using: &random)
+                let choice = Int.random(in: 0...Self.channels, using: &random)
                 if choice < Self.channels { channels[choice].post(message) } else { state.set(message) }
             }
             ended.add()

@@ -10,18 +10,15 @@ struct Plan: Sendable {
     var messagesEach = 100_000
     var watchdogSeconds = 300
     var isVerbose = false
-    /// Off until several threads that set one state keep that order.
-    var ordersStates = false
 
     static let usage = """
-        usage: soak [DELIVERIES | SECONDSs] [--seed N] [--messages N] [--plant lost|twice|reorder] [--state-order] [--verbose]
+        usage: soak [DELIVERIES | SECONDSs] [--seed N] [--messages N] [--plant lost|twice|reorder] [--verbose]
 
           DELIVERIES   how many deliveries to check at least, such as 1e9 (default: 1e7)
           SECONDSs     for how long to go on, such as 60s
           --seed       fixes what is registered, posted and disturbed when; not how threads interleave
           --messages   how many messages each poster posts in a crowd (default: 100000)
           --plant      disturbs what one listener hears, to show that the check sees it; must end with status 1
-          --state-order  checks that values of a state and messages of one thread come in its order, too
           --verbose    says how long each experiment took
         """
 
@@ -35,7 +32,6 @@ struct Plan: Sendable {
                 print(Self.usage)
                 exit(0)
             case "--verbose": isVerbose = true
-            case "--state-order": ordersStates = true
             case "--plant":
                 guard let plant = rest.popFirst().flatMap(Plant.init) else {
                     throw Misuse("--plant is one of \(Plant.allCases.map(\.rawValue))")
@@ -118,7 +114,7 @@ struct Soak {
             }
         }
         watchdog.begins("the lanes of round \(round) (seed \(plan.seed))")
-        let lanes = Lanes(messagesEach: plan.messagesEach / 10, ordersStates: plan.ordersStates)
+        let lanes = Lanes(messagesEach: plan.messagesEach / 10)
         try await lanes.run(figures, &random)
         watchdog.begins("the sequences of round \(round) (seed \(plan.seed))")
         try await Sequences(messagesEach: plan.messagesEach / 20).run(figures, &random)

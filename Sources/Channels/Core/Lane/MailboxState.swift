@@ -150,12 +150,18 @@ struct MailboxState: ~Copyable {
 
 /// A message removed to be released without the lock, and its envelope.
 struct DisplacedMessage {
-    private let message: KeptMessage
+    /// Nil where there is nothing to release.
+    private let message: KeptMessage?
     let envelope: Envelope?
 
     init(takingFirstOf queue: inout MessageQueue) {
         var envelope: Envelope?
-        message = KeptMessage(queue.layout) { envelope = queue.moveFirst(to: $0) }
+        if queue.layout.isTrivial {
+            message = nil
+            queue.layout.withTemporary { envelope = queue.moveFirst(to: $0) }
+        } else {
+            message = KeptMessage(queue.layout) { envelope = queue.moveFirst(to: $0) }
+        }
         self.envelope = envelope
     }
 }
