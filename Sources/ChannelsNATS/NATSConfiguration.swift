@@ -101,9 +101,6 @@ public struct NATSConfiguration: Sendable {
         /// unsettled messages to another one of the same name. 30 seconds by default. Listeners may take
         /// longer: a running process reports progress three times in that period.
         public var acknowledgementWait: Duration = .seconds(30)
-        /// How often the server delivers a message that is not settled. 20 by default. A bridge gives up
-        /// sooner.
-        public var maximum = 20
         /// How many messages may be delivered and unsettled at a time, for all processes of one name
         /// together. 256 by default. 1 preserves order across failures.
         public var inFlight = 256

@@ -1,5 +1,5 @@
 #if NATS
-public import Channels
+import Channels
 public import ChannelsBridge
 import Synchronization
 
@@ -137,40 +137,47 @@ public final class NATSTransport: Transport {
         }
     }
 
-    /// Subscribes to a pattern. See `Transport/subscribe(to:durableName:onMessage:)`.
+    /// Subscribes to a pattern. See `Transport/subscribe(_:onMessage:)`.
     ///
     /// With a `durableName`, the messages come from the one stream whose subjects include those of the
     /// pattern. Throws `unsupported` if there is none, or more than one.
     public func subscribe(
-        to pattern: ChannelPattern,
-        durableName: String?,
+        _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws {
         let (session, relay) = try open
-        guard let durableName else {
-            let reader = MessageReader(pattern.text, relay)
-            let subscription = try await NATSSubscription.subscribe(
-                to: pattern.text,
+        let reader = MessageReader(subscription.pattern.text, relay)
+        guard let durableName = subscription.durableName else {
+            let opened = try await NATSSubscription.subscribe(
+                to: subscription.pattern.text,
                 on: session.connection,
                 libraryHandler: { message in
                     if let message = reader.read(message) { onMessage(InboundMessage(message)) }
                 }
             )
-            return try await session.keep(subscription)
+            return try await session.keep(opened)
         }
         try await session.streams.prepareMessages()
-        let reader = MessageReader(pattern.text, relay)
         let durable = try await DurableSubscription.open(
-            name: durableName,
-            pattern: pattern.text,
+            subscription,
+            as: durableName,
             on: session.connection,
             session.jetStream
         ) { message, delivery, settle in
             // A message that is invalid now will be invalid the next time.
             guard let message = reader.read(message) else { return settle(.terminated) }
-            onMessage(InboundMessage(message, deliveryCount: delivery.deliveryCount, settle: settle))
+            onMessage(
+                InboundMessage(
+                    message,
+                    deliveryCount: delivery.deliveryCount,
+                    identity: delivery.identity,
+                    settle: settle
+                )
+            )
         } onUnreadable: {
             _ = reader.read(nil)
+        } onFailure: {
+            relay.report($0)
         }
         try await session.keep(durable)
     }

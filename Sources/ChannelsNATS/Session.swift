@@ -85,7 +85,7 @@ final class Session: Sendable {
                     if !watches.isEmpty { try await streams.prepareStates() }
                     for watch in watches { watch.restart() }
                     if !durables.isEmpty { try await streams.prepareMessages() }
-                    for durable in durables { try await durable.createConsumer() }
+                    for durable in durables { try await durable.restart() }
                     return
                 } catch {
                     onFailure(BridgeError(wrapping: error))
@@ -109,7 +109,10 @@ final class Session: Sendable {
             return (state.subscriptions, state.durables, state.watches)
         }
         for watch in watches { await watch.close() }
-        for durable in durables { await durable.close() }
+        // At once: each may wait for a second.
+        await withTaskGroup(of: Void.self) { group in
+            for durable in durables { group.addTask { await durable.close() } }
+        }
         for subscription in subscriptions { await subscription.cancel() }
     }
 }

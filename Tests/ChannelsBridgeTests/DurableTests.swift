@@ -91,7 +91,7 @@ struct DurableTests {
 
     @Test func aMessageThatFailsTooOftenIsADeadLetterAndDoesNotComeAgain() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
-        let configuration = BridgeConfiguration.quick.with { $0.maximumDeliveries = 3 }
+        let configuration = BridgeConfiguration.quick.with { $0.maximumFailures = 3 }
         let kitchen = await MiniProcess(
             "kitchen",
             InMemoryTransport(broker),
@@ -105,7 +105,7 @@ struct DurableTests {
         }
         till.board[.ordered].post(Order(dish: "bad"))
         let letters = await kitchen.deadLetters.first(1)
-        #expect(letters.first?.error.code == .tooManyDeliveries && letters.first?.deliveryCount == 3)
+        #expect(letters.first?.error.code == .tooManyFailures && letters.first?.deliveryCount == 3)
         #expect(letters.first?.error.underlyingError is Trouble)
         till.board[.ordered].post(Order(dish: "good"))
         await attempts.wait { $0.contains(Order(dish: "good")) }
@@ -117,26 +117,71 @@ struct DurableTests {
         withExtendedLifetime(token) {}
     }
 
-    /// One that ends the process each time is never failed by a listener.
-    @Test func aMessageThatCameTooOftenIsNotDeliveredOnceMore() async throws {
+    /// The broker also counts deliveries that ended with a shutdown or a crash.
+    @Test func onlyFailuresOfListenersCountAndNotDeliveries() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
         var counting = AlteredTransport(broker)
-        counting.receives = { [InboundMessage($0.message, deliveryCount: $0.deliveryCount + 3, settle: $0.settle)] }
-        let configuration = BridgeConfiguration.quick.with { $0.maximumDeliveries = 3 }
-        let kitchen = await MiniProcess(
-            "kitchen",
-            counting,
-            [.incoming(.ordered, durable: true)],
-            configuration: configuration
-        )
-        let (heard, token) = kitchen.recorder(.ordered)
-        till.board[.ordered].post(Order(dish: "deadly"))
-        let letters = await kitchen.deadLetters.first(1)
-        #expect(letters.first?.error.code == .tooManyDeliveries && letters.first?.deliveryCount == 4)
+        counting.receives = {
+            [
+                InboundMessage(
+                    $0.message,
+                    deliveryCount: $0.deliveryCount + 100,
+                    identity: $0.identity,
+                    settle: $0.settle
+                )
+            ]
+        }
+        let configuration = BridgeConfiguration.quick.with { $0.maximumFailures = 2 }
+        let routes: [BridgeRoute] = [.incoming(.ordered, durable: true)]
+        let kitchen = await MiniProcess("kitchen", counting, routes, configuration: configuration)
+        let attempts = Recorder<Order>()
+        let token = kitchen.board[.ordered].listen { order in
+            attempts.record(order)
+            if attempts.count == 1 { throw Trouble() }
+        }
+        till.board[.ordered].post(Order(dish: "soup"))
+        _ = await attempts.first(2)
         try await kitchen.stop()
         try await till.stop()
-        #expect(heard.count == 0)
+        #expect(attempts.count == 2 && kitchen.deadLetters.count == 0)
+        #expect(kitchen.bridge.statistics.received == 1)
         withExtendedLifetime(token) {}
+    }
+
+    /// Each process handles one, and ends while the second is in a listener that does not return in time.
+    @Test func messagesOfProcessesThatEndAreNoDeadLetters() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let configuration = BridgeConfiguration.quick.with {
+            $0.maximumFailures = 1
+            $0.closeDeadline = .zero
+        }
+        let routes: [BridgeRoute] = [.incoming(.ordered, durable: true)]
+        try await MiniProcess("kitchen", InMemoryTransport(broker), routes).stop()
+        for number in 0..<10 { await till.board[.ordered].postAndWait(Order(dish: "\(number)")) }
+        let handled = Recorder<String>()
+        var letters = 0
+        while handled.count < 10 {
+            let (board, gate, begun) = (Switchboard(onFault: { _ in }), Gate(), Recorder<Int>())
+            let isFirst = Locked(true)
+            let token = board[.ordered].listen { order in
+                let isFirst = isFirst.withLock { isFirst in
+                    defer { isFirst = false }
+                    return isFirst
+                }
+                begun.record(1)
+                if !isFirst { return await gate.wait() }
+                handled.record(order.dish)
+            }
+            let transport = InMemoryTransport(broker)
+            let kitchen = await MiniProcess("kitchen", transport, routes, configuration: configuration, board: board)
+            _ = await begun.first(handled.count == 9 ? 1 : 2)
+            try? await kitchen.stop()
+            gate.open()
+            letters += kitchen.deadLetters.count
+            withExtendedLifetime(token) {}
+        }
+        try await till.stop()
+        #expect(handled.all == (0..<10).map { "\($0)" } && letters == 0)
     }
 
     /// Else what was posted while the process was away would be left to a route that was away, too.
@@ -306,16 +351,19 @@ struct DurableTests {
         withExtendedLifetime(kitchens) {}
     }
 
-    @Test func aFullIncomingBufferGivesDurableMessagesBack() async throws {
+    @Test func durableRouteFetchesNoMoreThanItHasRoomFor() async throws {
         let sender = try await connectedTransport(broker)
         let gate = Gate()
-        let configuration = BridgeConfiguration.quick.with {
-            $0.incomingLimit = 2
-            $0.backoff = Backoff(first: .milliseconds(1), limit: .milliseconds(1))
+        let fetched = Recorder<Int>()
+        var counting = AlteredTransport(broker)
+        counting.receives = {
+            fetched.record($0.deliveryCount)
+            return [$0]
         }
+        let configuration = BridgeConfiguration.quick.with { $0.incomingLimit = 2 }
         let kitchen = await MiniProcess(
             "kitchen",
-            InMemoryTransport(broker),
+            counting,
             [.incoming(.sold, durable: true)],
             configuration: configuration,
             holdingDeadLetters: gate
@@ -329,12 +377,61 @@ struct DurableTests {
                 durable: true
             )
         }
-        #expect(kitchen.bridge.statistics.retried >= 4)
-        #expect(kitchen.bridge.statistics.overflowed == 0)
+        // The bad one, which is not settled yet, and one more.
+        #expect(fetched.count == 2)
         gate.open()
-        _ = await heard.first(6)
-        #expect(Set(heard.all) == Set((0..<6).map { Sale(total: $0) }) && heard.count == 6)
+        #expect(await heard.first(6).map(\.total) == [0, 1, 2, 3, 4, 5])
         try await kitchen.stop()
+        #expect(fetched.all == Array(repeating: 1, count: 7))
+        #expect(kitchen.bridge.statistics.retried == 0 && kitchen.bridge.statistics.overflowed == 0)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func durableRouteFetchesNoMoreBytesThanItHasRoomForButOneLargeMessage() async throws {
+        let sender = try await connectedTransport(broker)
+        let fetched = Recorder<InboundMessage>()
+        try await sender.subscribe(
+            TransportSubscription(to: "shop.sold", durableName: "kitchen", unsettledByteLimit: 1_000)
+        ) { fetched.record($0) }
+        for size in [400, 400, 400, 5_000, 1] {
+            try await sender.publish(
+                try TransportMessage(subject: "shop.sold", body: [UInt8](repeating: 0, count: size)),
+                durable: true
+            )
+        }
+        #expect(fetched.count == 2)
+        fetched.all[0].settle?(.acknowledged)
+        #expect(fetched.count == 3)
+        fetched.all[1].settle?(.acknowledged)
+        #expect(fetched.count == 3)
+        fetched.all[2].settle?(.acknowledged)
+        #expect(fetched.all.last?.message.body.count == 5_000)
+        fetched.all[3].settle?(.acknowledged)
+        #expect(fetched.all.last?.message.body.count == 1)
+    }
+
+    /// The full buffer of a listener is no failure of it.
+    @Test func fullBufferOfAListenerDeliversAgainWithoutCounting() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let configuration = BridgeConfiguration.quick.with { $0.maximumFailures = 1 }
+        let routes: [BridgeRoute] = [.incoming(.ordered, durable: true)]
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), routes, configuration: configuration)
+        let (gate, begun) = (Gate(), Recorder<Order>())
+        let token = kitchen.board[.ordered].listen(buffering: .oldest(1)) { order in
+            begun.record(order)
+            await gate.wait()
+        }
+        // Posted here: the first is being handled, the second fills the buffer.
+        kitchen.board[.ordered].post(Order(dish: "here"))
+        _ = await begun.first(1)
+        kitchen.board[.ordered].post(Order(dish: "here, too"))
+        till.board[.ordered].post(Order(dish: "there"))
+        while kitchen.bridge.statistics.retried < 3 { await Task.yield() }
+        gate.open()
+        await begun.wait { $0.contains(Order(dish: "there")) }
+        try await kitchen.stop()
+        try await till.stop()
+        #expect(kitchen.deadLetters.count == 0)
         withExtendedLifetime(token) {}
     }
 }

@@ -54,11 +54,10 @@ struct GuideTests {
         }
 
         func subscribe(
-            to pattern: ChannelPattern,
-            durableName: String?,
+            _ subscription: TransportSubscription,
             onMessage: @escaping @Sendable (InboundMessage) -> Void
         ) async throws {
-            try await client.subscribe(to: pattern, durableName: nil, onMessage: onMessage)
+            try await client.subscribe(to: subscription.pattern, onMessage: onMessage)
         }
 
         func close(within deadline: Duration) async throws { try await client.close(within: deadline) }

@@ -131,11 +131,10 @@ struct AlteredTransport: Transport {
     }
 
     func subscribe(
-        to pattern: ChannelPattern,
-        durableName: String?,
+        _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws {
-        try await base.subscribe(to: pattern, durableName: durableName) { [receives] message in
+        try await base.subscribe(subscription) { [receives] message in
             for message in receives(message) { onMessage(message) }
         }
     }

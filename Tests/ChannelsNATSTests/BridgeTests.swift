@@ -26,6 +26,10 @@ struct BridgeOverNATSTests {
             _ name: String,
             _ server: NATSServer,
             _ routes: [BridgeRoute],
+            configuration given: BridgeConfiguration = BridgeConfiguration(
+                maximumFailures: 3,
+                backoff: Backoff(first: .milliseconds(10), limit: .milliseconds(20))
+            ),
             fail: @escaping @Sendable (Sale) throws -> Void = { _ in }
         ) async throws {
             var configuration = NATSConfiguration(servers: [server.url])
@@ -37,10 +41,7 @@ struct BridgeOverNATSTests {
                 switchboard: board,
                 transport: NATSTransport(configuration),
                 routes: routes,
-                configuration: BridgeConfiguration(
-                    maximumDeliveries: 3,
-                    backoff: Backoff(first: .milliseconds(10), limit: .milliseconds(20))
-                )
+                configuration: given
             ) { [deadLetters] in deadLetters.record($0) }
             self.bridge = bridge
             token = board[.natsSale].listen { [heard] sale in
@@ -119,11 +120,59 @@ struct BridgeOverNATSTests {
         let sender = try await Node("till", server, [.outgoing(.natsSale, durable: true)])
         for number in [6, 7, 8] { await sender.board[.natsSale].postAndWait(Sale(number: number)) }
         let letters = await node.deadLetters.wait(count: 1)
-        #expect(letters.first?.deliveryCount == 3 && letters.first?.error.code == .tooManyDeliveries)
+        #expect(letters.first?.error.code == .tooManyFailures)
         #expect(calls.all.filter { $0 == 7 }.count == 3)
         #expect(Set(await node.heard.wait(count: 2).map(\.number)) == [6, 8])
         try await sender.end()
         try await node.end()
+    }
+
+    /// Each process handles a few, and ends with the others in its hands.
+    @Test func processesThatEndMakeNoDeadLettersAndLoseNothing() async throws {
+        let server = try await NATSServer()
+        let routes: [BridgeRoute] = [.incoming(.natsSale, durable: true)]
+        try await Node("kitchen", server, routes).end()
+        let sender = try await Node("till", server, [.outgoing(.natsSale, durable: true)])
+        for number in 0..<40 { await sender.board[.natsSale].postAndWait(Sale(number: number)) }
+        var (heard, letters): ([Int], Int) = ([], 0)
+        while heard.count < 40, letters == 0 {
+            let node = try await Node("kitchen", server, routes)
+            await node.heard.wait(count: min(4, 40 - heard.count))
+            try? await node.end()
+            heard += node.heard.all.map(\.number)
+            letters += node.deadLetters.count
+        }
+        #expect(letters == 0)
+        #expect(heard == Array(0..<40))
+        try await sender.end()
+    }
+
+    /// No more is fetched than there is room for.
+    @Test func largeMessagesAreFetchedInPartsAndOnce() async throws {
+        let server = try await NATSServer()
+        let sender = try await Peer.connect(to: server) {
+            $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
+        }
+        let body = Array("{\"number\":1,\"text\":\"\(String(repeating: "x", count: 200_000))\"}".utf8)
+        for number in 0..<60 {
+            let headers: TransportHeaders = ["ce-id": "\(number)"]
+            try await sender.transport.publish(
+                try TransportMessage(subject: "shop.sale", headers: headers, body: body),
+                durable: true
+            )
+        }
+        let configuration = BridgeConfiguration(incomingByteLimit: 1 << 20, maximumFailures: 1)
+        let node = try await Node(
+            "kitchen",
+            server,
+            [.incoming(.natsSale, durable: true)],
+            configuration: configuration
+        )
+        #expect(await node.heard.wait(count: 60).count == 60)
+        try await node.end()
+        let statistics = node.bridge.statistics
+        #expect(statistics.received == 60 && statistics.retried == 0 && statistics.duplicates == 0)
+        try await sender.close()
     }
 
     @Test func stateReachesAProcessThatJoinsLateAndOneAskedAnswers() async throws {

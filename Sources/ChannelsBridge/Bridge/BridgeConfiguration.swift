@@ -7,16 +7,19 @@ public struct BridgeConfiguration: Sendable {
     /// reported as faults.
     public var outgoingLimit: Int
     /// How many messages or requests of one incoming route may wait for their listeners. Further ones are
-    /// dropped, counted and reported as faults; durable ones are returned to the broker instead.
+    /// dropped, counted and reported as faults. A durable route fetches no more than that; the others wait at
+    /// the broker.
     public var incomingLimit: Int
-    /// How many bytes the bodies of the messages waiting in one incoming route may have together.
+    /// How many bytes the messages waiting in one incoming route may have together, with their headers. 64 MiB
+    /// by default.
     public var incomingByteLimit: Int
     /// How many identifiers of durable messages an incoming route remembers, in order to drop duplicates. A
     /// duplicate that arrives after that many other messages is delivered to listeners again.
     public var duplicateWindow: Int
-    /// How often a durable message whose listeners throw is delivered before it becomes a dead letter.
-    /// Deliveries that were returned because the incoming buffer was full count too.
-    public var maximumDeliveries: Int
+    /// How often the listeners of a durable message may fail, in this process, before it becomes a dead letter.
+    /// Only what listeners throw counts: not deliveries that ended with a shutdown or a crash, nor full
+    /// buffers. 5 by default.
+    public var maximumFailures: Int
     /// How often the bridge tries to publish a durable message before the post fails. A state is retried
     /// until it is stored or replaced; a fault is raised every time this many attempts have failed.
     public var publishAttempts: Int
@@ -38,7 +41,7 @@ public struct BridgeConfiguration: Sendable {
         incomingLimit: Int = 16_384,
         incomingByteLimit: Int = 64 << 20,
         duplicateWindow: Int = 16_384,
-        maximumDeliveries: Int = 5,
+        maximumFailures: Int = 5,
         publishAttempts: Int = 8,
         backoff: Backoff = Backoff(),
         requestTimeout: Duration = .seconds(10),
@@ -51,7 +54,7 @@ public struct BridgeConfiguration: Sendable {
         self.incomingLimit = incomingLimit
         self.incomingByteLimit = incomingByteLimit
         self.duplicateWindow = duplicateWindow
-        self.maximumDeliveries = maximumDeliveries
+        self.maximumFailures = maximumFailures
         self.publishAttempts = publishAttempts
         self.backoff = backoff
         self.requestTimeout = requestTimeout
@@ -65,7 +68,7 @@ public struct BridgeConfiguration: Sendable {
         let limits = [
             ("outgoingLimit", outgoingLimit), ("incomingLimit", incomingLimit),
             ("incomingByteLimit", incomingByteLimit),
-            ("duplicateWindow", duplicateWindow), ("maximumDeliveries", maximumDeliveries),
+            ("duplicateWindow", duplicateWindow), ("maximumFailures", maximumFailures),
             ("publishAttempts", publishAttempts),
             ("concurrentRequests", concurrentRequests),
         ]

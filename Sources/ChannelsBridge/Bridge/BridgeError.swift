@@ -9,7 +9,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
                 payloadTooLarge
             case notAcknowledged, timedOut, noResponder, remoteFailure, invalidName, invalidHeader, invalidEnvelope,
                 unencodable, undecodable
-            case unknownType, tooManyDeliveries, unsupported, deadlineExceeded, transportFailure
+            case unknownType, tooManyFailures, unsupported, deadlineExceeded, transportFailure
         }
         private let storage: Storage
 
@@ -47,8 +47,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let undecodable = Code(storage: .undecodable)
         /// A message declares another type than that of its channel.
         public static let unknownType = Code(storage: .unknownType)
-        /// A durable message was delivered as often as the configuration allows, without success.
-        public static let tooManyDeliveries = Code(storage: .tooManyDeliveries)
+        /// The listeners of a durable message failed as often as the configuration allows.
+        public static let tooManyFailures = Code(storage: .tooManyFailures)
         /// The transport does not support this.
         public static let unsupported = Code(storage: .unsupported)
         /// Closing took longer than its deadline.

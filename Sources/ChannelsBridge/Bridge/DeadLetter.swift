@@ -5,7 +5,7 @@ public struct DeadLetter: Sendable {
     public let message: TransportMessage
     /// Why it cannot be delivered.
     public let error: BridgeError
-    /// How often it was delivered.
+    /// How often it was delivered, as the broker counts.
     public let deliveryCount: Int
 
     /// Creates a dead letter, for tests of a handler.

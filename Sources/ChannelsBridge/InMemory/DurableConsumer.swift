@@ -7,6 +7,23 @@ struct DurableConsumer {
     struct Member {
         let connection: Int
         let queue: HandlerQueue<InboundMessage>
+        /// How many messages, and how many bytes, may be delivered to it and be unsettled.
+        let limit: Int
+        let byteLimit: Int
+        /// Those that are.
+        fileprivate var held = 0
+        fileprivate var heldBytes = 0
+
+        init(connection: Int, queue: HandlerQueue<InboundMessage>, limit: Int, byteLimit: Int) {
+            self.connection = connection
+            self.queue = queue
+            self.limit = limit
+            self.byteLimit = byteLimit
+        }
+
+        fileprivate func hasRoom(for message: TransportMessage) -> Bool {
+            held == 0 || held < limit && heldBytes + message.byteCount <= byteLimit
+        }
     }
 
     struct Entry {
@@ -27,9 +44,6 @@ struct DurableConsumer {
     private var unsettled: [UInt64: Unsettled] = [:]
     private var members: [Member] = []
     private var turn = 0
-
-    /// How many messages may be delivered and unsettled at a time.
-    private static let mostUnsettled = 512
 
     init(pattern: ChannelPattern) {
         self.pattern = pattern
@@ -66,16 +80,22 @@ struct DurableConsumer {
     mutating func takeUnsettled(_ number: UInt64, delivery: Int) -> Entry? {
         guard let found = unsettled[number], found.entry.deliveries == delivery else { return nil }
         unsettled[number] = nil
+        if let index = members.firstIndex(where: { $0.connection == found.connection }) {
+            members[index].held -= 1
+            members[index].heldBytes -= found.entry.message.byteCount
+        }
         return found.entry
     }
 
-    /// The next message to deliver, and its receiver; nil if no message waits, no member is connected, or the
-    /// limit of unsettled messages is reached.
+    /// The next message to deliver, and its receiver; nil if no message waits, or no member is connected that
+    /// has room for it.
     mutating func next() -> (entry: Entry, member: Member)? {
-        guard first < waiting.count, !members.isEmpty, unsettled.count < Self.mostUnsettled else { return nil }
-        turn = (turn + 1) % members.count
-        let member = members[turn]
+        guard first < waiting.count else { return nil }
         var entry = waiting[first]
+        guard let index = memberInTurn(for: entry.message) else { return nil }
+        turn = index
+        members[index].held += 1
+        members[index].heldBytes += entry.message.byteCount
         first += 1
         // Half of it has been taken: each entry is moved once, on average.
         if first * 2 >= waiting.count {
@@ -83,7 +103,15 @@ struct DurableConsumer {
             first = 0
         }
         entry.deliveries += 1
-        unsettled[entry.number] = Unsettled(entry: entry, connection: member.connection)
-        return (entry, member)
+        unsettled[entry.number] = Unsettled(entry: entry, connection: members[index].connection)
+        return (entry, members[index])
+    }
+
+    private func memberInTurn(for message: TransportMessage) -> Int? {
+        for step in 0..<members.count {
+            let index = (turn + 1 + step) % members.count
+            if members[index].hasRoom(for: message) { return index }
+        }
+        return nil
     }
 }

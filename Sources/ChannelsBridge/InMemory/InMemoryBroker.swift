@@ -12,8 +12,7 @@ internal import Channels
 ///   delivering to the same subscription.
 /// - A durable message is stored for each durable name that has subscribed before and whose pattern matches.
 ///   If there is none, it is not stored.
-/// - Per durable name, at most 512 messages are delivered and unsettled at a time. They are delivered again
-///   when their connection ends, but not when it is slow.
+/// - Unsettled messages are delivered again when their connection ends, but not when it is slow.
 /// - A durable message with the `ce-id` of an earlier one, among the last 65,536, is acknowledged and
 ///   dropped.
 public final class InMemoryBroker: Sendable {

@@ -31,7 +31,7 @@ struct InMemoryBrokerState {
     private var subscriptions: [Subscription] = []
     private var consumers: [ConsumerKey: DurableConsumer] = [:]
     /// By connection, also while it is broken.
-    private var memberships: [Int: [(key: ConsumerKey, queue: HandlerQueue<InboundMessage>)]] = [:]
+    private var memberships: [Int: [(key: ConsumerKey, member: DurableConsumer.Member)]] = [:]
     private var responders: [String: [Responder]] = [:]
     private var turn = 0
     private var values: [String: StoredValue] = [:]
@@ -68,12 +68,11 @@ struct InMemoryBrokerState {
     /// The connection is restored.
     mutating func reconnect(_ connection: Int, _ broker: InMemoryBroker) -> [HandlerQueue<InboundMessage>] {
         connected.insert(connection)
-        for (key, queue) in memberships[connection] ?? [] { join(connection, key, queue) }
+        for (key, member) in memberships[connection] ?? [] { join(key, member) }
         return feedAll(broker)
     }
 
-    private mutating func join(_ connection: Int, _ key: ConsumerKey, _ queue: HandlerQueue<InboundMessage>) {
-        let member = DurableConsumer.Member(connection: connection, queue: queue)
+    private mutating func join(_ key: ConsumerKey, _ member: DurableConsumer.Member) {
         consumers[key, default: DurableConsumer(pattern: key.pattern)].join(member)
     }
 
@@ -115,13 +114,12 @@ struct InMemoryBrokerState {
     }
 
     mutating func subscribeDurably(
-        _ connection: Int,
         _ key: ConsumerKey,
-        _ queue: HandlerQueue<InboundMessage>,
+        _ member: DurableConsumer.Member,
         _ broker: InMemoryBroker
     ) -> [HandlerQueue<InboundMessage>] {
-        memberships[connection, default: []].append((key, queue))
-        join(connection, key, queue)
+        memberships[member.connection, default: []].append((key, member))
+        join(key, member)
         return feed(key, broker)
     }
 
@@ -162,7 +160,8 @@ struct InMemoryBrokerState {
         while let (entry, member) = consumers[key]?.next() {
             let delivery = entry.deliveries
             member.queue.enqueue(
-                InboundMessage(entry.message, deliveryCount: delivery) { [weak broker] settlement in
+                InboundMessage(entry.message, deliveryCount: delivery, identity: String(entry.number)) {
+                    [weak broker] settlement in
                     broker?.settle(key, entry.number, delivery: delivery, settlement)
                 }
             )

@@ -1,4 +1,4 @@
-public import Channels
+internal import Channels
 
 /// A transport to an ``InMemoryBroker``, for several switchboards in one process. It needs no server.
 ///
@@ -170,21 +170,27 @@ public final class InMemoryTransport: Transport {
         }
     }
 
-    /// Subscribes. See ``Transport/subscribe(to:durableName:onMessage:)``.
+    /// Subscribes. See ``Transport/subscribe(_:onMessage:)``.
     public func subscribe(
-        to pattern: ChannelPattern,
-        durableName: String?,
+        _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws {
         let queue = HandlerQueue(onMessage)
+        let pattern = subscription.pattern
         try whileConnected(pattern.text) { state, broker -> (Void, [HandlerQueue<InboundMessage>]) in
             state.closers.append { await queue.close() }
-            guard let durableName else {
+            guard let durableName = subscription.durableName else {
                 broker.subscribe(connection, pattern, queue)
                 return ((), [])
             }
             let key = InMemoryBrokerState.ConsumerKey(name: durableName, pattern: pattern)
-            return ((), broker.subscribeDurably(connection, key, queue, self.broker))
+            let member = DurableConsumer.Member(
+                connection: connection,
+                queue: queue,
+                limit: subscription.unsettledLimit,
+                byteLimit: subscription.unsettledByteLimit
+            )
+            return ((), broker.subscribeDurably(key, member, self.broker))
         }
     }
 

@@ -3,16 +3,27 @@ public struct InboundMessage: Sendable {
     /// The message.
     public let message: TransportMessage
     /// How often the broker has delivered a durable message to this name, including this time; 1 for messages
-    /// that are not durable.
+    /// that are not durable. Deliveries to processes that ended before they settled it are included, as far as
+    /// the broker counts them.
     public let deliveryCount: Int
+    /// What identifies a durable message at the broker, the same at each delivery, such as its number in a
+    /// stream. If nil, the bridge identifies it by its envelope.
+    public let identity: String?
     /// Settles a durable message; nil if the message is not durable. Call it once, from any thread. It does
-    /// not wait. If the connection is lost, the broker delivers the message again.
+    /// not wait. If it is released without having been called, or the connection is lost, the broker delivers
+    /// the message again.
     public let settle: (@Sendable (Settlement) -> Void)?
 
     /// Creates a message, for the author of a transport.
-    public init(_ message: TransportMessage, deliveryCount: Int = 1, settle: (@Sendable (Settlement) -> Void)? = nil) {
+    public init(
+        _ message: TransportMessage,
+        deliveryCount: Int = 1,
+        identity: String? = nil,
+        settle: (@Sendable (Settlement) -> Void)? = nil
+    ) {
         self.message = message
         self.deliveryCount = deliveryCount
+        self.identity = identity
         self.settle = settle
     }
 }

@@ -59,21 +59,19 @@ public protocol Transport: Sendable {
     /// When it returns, the subscription is in effect: every message that any client publishes from then on
     /// is delivered. The same holds for ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
     ///
+    /// With a durable name, each message has an ``InboundMessage/settle``. Whether messages that were
+    /// published without `durable` are delivered too depends on the broker. The name persists at the broker
+    /// after closing. Messages that are unsettled when the connection ends, or when the broker's
+    /// acknowledgement wait is over, are delivered again. No more than
+    /// ``TransportSubscription/unsettledLimit`` messages are unsettled at a time.
+    ///
     /// - Parameters:
-    ///   - pattern: A subject, or a pattern with `*` and `>` as in `ChannelPattern`.
-    ///   - durableName: If nil, the messages published from now on, durable or not, at most once. Otherwise,
-    ///     at least once, the durable messages that have not been settled under this name and pattern since
-    ///     their first subscription, or since an earlier time; each has an ``InboundMessage/settle``. Whether
-    ///     messages that were published without `durable` are delivered too depends on the broker. The name
-    ///     persists at the broker after closing. Processes that subscribe with the same name and pattern form
-    ///     a queue group: each message goes to one of them. Messages that are unsettled when the connection
-    ///     ends, or when the broker's acknowledgement wait is over, are delivered again.
+    ///   - subscription: The pattern, and for durable messages the name and how much to fetch.
     ///   - onMessage: Called for each message.
     /// - Throws: ``BridgeError/Code/permissionDenied`` if the broker reports it in time, otherwise it is an
     ///   event; ``BridgeError/Code/unsupported``.
     func subscribe(
-        to pattern: ChannelPattern,
-        durableName: String?,
+        _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws
 
@@ -117,6 +115,15 @@ public protocol Transport: Sendable {
 }
 
 extension Transport {
+    /// Subscribes to a pattern, with the default limits. See ``subscribe(_:onMessage:)``.
+    public func subscribe(
+        to pattern: ChannelPattern,
+        durableName: String? = nil,
+        onMessage: @escaping @Sendable (InboundMessage) -> Void
+    ) async throws {
+        try await subscribe(TransportSubscription(to: pattern, durableName: durableName), onMessage: onMessage)
+    }
+
     /// Throws ``BridgeError/Code/unsupported``: for transports without ``TransportCapabilities/requests``.
     public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
         throw BridgeError(.unsupported, subject: message.subject, detail: "\(Self.self) has no requests")

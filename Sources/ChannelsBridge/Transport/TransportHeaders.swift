@@ -84,6 +84,11 @@ extension TransportHeaders: Sequence {
     /// The number of headers.
     public var count: Int { fields.count }
 
+    /// The bytes of all names and values.
+    ///
+    /// - Complexity: O(*n*) in the number of headers.
+    package var byteCount: Int { fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
+
     /// Whether there are no headers.
     public var isEmpty: Bool { fields.isEmpty }
 }

@@ -13,6 +13,9 @@ public struct TransportMessage: Hashable, Sendable {
     /// The encoded message.
     public var body: [UInt8]
 
+    /// The bytes that count towards limits of memory: subject, headers and body.
+    package var byteCount: Int { subject.utf8.count + headers.byteCount + body.count }
+
     /// Creates a message.
     ///
     /// - Throws: ``BridgeError/Code/invalidName`` if the subject is not a valid channel name.

@@ -81,5 +81,18 @@ final class InboundQueue<Item: Sendable>: Sendable {
         bell.ring()
     }
 
+    /// Accepts no more items, and drops those in the queue.
+    ///
+    /// - Returns: How many.
+    func closeAndEmpty() -> Int {
+        let dropped = state.withLock { state in
+            state.isClosed = true
+            defer { (state.items, state.first, state.bytes) = ([], 0, 0) }
+            return state.items.dropFirst(state.first)
+        }
+        bell.ring()
+        return dropped.count
+    }
+
     var count: Int { state.withLock { $0.count } }
 }

@@ -30,26 +30,33 @@ final class IncomingWorker: RouteWorker {
         self.isDurable = isDurable
         self.context = context
         self.decode = decode
+        // A transport that keeps its promise fetches no more durable messages than the limits say. It may
+        // measure them a little differently, so the queue has room for more.
+        let slack = isDurable ? 2 : 1
         queue = InboundQueue(
-            limit: context.configuration.incomingLimit,
-            byteLimit: context.configuration.incomingByteLimit
+            limit: min(context.configuration.incomingLimit, .max / 2) * slack,
+            byteLimit: min(context.configuration.incomingByteLimit, .max / 2) * slack
         )
     }
 
     var needs: TransportCapabilities { isDurable ? .durable : [] }
 
     func start() async throws {
-        try await context.transport.subscribe(to: pattern, durableName: isDurable ? context.name : nil) {
-            [weak self] message in
-            self?.take(message)
-        }
+        let subscription = TransportSubscription(
+            to: pattern,
+            durableName: isDurable ? context.name : nil,
+            unsettledLimit: context.configuration.incomingLimit,
+            unsettledByteLimit: context.configuration.incomingByteLimit
+        )
+        try await context.transport.subscribe(subscription) { [weak self] message in self?.take(message) }
     }
 
     /// Called by the transport.
     private func take(_ inbound: InboundMessage) {
-        switch queue.add(inbound, bytes: inbound.message.body.count) {
+        switch queue.add(inbound, bytes: inbound.message.byteCount) {
         case .taken: break
         case .full:
+            // A durable route fetches no more than fits; this is for transports that deliver more.
             guard let settle = inbound.settle else {
                 let (limit, byteLimit) = (context.configuration.incomingLimit, context.configuration.incomingByteLimit)
                 let detail = "\(limit) messages or \(byteLimit) bytes wait for their listeners"
@@ -69,13 +76,13 @@ final class IncomingWorker: RouteWorker {
 
     func work() {
         let work = Task { [self] in
-            var window = DuplicateWindow(limit: context.configuration.duplicateWindow)
+            var history = History(limit: context.configuration.duplicateWindow)
             while let message = await queue.next() {
                 // Posted by this task, not on the transport's thread, which must not wait for the listeners.
                 let dropped = queue.takeDroppedCount()
                 if dropped > 0 { context.events.post(.slowConsumer(pattern: pattern.text, dropped: dropped)) }
                 isBusy.store(true, ordering: .relaxed)
-                if Task.isCancelled { context.count(\.unfinished) } else { await deliver(message, &window) }
+                if Task.isCancelled { context.count(\.unfinished) } else { await deliver(message, &history) }
                 isBusy.store(false, ordering: .relaxed)
             }
         }
@@ -83,7 +90,8 @@ final class IncomingWorker: RouteWorker {
     }
 
     func finish() async {
-        queue.close()
+        // The broker keeps what is durable: what has not begun is left to the next subscriber.
+        if isDurable { context.count(\.unfinished, queue.closeAndEmpty()) } else { queue.close() }
         await task.withLock { $0 }?.value
     }
 
@@ -98,18 +106,20 @@ final class IncomingWorker: RouteWorker {
 
     // MARK: Delivering
 
-    private func deliver(_ inbound: InboundMessage, _ window: inout DuplicateWindow) async {
+    /// What is known of earlier deliveries, of durable messages.
+    private struct History {
+        var delivered: DuplicateWindow
+        var failures: FailureCounts
+
+        init(limit: Int) {
+            delivered = DuplicateWindow(limit: limit)
+            failures = FailureCounts(limit: limit)
+        }
+    }
+
+    private func deliver(_ inbound: InboundMessage, _ history: inout History) async {
         let message = inbound.message
         do {
-            // A message that crashes the process each time is never failed by a listener.
-            let maximum = context.configuration.maximumDeliveries
-            guard inbound.settle == nil || inbound.deliveryCount <= maximum else {
-                throw BridgeError(
-                    .tooManyDeliveries,
-                    subject: message.subject,
-                    detail: "delivered \(maximum) times before"
-                )
-            }
             let arrival = try context.arrival(message.headers, message.body, on: message.subject)
             guard arrival.envelope.source != context.source else { return settle(inbound, .acknowledged, \.echoes) }
             // Another route of this bridge delivers it.
@@ -117,7 +127,7 @@ final class IncomingWorker: RouteWorker {
                 inbound.settle?(.acknowledged)
                 return
             }
-            if inbound.settle != nil, let identity = arrival.identity, window.contains(identity) {
+            if inbound.settle != nil, let identity = arrival.identity, history.delivered.contains(identity) {
                 return settle(inbound, .acknowledged, \.duplicates)
             }
             let delivery = try decode(arrival, context)
@@ -130,34 +140,39 @@ final class IncomingWorker: RouteWorker {
             else {
                 return context.count(\.unfinished)
             }
-            guard let failure = failure(report, message.subject) else {
-                if let identity = arrival.identity { window.insert(identity) }
-                return settle(inbound, .acknowledged, \.received)
-            }
-            guard inbound.deliveryCount < maximum else {
-                let detail = "delivered \(inbound.deliveryCount) times"
-                throw BridgeError(
-                    .tooManyDeliveries,
-                    subject: message.subject,
-                    detail: detail,
-                    underlyingError: failure
-                )
-            }
-            settle(
-                inbound,
-                .retry(after: context.configuration.backoff.delay(before: inbound.deliveryCount)),
-                \.retried
-            )
+            try settle(inbound, arrival, report, &history)
         } catch {
             await refuse(inbound, BridgeError.from(error, subject: message.subject))
         }
     }
 
-    /// The reason to deliver a durable message again, if there is one.
-    private func failure(_ report: DeliveryReport, _ subject: String) -> (any Error)? {
-        if let failure = report.failures.first { return failure.error }
-        guard report.dropped > 0 else { return nil }
-        return BridgeError(.bufferFull, subject: subject, detail: "the buffer of a listener was full")
+    /// Settles a durable message that its listeners have heard.
+    ///
+    /// - Throws: ``BridgeError/Code/tooManyFailures`` if it is not to be delivered again.
+    private func settle(
+        _ inbound: InboundMessage,
+        _ arrival: Arrival,
+        _ report: DeliveryReport,
+        _ history: inout History
+    ) throws {
+        let key = inbound.identity ?? arrival.identity ?? ""
+        guard !report.failures.isEmpty || report.dropped > 0 else {
+            history.failures.forget(key)
+            if let identity = arrival.identity { history.delivered.insert(identity) }
+            return settle(inbound, .acknowledged, \.received)
+        }
+        // A full buffer of a listener passes; only what a listener threw counts as a failure.
+        let failures = history.failures.add(report.failures.isEmpty ? 0 : 1, to: key)
+        guard failures < context.configuration.maximumFailures else {
+            history.failures.forget(key)
+            throw BridgeError(
+                .tooManyFailures,
+                subject: inbound.message.subject,
+                detail: "listeners failed \(failures) times",
+                underlyingError: report.failures.first?.error
+            )
+        }
+        settle(inbound, .retry(after: context.configuration.backoff.delay(before: max(failures, 1))), \.retried)
     }
 
     private func settle(

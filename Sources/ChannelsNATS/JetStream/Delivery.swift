@@ -8,6 +8,9 @@ struct Delivery: Hashable, Sendable {
     var deliveryCount: Int
     var streamSequence: UInt64
     var consumerSequence: UInt64
+    /// Identifies the message: its sequence, and when the stream stored it. A stream that was created again
+    /// begins with the same sequences.
+    var identity: String
 
     /// Returns nil for any other subject.
     init?(_ reply: String) {
@@ -21,6 +24,7 @@ struct Delivery: Hashable, Sendable {
         deliveryCount = max(1, count)
         streamSequence = stream
         consumerSequence = sequence
+        identity = "\(stream) \(tokens[first + 4])"
     }
 }
 #endif

@@ -1,83 +1,239 @@
 #if NATS
 import Channels
 import ChannelsBridge
-import Dispatch
 
-/// A durable consumer of a stream, which delivers to the processes that subscribe with its name.
+/// A durable consumer of a stream, from which the processes that subscribe with its name fetch messages.
 ///
-/// The consumer delivers to a subject with a queue group, so that each message goes to one process. The
-/// subscription to that subject is an ordinary one: a subscription made by the C client's JetStream functions
-/// would delete the consumer when it is unsubscribed.
+/// A process asks for no more messages and bytes than it has room for. The consumer belongs to the server: it
+/// is never deleted here.
 ///
-/// `unsettled` guards the messages that were delivered and not settled.
+/// `state` guards how much has been asked for, and when the server was last heard.
 final class DurableSubscription: Sendable {
+    /// What is called for each message, on a thread of the C client.
+    typealias OnMessage = @Sendable (NATSMessage, Delivery, @escaping @Sendable (Settlement) -> Void) -> Void
+
+    private struct State {
+        var pull: PullState
+        var lastHeard = ContinuousClock.now
+        /// Whether the consumer has to be created before messages are asked for.
+        var needsConsumer = false
+        var isClosing = false
+        var subscription: NATSSubscription?
+        /// Reports progress, and notices what the server has lost. Cancelled by ``close()``.
+        var upkeep: Task<Void, Never>?
+    }
+
     private let jetStream: JetStream
     private let connection: NATSConnection
     private let request: ConsumerRequest
-    private let subscription: NATSSubscription
-    private let unsettled: UnsettledMessages
+    private let onFailure: @Sendable (BridgeError) -> Void
+    private let state: Locked<State>
+    /// The subject to which the server sends messages and ends of requests, whose number follows it.
+    private let inbox = "_INBOX.\(randomToken())."
+
+    /// Opens when no request is pending, after ``close()`` was called.
+    private let isQuiet = Latch()
+
+    /// How long the server keeps a request. Short, because ``close()`` waits for its end: nats-server 2.9
+    /// loses its place if messages are returned while it still has a request of a subscriber that has gone.
+    private static let requestLife = Duration.seconds(1)
 
     private init(
         _ jetStream: JetStream,
         _ connection: NATSConnection,
         _ request: ConsumerRequest,
-        _ subscription: NATSSubscription,
-        _ unsettled: UnsettledMessages
+        _ pull: PullState,
+        onFailure: @escaping @Sendable (BridgeError) -> Void
     ) {
         self.jetStream = jetStream
         self.connection = connection
         self.request = request
-        self.subscription = subscription
-        self.unsettled = unsettled
+        self.onFailure = onFailure
+        state = Locked(State(pull: pull))
     }
 
-    /// - Parameter onMessage: Called on a thread of the C client, with nil for a message that cannot be read.
+    /// Subscribes and creates the consumer, if it does not exist.
+    ///
+    /// - Parameters:
+    ///   - onMessage: Called on a thread of the C client.
+    ///   - onUnreadable: Called there for a message that cannot be read, and was terminated.
+    ///   - onFailure: Called for what fails later, in the background.
     static func open(
-        name: String,
-        pattern: String,
+        _ wanted: TransportSubscription,
+        as name: String,
         on connection: NATSConnection,
         _ jetStream: JetStream,
-        onMessage: @escaping @Sendable (NATSMessage, Delivery, @escaping @Sendable (Settlement) -> Void) -> Void,
-        onUnreadable: @escaping @Sendable () -> Void
+        onMessage: @escaping OnMessage,
+        onUnreadable: @escaping @Sendable () -> Void,
+        onFailure: @escaping @Sendable (BridgeError) -> Void
     ) async throws -> DurableSubscription {
-        let stream = try await jetStream.stream(for: pattern)
-        let request = ConsumerRequest(stream: stream, name: name, pattern: pattern, jetStream.configuration.deliveries)
-        let unsettled = UnsettledMessages(
+        let deliveries = jetStream.configuration.deliveries
+        let stream = try await jetStream.stream(for: wanted.pattern.text)
+        let durable = DurableSubscription(
+            jetStream,
             connection,
-            saysSo: jetStream.configuration.deliveries.acknowledgementWait / 3
+            ConsumerRequest(stream: stream, name: name, pattern: wanted.pattern.text, deliveries),
+            PullState(
+                limit: min(wanted.unsettledLimit, max(1, deliveries.inFlight)),
+                byteLimit: wanted.unsettledByteLimit
+            ),
+            onFailure: onFailure
         )
+        let unsettled = UnsettledMessages(connection, acknowledgementWait: deliveries.acknowledgementWait) {
+            [weak durable] bytes in
+            durable?.update { $0.pull.settled(bytes: bytes) }
+        }
         let subscription = try await NATSSubscription.subscribe(
-            to: request.config.deliverSubject,
-            group: request.config.deliverGroup,
+            to: durable.inbox + "*",
             on: connection,
-            libraryHandler: { received in
-                // Anything else on this subject is not a delivery: another client published it.
-                let reply = NATSMessage.reply(of: received)
-                guard let reply, let delivery = Delivery(reply), delivery.consumer == request.config.durableName else {
-                    return
-                }
-                let held = unsettled.hold(reply)
-                guard let message = NATSMessage(received) else {
-                    // It cannot be read the next time either.
-                    held.settle(.terminated)
-                    return onUnreadable()
-                }
-                onMessage(message, delivery) { held.settle($0) }
+            libraryHandler: { [weak durable] received in
+                durable?.received(received, unsettled, onMessage, onUnreadable)
             }
         )
-        let durable = DurableSubscription(jetStream, connection, request, subscription, unsettled)
         do {
             try await durable.createConsumer()
         } catch {
             await subscription.cancel()
             throw error
         }
+        let upkeep = Task { [weak durable] in
+            let pause = min(requestLife, deliveries.acknowledgementWait / 3)
+            var lastReport = ContinuousClock.now
+            while (try? await Task.sleep(for: pause)) != nil {
+                if lastReport.duration(to: .now) >= deliveries.acknowledgementWait / 3 {
+                    unsettled.reportProgress()
+                    lastReport = .now
+                }
+                await durable?.checkServer()
+            }
+            unsettled.giveBack()
+        }
+        durable.update {
+            ($0.subscription, $0.upkeep, $0.lastHeard) = (subscription, upkeep, .now)
+            $0.pull.start()
+        }
         return durable
     }
 
-    /// Also called after a reconnection: a server that has lost its storage has lost the consumer, and would
-    /// deliver nothing without reporting an error.
-    func createConsumer() async throws {
+    deinit { state.withLock { $0.upkeep }?.cancel() }
+
+    /// The connection is back: what was asked for before is lost, and the server may have lost the consumer.
+    func restart() async throws {
+        update { $0.pull.stop() }
+        try await createConsumer()
+        update {
+            ($0.needsConsumer, $0.lastHeard) = (false, .now)
+            $0.pull.start()
+        }
+    }
+
+    /// Ends the delivery and keeps the consumer. Unsettled messages go to another subscriber immediately.
+    ///
+    /// Returns when no request is pending, in a second at most, so that no message is on its way here.
+    func close() async {
+        update {
+            $0.isClosing = true
+            $0.pull.stop()
+        }
+        if connection.isConnected { await isQuiet.wait(atMost: Self.requestLife * 2, clock: ContinuousClock()) }
+        let (subscription, upkeep) = state.withLock { state in
+            defer { state.subscription = nil }
+            return (state.subscription, state.upkeep)
+        }
+        await subscription?.cancel()
+        upkeep?.cancel()
+        await upkeep?.value
+    }
+
+    // MARK: Carrying out
+
+    /// Changes the state, and asks for messages if there is room now.
+    private func update(_ body: (inout State) -> Void) {
+        let (request, isQuiet) = state.withLock { state in
+            body(&state)
+            return (state.isClosing ? nil : state.pull.next(), state.isClosing && !state.pull.isPending)
+        }
+        if let request { ask(request) }
+        if isQuiet { self.isQuiet.open() }
+    }
+
+    private func ask(_ wanted: PullState.Request) {
+        let fetch = FetchRequest(wanted, expires: Self.requestLife)
+        connection.sendSoon(
+            NATSMessage(
+                subject: "$JS.API.CONSUMER.MSG.NEXT.\(request.streamName).\(request.config.durableName)",
+                reply: inbox + String(wanted.number),
+                payload: fetch.json
+            )
+        )
+    }
+
+    /// On the thread of the subscription.
+    private func received(
+        _ received: OpaquePointer,
+        _ unsettled: UnsettledMessages,
+        _ onMessage: OnMessage,
+        _ onUnreadable: @Sendable () -> Void
+    ) {
+        guard let reply = NATSMessage.reply(of: received) else { return ended(NATSMessage(received)) }
+        // Anything else is not a delivery: another client published it.
+        guard let delivery = Delivery(reply), delivery.consumer == request.config.durableName else { return }
+        let message = NATSMessage(received)
+        let bytes = message?.sizeForServer ?? 0
+        state.withLock { state in
+            state.lastHeard = .now
+            state.pull.received(bytes: bytes)
+        }
+        let held = unsettled.hold(reply, bytes: bytes)
+        guard let message else {
+            // It cannot be read the next time either.
+            held.settle(.terminated)
+            return onUnreadable()
+        }
+        // Asks for more if this was the last one of a request, and there is room.
+        update { _ in }
+        onMessage(message, delivery) { held.settle($0) }
+    }
+
+    /// The server says something about a request.
+    private func ended(_ message: NATSMessage?) {
+        guard let message, let number = UInt64(message.subject.dropFirst(inbox.utf8.count)),
+            let status = message[header: "Status"]
+        else { return }
+        let text = message[header: "Description"] ?? ""
+        update { state in
+            state.lastHeard = .now
+            let end: PullState.End
+            switch status {
+            case "404", "408": end = .over
+            case "409" where text.hasPrefix("Message Size Exceeds"): end = .tooLarge
+            default: end = .unavailable
+            }
+            if state.pull.ended(number, end) { state.needsConsumer = true }
+        }
+    }
+
+    /// Creates the consumer again if the server has lost it, and asks again if a request was lost.
+    private func checkServer() async {
+        guard connection.isConnected else { return }
+        var needsConsumer = false
+        update { state in
+            guard !state.isClosing else { return }
+            let isSilent = state.lastHeard.duration(to: .now) > Self.requestLife * 3
+            if isSilent, !state.needsConsumer, state.pull.lost() { state.needsConsumer = true }
+            needsConsumer = state.needsConsumer
+        }
+        guard needsConsumer else { return }
+        do {
+            try await restart()
+        } catch {
+            // The next check tries again.
+            onFailure(BridgeError(wrapping: error))
+        }
+    }
+
+    /// A server that has lost its storage has lost the consumer.
+    private func createConsumer() async throws {
         do {
             let _: Created = try await jetStream.call(
                 "CONSUMER.DURABLE.CREATE.\(request.streamName).\(request.config.durableName)",
@@ -88,159 +244,6 @@ final class DurableSubscription: Sendable {
         } catch let refusal as Refusal {
             throw BridgeError(.unsupported, subject: request.config.filterSubject, refusal.description)
         }
-    }
-
-    /// Ends the delivery and keeps the consumer. Unsettled messages go to another subscriber immediately.
-    func close() async {
-        await subscription.cancel()
-        unsettled.giveBack()
-    }
-}
-
-/// The messages that were delivered and not settled, for which progress is reported to the server from time
-/// to time. `state` guards all of it.
-private final class UnsettledMessages: Sendable {
-    private struct State {
-        var replies: Set<String> = []
-        /// Those that can still be settled.
-        var held: Set<String> = []
-        var isScheduled = false
-    }
-
-    private let connection: NATSConnection
-    private let interval: DispatchTimeInterval
-    private let state = Locked(State())
-
-    init(_ connection: NATSConnection, saysSo interval: Duration) {
-        self.connection = connection
-        self.interval = .milliseconds(Int(clamping: interval.milliseconds))
-    }
-
-    func hold(_ reply: String) -> HeldMessage {
-        let isFirst = state.withLock { state in
-            state.replies.insert(reply)
-            state.held.insert(reply)
-            defer { state.isScheduled = true }
-            return !state.isScheduled
-        }
-        if isFirst { saySoLater() }
-        return HeldMessage(reply, self)
-    }
-
-    /// The message can no longer be settled: the server delivers it again after its acknowledgement wait.
-    func letGo(_ reply: String) {
-        state.withLock { _ = $0.held.remove(reply) }
-    }
-
-    private func saySoLater() {
-        DispatchQueue.global().asyncAfter(deadline: .now() + interval) { [weak self] in self?.saySo() }
-    }
-
-    /// Reports progress. Otherwise the server would deliver messages that are waiting here to another
-    /// process, and both would handle them.
-    private func saySo() {
-        let replies = state.withLock { state in
-            state.isScheduled = !state.held.isEmpty
-            return state.held
-        }
-        // Without a connection, the report would only wait, and be obsolete by the time it is sent.
-        if connection.isConnected {
-            for reply in replies { connection.sendSoon(NATSMessage(subject: reply, payload: Array("+WPI".utf8))) }
-        }
-        if !replies.isEmpty { saySoLater() }
-    }
-
-    func settle(_ reply: String, _ settlement: Settlement) {
-        let isFirst = state.withLock { state in
-            state.held.remove(reply)
-            return state.replies.remove(reply) != nil
-        }
-        guard isFirst else { return }
-        let answer =
-            switch settlement {
-            case .acknowledged: "+ACK"
-            case .terminated: "+TERM"
-            // Without a delay, the server redelivers immediately: a thousand times a second.
-            case .retry(let delay): "-NAK {\"delay\": \(max(delay, .milliseconds(1)).nanoseconds)}"
-            }
-        connection.sendSoon(NATSMessage(subject: reply, payload: Array(answer.utf8)))
-    }
-
-    func giveBack() {
-        let replies = state.withLock { state in
-            defer { (state.replies, state.held) = ([], []) }
-            return state.replies
-        }
-        // Once, and without a delay: this process receives no more of them.
-        for reply in replies { connection.sendSoon(NATSMessage(subject: reply, payload: Array("-NAK".utf8))) }
-    }
-}
-
-/// Settles a message. If it is released without that, the server delivers the message again.
-private final class HeldMessage: Sendable {
-    private let reply: String
-    private let unsettled: UnsettledMessages
-
-    init(_ reply: String, _ unsettled: UnsettledMessages) {
-        self.reply = reply
-        self.unsettled = unsettled
-    }
-
-    deinit { unsettled.letGo(reply) }
-
-    func settle(_ settlement: Settlement) {
-        unsettled.settle(reply, settlement)
-    }
-}
-
-/// The request that creates a durable consumer.
-private struct ConsumerRequest: Encodable {
-    struct Configuration: Encodable {
-        var durableName: String
-        var deliverSubject: String
-        var deliverGroup: String
-        var deliverPolicy: String
-        var filterSubject: String
-        var ackPolicy = "explicit"
-        var ackWait: Int64
-        var maxDeliver: Int
-        var maxAckPending: Int
-        var replayPolicy = "instant"
-    }
-
-    var streamName: String
-    var config: Configuration
-
-    init(stream: String, name: String, pattern: String, _ deliveries: NATSConfiguration.Deliveries) {
-        streamName = stream
-        let consumer = Self.consumerName(name, pattern)
-        config = Configuration(
-            durableName: consumer,
-            // With the prefix that permissions commonly allow. The same in each process of the name.
-            deliverSubject: "_INBOX.channels.\(stream).\(consumer)",
-            deliverGroup: consumer,
-            deliverPolicy: deliveries.includesStored ? "all" : "new",
-            filterSubject: pattern,
-            ackWait: deliveries.acknowledgementWait.nanoseconds,
-            maxDeliver: max(1, deliveries.maximum),
-            maxAckPending: max(1, deliveries.inFlight)
-        )
-    }
-
-    /// A name of a consumer is one token of letters, digits, `-` and `_`; the hash keeps different names and
-    /// patterns apart.
-    private static func consumerName(_ name: String, _ pattern: String) -> String {
-        let readable = name.utf8.prefix(40).map { byte -> Character in
-            let scalar = Unicode.Scalar(byte)
-            let isPlain =
-                ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || ("0"..."9").contains(scalar)
-                || scalar == "-"
-            return isPlain ? Character(scalar) : "_"
-        }
-        // FNV-1a: the same in every process, unlike Hasher.
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in Array(name.utf8) + [0] + Array(pattern.utf8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        return String(readable) + "_" + String(hash, radix: 36)
     }
 }
 #endif

@@ -1,0 +1,34 @@
+public import Channels
+
+/// What a transport is asked to subscribe to.
+///
+/// Without a durable name: the messages published from now on, durable or not, at most once.
+///
+/// With one: at least once, the durable messages that have not been settled under this name and pattern since
+/// their first subscription, or since an earlier time. Processes that subscribe with the same name and
+/// pattern form a queue group.
+public struct TransportSubscription: Hashable, Sendable {
+    /// A subject, or a pattern with `*` and `>`.
+    public var pattern: ChannelPattern
+    /// The name under which the broker keeps unsettled messages, for durable messages; nil for others.
+    public var durableName: String?
+    /// How many messages of the durable name may be delivered to this transport and be unsettled. The
+    /// transport fetches no more; the others wait at the broker.
+    public var unsettledLimit: Int
+    /// How many bytes they may have together: bodies and headers. A single larger message is delivered when
+    /// nothing else is unsettled.
+    public var unsettledByteLimit: Int
+
+    /// Creates a subscription.
+    public init(
+        to pattern: ChannelPattern,
+        durableName: String? = nil,
+        unsettledLimit: Int = 1_024,
+        unsettledByteLimit: Int = 64 << 20
+    ) {
+        self.pattern = pattern
+        self.durableName = durableName
+        self.unsettledLimit = unsettledLimit
+        self.unsettledByteLimit = unsettledByteLimit
+    }
+}

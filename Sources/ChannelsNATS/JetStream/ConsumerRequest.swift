@@ -1,0 +1,60 @@
+#if NATS
+import ChannelsBridge
+
+/// The request that creates a durable consumer, from which the processes of its name fetch.
+struct ConsumerRequest: Encodable {
+    struct Configuration: Encodable {
+        var durableName: String
+        var deliverPolicy: String
+        var filterSubject: String
+        var ackPolicy = "explicit"
+        var ackWait: Int64
+        /// Without a limit: a server that counts deliveries also counts those that ended with a process, and
+        /// would silently stop delivering.
+        var maxDeliver = -1
+        var maxAckPending: Int
+        var replayPolicy = "instant"
+    }
+
+    var streamName: String
+    var config: Configuration
+
+    init(stream: String, name: String, pattern: String, _ deliveries: NATSConfiguration.Deliveries) {
+        streamName = stream
+        config = Configuration(
+            durableName: Self.consumerName(name, pattern),
+            deliverPolicy: deliveries.includesStored ? "all" : "new",
+            filterSubject: pattern,
+            ackWait: deliveries.acknowledgementWait.nanoseconds,
+            maxAckPending: max(1, deliveries.inFlight)
+        )
+    }
+
+    /// A name of a consumer is one token of letters, digits, `-` and `_`; the hash keeps different names and
+    /// patterns apart.
+    private static func consumerName(_ name: String, _ pattern: String) -> String {
+        let readable = name.utf8.prefix(40).map { byte -> Character in
+            let scalar = Unicode.Scalar(byte)
+            let isPlain =
+                ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || ("0"..."9").contains(scalar)
+                || scalar == "-"
+            return isPlain ? Character(scalar) : "_"
+        }
+        // FNV-1a: the same in every process, unlike Hasher.
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in Array(name.utf8) + [0] + Array(pattern.utf8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return String(readable) + "_" + String(hash, radix: 36)
+    }
+}
+
+/// The request for messages of a consumer.
+struct FetchRequest {
+    let json: [UInt8]
+
+    /// - Parameter expires: How long the server keeps it.
+    init(_ request: PullState.Request, expires: Duration) {
+        let bytes = request.bytes.map { ",\"max_bytes\":\($0)" } ?? ""
+        json = Array("{\"batch\":\(request.messages)\(bytes),\"expires\":\(expires.nanoseconds)}".utf8)
+    }
+}
+#endif

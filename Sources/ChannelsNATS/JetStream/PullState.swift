@@ -1,0 +1,113 @@
+#if NATS
+/// How much of a durable name has been asked for and delivered: the transitions, without locks.
+///
+/// At most one request is pending. The next one is made when at least half of the room is free, so that
+/// requests are few and messages do not have to wait for one.
+struct PullState {
+    /// A request for messages.
+    struct Request: Hashable {
+        let number: UInt64
+        let messages: Int
+        /// Nil: however large they are.
+        let bytes: Int?
+    }
+
+    /// Why the server ended a request.
+    enum End {
+        /// All it asked for has come, or its time is over.
+        case over
+        /// The next message is larger than the bytes it asked for.
+        case tooLarge
+        /// There is no such consumer, or nobody who could tell.
+        case unavailable
+    }
+
+    private let limit: Int
+    private let byteLimit: Int
+    private var unsettled = 0
+    private var unsettledBytes = 0
+    /// The pending request, and what is left of it.
+    private var pending: (request: Request, messages: Int, bytes: Int?)?
+    private var lastNumber: UInt64 = 0
+    /// The bytes that were left of a request when the next message was too large.
+    private var tooSmall: Int?
+    /// Whether no more is asked for.
+    private var isStopped = true
+
+    /// - Precondition: Both limits are positive.
+    init(limit: Int, byteLimit: Int) {
+        precondition(limit > 0 && byteLimit > 0, "nothing would ever be delivered")
+        (self.limit, self.byteLimit) = (limit, byteLimit)
+    }
+
+    /// From now on, messages are asked for. What was asked for on an earlier connection, or of an earlier
+    /// consumer, does not count.
+    mutating func start() {
+        (isStopped, pending, tooSmall) = (false, nil, nil)
+    }
+
+    /// Asks for no more, until ``start()``. A pending request stays pending.
+    mutating func stop() {
+        isStopped = true
+    }
+
+    /// Whether the server may still deliver because of a request.
+    var isPending: Bool { pending != nil }
+
+    /// A message was delivered.
+    mutating func received(bytes: Int) {
+        unsettled += 1
+        unsettledBytes += bytes
+        tooSmall = nil
+        guard let (request, messages, left) = pending else { return }
+        pending = messages > 1 ? (request, messages - 1, left.map { max($0 - bytes, 0) }) : nil
+    }
+
+    /// A delivered message was settled or given up.
+    mutating func settled(bytes: Int) {
+        unsettled -= 1
+        unsettledBytes -= bytes
+    }
+
+    /// The server has ended a request.
+    ///
+    /// - Returns: Whether the consumer has to be created again before the next one.
+    mutating func ended(_ number: UInt64, _ end: End) -> Bool {
+        guard let (request, _, left) = pending, request.number == number else { return false }
+        pending = nil
+        switch end {
+        case .over: return false
+        case .tooLarge:
+            tooSmall = left
+            return false
+        case .unavailable:
+            isStopped = true
+            return true
+        }
+    }
+
+    /// Nothing was heard of the pending request for too long: it is lost.
+    ///
+    /// - Returns: Whether there was one.
+    mutating func lost() -> Bool {
+        defer { pending = nil }
+        return pending != nil
+    }
+
+    /// The request to make now; nil if one is pending, or there is no room.
+    mutating func next() -> Request? {
+        guard !isStopped, pending == nil, let (messages, bytes) = room else { return nil }
+        lastNumber += 1
+        let request = Request(number: lastNumber, messages: messages, bytes: bytes)
+        pending = (request, messages, bytes)
+        return request
+    }
+
+    private var room: (messages: Int, bytes: Int?)? {
+        guard unsettled > 0 else { return tooSmall == byteLimit ? (1, nil) : (limit, byteLimit) }
+        let (messages, bytes) = (limit - unsettled, byteLimit - unsettledBytes)
+        guard messages * 2 >= limit, bytes * 2 >= byteLimit, bytes > tooSmall ?? 0 else { return nil }
+        return (messages, bytes)
+    }
+}
+#endif

@@ -1,0 +1,103 @@
+#if NATS
+import Channels
+import ChannelsBridge
+
+/// The messages of a durable name that were delivered to this process and not settled.
+///
+/// `state` guards all of it.
+final class UnsettledMessages: Sendable {
+    private struct Message {
+        let bytes: Int
+        /// When this process let go of it without having settled it; nil while it can be settled.
+        var released: ContinuousClock.Instant?
+    }
+
+    /// Keyed by the subject of the acknowledgement, which differs for each delivery.
+    private let state = Locked([String: Message]())
+    private let connection: NATSConnection
+    private let acknowledgementWait: Duration
+    /// Called without the lock when a message no longer takes up room here.
+    private let onSettled: @Sendable (_ bytes: Int) -> Void
+
+    init(
+        _ connection: NATSConnection,
+        acknowledgementWait: Duration,
+        onSettled: @escaping @Sendable (_ bytes: Int) -> Void
+    ) {
+        self.connection = connection
+        self.acknowledgementWait = acknowledgementWait
+        self.onSettled = onSettled
+    }
+
+    func hold(_ reply: String, bytes: Int) -> HeldMessage {
+        state.withLock { $0[reply] = Message(bytes: bytes) }
+        return HeldMessage(reply, self)
+    }
+
+    /// The message can no longer be settled: the server delivers it again after its acknowledgement wait.
+    fileprivate func letGo(_ reply: String) {
+        let bytes = state.withLock { state -> Int? in
+            guard state[reply]?.released == nil else { return nil }
+            state[reply]?.released = .now
+            return state[reply]?.bytes
+        }
+        if let bytes { onSettled(bytes) }
+    }
+
+    fileprivate func settle(_ reply: String, _ settlement: Settlement) {
+        guard let message = state.withLock({ $0.removeValue(forKey: reply) }) else { return }
+        let answer =
+            switch settlement {
+            case .acknowledged: "+ACK"
+            case .terminated: "+TERM"
+            // Without a delay, the server redelivers immediately: a thousand times a second.
+            case .retry(let delay): "-NAK {\"delay\": \(max(delay, .milliseconds(1)).nanoseconds)}"
+            }
+        connection.sendSoon(NATSMessage(subject: reply, payload: Array(answer.utf8)))
+        if message.released == nil { onSettled(message.bytes) }
+    }
+
+    /// Reports progress. Otherwise the server would deliver messages that are waiting here to another
+    /// process, and both would handle them.
+    func reportProgress() {
+        let overdue = ContinuousClock.now - acknowledgementWait
+        let held = state.withLock { state in
+            // The server has delivered it again since, with another subject.
+            state = state.filter { $0.value.released.map { $0 > overdue } ?? true }
+            return state.filter { $0.value.released == nil }.keys
+        }
+        // Without a connection, the report would only wait, and be obsolete by the time it is sent.
+        guard connection.isConnected else { return }
+        for reply in held { connection.sendSoon(NATSMessage(subject: reply, payload: Array("+WPI".utf8))) }
+    }
+
+    /// Returns every message to the server, which delivers it to another subscriber at once. To be called
+    /// when this process asks for no more: without a delay, they would come back.
+    func giveBack() {
+        let replies = state.withLock { state in
+            defer { state = [:] }
+            return state.keys
+        }
+        // In order: the server delivers them again as they come back.
+        let ordered = replies.sorted { Delivery($0)?.streamSequence ?? 0 < Delivery($1)?.streamSequence ?? 0 }
+        for reply in ordered { connection.sendSoon(NATSMessage(subject: reply, payload: Array("-NAK".utf8))) }
+    }
+}
+
+/// Settles a message. If it is released without that, the server delivers the message again.
+final class HeldMessage: Sendable {
+    private let reply: String
+    private let unsettled: UnsettledMessages
+
+    fileprivate init(_ reply: String, _ unsettled: UnsettledMessages) {
+        self.reply = reply
+        self.unsettled = unsettled
+    }
+
+    deinit { unsettled.letGo(reply) }
+
+    func settle(_ settlement: Settlement) {
+        unsettled.settle(reply, settlement)
+    }
+}
+#endif

@@ -1,0 +1,98 @@
+#if NATS
+import Testing
+
+@testable import ChannelsNATS
+
+/// How much of a durable name is asked for.
+struct PullStateTests {
+    private func started(_ limit: Int = 4, _ byteLimit: Int = 100) -> PullState {
+        var state = PullState(limit: limit, byteLimit: byteLimit)
+        state.start()
+        return state
+    }
+
+    @Test func asksForAllThatFitsAndOnce() {
+        var state = PullState(limit: 4, byteLimit: 100)
+        let request1 = state.next()
+        #expect(request1 == nil)
+        state.start()
+        let request2 = state.next()
+        #expect(request2 == .init(number: 1, messages: 4, bytes: 100))
+        let request3 = state.next()
+        #expect(request3 == nil)
+    }
+
+    @Test func asksAgainWhenHalfOfTheRoomIsFree() {
+        var state = started()
+        _ = state.next()
+        for _ in 0..<4 { state.received(bytes: 10) }
+        let request4 = state.next()
+        #expect(request4 == nil)
+        state.settled(bytes: 10)
+        let request5 = state.next()
+        #expect(request5 == nil)
+        state.settled(bytes: 10)
+        let request6 = state.next()
+        #expect(request6 == .init(number: 2, messages: 2, bytes: 80))
+    }
+
+    @Test func messagesThatAreFewAndLargeAreBoundedByTheirBytes() {
+        var state = started()
+        _ = state.next()
+        state.received(bytes: 60)
+        let isLost7 = state.ended(1, .tooLarge)
+        #expect(!isLost7)
+        let request8 = state.next()
+        #expect(request8 == nil)
+        state.settled(bytes: 60)
+        let request9 = state.next()
+        #expect(request9 == .init(number: 2, messages: 4, bytes: 100))
+    }
+
+    @Test func messageLargerThanTheLimitIsFetchedAlone() {
+        var state = started()
+        _ = state.next()
+        let isLost10 = state.ended(1, .tooLarge)
+        #expect(!isLost10)
+        let request11 = state.next()
+        #expect(request11 == .init(number: 2, messages: 1, bytes: nil))
+        state.received(bytes: 5_000)
+        let request12 = state.next()
+        #expect(request12 == nil)
+        state.settled(bytes: 5_000)
+        let request13 = state.next()
+        #expect(request13 == .init(number: 3, messages: 4, bytes: 100))
+    }
+
+    @Test func endOfAnEarlierRequestChangesNothing() {
+        var state = started()
+        _ = state.next()
+        let isLost14 = state.ended(1, .over)
+        #expect(!isLost14)
+        let request15 = state.next()
+        #expect(request15?.number == 2)
+        let isLost16 = state.ended(1, .unavailable)
+        #expect(!isLost16)
+        let request17 = state.next()
+        #expect(request17 == nil)
+    }
+
+    @Test func nothingIsAskedForUntilTheConsumerIsThereAgain() {
+        var state = started()
+        _ = state.next()
+        let isLost18 = state.ended(1, .unavailable)
+        #expect(isLost18)
+        let request19 = state.next()
+        #expect(request19 == nil)
+        state.start()
+        let request20 = state.next()
+        #expect(request20?.number == 2)
+        let wasPending21 = state.lost()
+        #expect(wasPending21)
+        let wasPending22 = state.lost()
+        #expect(!wasPending22)
+        let request23 = state.next()
+        #expect(request23?.number == 3)
+    }
+}
+#endif
