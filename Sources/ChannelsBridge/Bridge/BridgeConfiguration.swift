@@ -13,8 +13,9 @@ public struct BridgeConfiguration: Sendable {
     /// How many bytes the messages waiting in one incoming route may have together, with their headers. 64 MiB
     /// by default.
     public var incomingByteLimit: Int
-    /// How many identifiers of durable messages an incoming route remembers, in order to drop duplicates. A
-    /// duplicate that arrives after that many other messages is delivered to listeners again.
+    /// How many durable messages an incoming route remembers, by subject, source and identifier, in order to
+    /// drop duplicates. A duplicate that arrives after that many other messages is delivered to listeners
+    /// again. 16,384 by default, which take up to one megabyte.
     public var duplicateWindow: Int
     /// How often the listeners of a durable message may fail, in this process, before it becomes a dead letter.
     /// Only what listeners throw counts: not deliveries that ended with a shutdown or a crash, nor full

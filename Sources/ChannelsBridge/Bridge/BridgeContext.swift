@@ -19,7 +19,8 @@ final class BridgeContext: Sendable {
     let isEnding = Latch()
     /// The reason why the connection has ended for good, if it has.
     let closing = Locked<BridgeError?>(nil)
-    private let instance: String
+    /// Makes identifiers, and digests of those of others.
+    let hash = KeyedHash()
     private let lastNumber = Atomic<UInt64>(0)
     private let counters = Locked(BridgeStatistics())
 
@@ -35,8 +36,7 @@ final class BridgeContext: Sendable {
         self.transport = transport
         self.configuration = configuration
         self.onDeadLetter = onDeadLetter
-        instance = String(UInt64.random(in: .min ... .max), radix: 36)
-        source = "channels/\(name)/\(instance)"
+        source = "channels/\(name)/\(KeyedHash().digest(of: 0).text)"
     }
 
     /// The number of the next message.
@@ -44,10 +44,10 @@ final class BridgeContext: Sendable {
         lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// The `ce-id` of the message with this number: unique among all bridges, because brokers drop
-    /// duplicates.
+    /// The `ce-id` of the message with this number: 128 bits that nobody can guess. A broker drops a message
+    /// whose identifier it knows, so whoever can guess one can suppress the message.
     func id(_ number: UInt64) -> String {
-        "\(instance)-\(number)"
+        hash.digest(of: number).text
     }
 
     var statistics: BridgeStatistics { counters.withLock { $0 } }

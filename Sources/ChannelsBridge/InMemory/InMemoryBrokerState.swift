@@ -37,6 +37,7 @@ struct InMemoryBrokerState {
     private var values: [String: StoredValue] = [:]
     private var watchers: [String: [Watcher]] = [:]
     private var published = DuplicateWindow(limit: 65_536)
+    private let hash = KeyedHash()
 
     // MARK: Connections
 
@@ -93,13 +94,14 @@ struct InMemoryBrokerState {
     mutating func publishDurably(_ message: TransportMessage, _ broker: InMemoryBroker) throws -> [HandlerQueue<
         InboundMessage
     >] {
-        if let id = message.headers[TransportHeaders.id], published.contains(id) { return [] }
+        let identity = message.headers[TransportHeaders.id].map { hash.digest(of: $0) }
+        if let identity, published.contains(identity) { return [] }
         let matching = consumers.keys.filter { $0.pattern.matches(message.subject) }
         for key in matching where consumers[key]!.count >= broker.limits.keptMessages {  // a key of the dictionary
             let detail = "\(broker.limits.keptMessages) messages are kept for \(quoted(key.name))"
             throw BridgeError(.bufferFull, subject: message.subject, detail: detail)
         }
-        if let id = message.headers[TransportHeaders.id] { published.insert(id) }
+        if let identity { published.insert(identity) }
         lastNumber += 1
         var reached = publish(message)
         for key in matching {

@@ -27,8 +27,11 @@ struct Arrival: Sendable {
     /// The origin that listeners see.
     var origin: Origin { .remote(envelope.source ?? "unknown") }
 
-    /// The identifier of the message among those of all sources, if the envelope has one.
-    var identity: String? { envelope.id.map { "\(envelope.source ?? "") \($0)" } }
+    /// What identifies the message, if the envelope has an identifier: no other subject or source can have
+    /// the same.
+    func identity(_ hash: KeyedHash) -> KeyedHash.Digest? {
+        envelope.id.map { hash.digest(of: subject, envelope.source ?? "", $0) }
+    }
 
     /// Decodes the message.
     ///

@@ -1,8 +1,11 @@
-/// The last identifiers, up to a limit, by which duplicates are recognised.
+/// The last messages, up to a limit, by which duplicates are recognised.
+///
+/// A message is remembered by a digest, so that the window takes up 32 to 64 bytes for each, however long the
+/// texts of a peer are.
 struct DuplicateWindow: Sendable {
     private let limit: Int
-    private var known: Set<String> = []
-    private var order: [String] = []
+    private var known: Set<KeyedHash.Digest> = []
+    private var order: [KeyedHash.Digest] = []
     private var oldest = 0
 
     /// - Precondition: `limit` is positive.
@@ -11,19 +14,19 @@ struct DuplicateWindow: Sendable {
         self.limit = limit
     }
 
-    func contains(_ id: String) -> Bool { known.contains(id) }
+    func contains(_ message: KeyedHash.Digest) -> Bool { known.contains(message) }
 
-    /// Adds an identifier, and removes the oldest one if the limit is reached.
+    /// Adds a message, and removes the oldest one if the limit is reached.
     ///
     /// - Returns: Whether it was new.
     @discardableResult
-    mutating func insert(_ id: String) -> Bool {
-        guard known.insert(id).inserted else { return false }
+    mutating func insert(_ message: KeyedHash.Digest) -> Bool {
+        guard known.insert(message).inserted else { return false }
         if order.count < limit {
-            order.append(id)
+            order.append(message)
         } else {
             known.remove(order[oldest])
-            order[oldest] = id
+            order[oldest] = message
             oldest = (oldest + 1) % limit
         }
         return true

@@ -4,8 +4,8 @@
 /// another process of the name has handled since is never asked for again.
 struct FailureCounts: Sendable {
     private let limit: Int
-    private var recent: [String: Int] = [:]
-    private var older: [String: Int] = [:]
+    private var recent: [KeyedHash.Digest: Int] = [:]
+    private var older: [KeyedHash.Digest: Int] = [:]
 
     /// - Precondition: `limit` is positive.
     init(limit: Int) {
@@ -14,7 +14,7 @@ struct FailureCounts: Sendable {
     }
 
     /// Adds failures to those of a message, and returns how many there are.
-    mutating func add(_ failures: Int, to message: String) -> Int {
+    mutating func add(_ failures: Int, to message: KeyedHash.Digest) -> Int {
         let count = (recent[message] ?? older[message] ?? 0) + failures
         if recent[message] == nil, recent.count >= limit { (older, recent) = (recent, [:]) }
         recent[message] = count
@@ -22,7 +22,7 @@ struct FailureCounts: Sendable {
     }
 
     /// The message will not come again.
-    mutating func forget(_ message: String) {
+    mutating func forget(_ message: KeyedHash.Digest) {
         recent[message] = nil
         older[message] = nil
     }

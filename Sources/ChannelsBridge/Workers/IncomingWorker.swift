@@ -127,7 +127,8 @@ final class IncomingWorker: RouteWorker {
                 inbound.settle?(.acknowledged)
                 return
             }
-            if inbound.settle != nil, let identity = arrival.identity, history.delivered.contains(identity) {
+            let identity = inbound.settle == nil ? nil : arrival.identity(context.hash)
+            if let identity, history.delivered.contains(identity) {
                 return settle(inbound, .acknowledged, \.duplicates)
             }
             let delivery = try decode(arrival, context)
@@ -140,7 +141,7 @@ final class IncomingWorker: RouteWorker {
             else {
                 return context.count(\.unfinished)
             }
-            try settle(inbound, arrival, report, &history)
+            try settle(inbound, identity, report, &history)
         } catch {
             await refuse(inbound, BridgeError.from(error, subject: message.subject))
         }
@@ -151,14 +152,14 @@ final class IncomingWorker: RouteWorker {
     /// - Throws: ``BridgeError/Code/tooManyFailures`` if it is not to be delivered again.
     private func settle(
         _ inbound: InboundMessage,
-        _ arrival: Arrival,
+        _ identity: KeyedHash.Digest?,
         _ report: DeliveryReport,
         _ history: inout History
     ) throws {
-        let key = inbound.identity ?? arrival.identity ?? ""
+        let key = inbound.identity.map { context.hash.digest(of: $0) } ?? identity ?? context.hash.digest(of: "")
         guard !report.failures.isEmpty || report.dropped > 0 else {
             history.failures.forget(key)
-            if let identity = arrival.identity { history.delivered.insert(identity) }
+            if let identity { history.delivered.insert(identity) }
             return settle(inbound, .acknowledged, \.received)
         }
         // A full buffer of a listener passes; only what a listener threw counts as a failure.
