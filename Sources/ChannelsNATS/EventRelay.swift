@@ -54,6 +54,7 @@ final class EventRelay: @unchecked Sendable {  // every stored variable is touch
             let gap = disconnected?.duration(to: .now) ?? .zero
             defer { (disconnected, unsent) = (nil, 0) }
             onEvent?(.reconnected(gap: gap, unsent: unsent))
+        case .interrupted: break
         case .closed(nil): break  // As requested.
         case .closed(let reason): onEvent?(.closed(reason: reason))
         case .failed(let error): onEvent?(.failed(error))

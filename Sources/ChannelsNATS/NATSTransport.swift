@@ -88,6 +88,7 @@ public final class NATSTransport: Transport {
         let connection = try await NATSConnection.connect(configuration) { event in
             relay.report(event)
             switch event {
+            case .interrupted: holder.session?.inbox.failBound()
             case .reconnected: holder.session?.restore { relay.report($0) }
             case .failed(let error) where error.code == .permissionDenied:
                 if let subject = error.subject { holder.session?.inbox.fail(subject: subject, error) }
@@ -134,6 +135,29 @@ public final class NATSTransport: Transport {
                 NATSMessage(message),
                 identifier: message.headers[TransportHeaders.id]
             )
+        }
+    }
+
+    /// Publishes a durable message without waiting for the acknowledgement. See
+    /// `Transport/publishDurably(_:isRepeated:onResult:)`.
+    ///
+    /// Throws `unsupported` at once if no stream keeps the subject.
+    public func publishDurably(
+        _ message: TransportMessage,
+        isRepeated: Bool,
+        onResult: @escaping @Sendable (BridgeError?) -> Void
+    ) async throws {
+        let session = try session
+        try await session.streams.prepareMessages()
+        do {
+            try await session.jetStream.publishOnce(
+                NATSMessage(message),
+                identifier: message.headers[TransportHeaders.id],
+                isRepeated: isRepeated,
+                onResult: onResult
+            )
+        } catch {
+            throw BridgeError(wrapping: error)
         }
     }
 

@@ -69,6 +69,7 @@ final class Session: Sendable {
     /// Retries with growing delays until everything is restored, the session is closed, or the next
     /// reconnection takes over.
     func restore(onFailure: @escaping @Sendable (BridgeError) -> Void) {
+        jetStream.forgetStreams()
         let turn = state.withLock { state in
             state.restorations += 1
             return state.restorations

@@ -226,7 +226,7 @@ struct DurableTests {
         let error = await #expect(throws: BridgeError.self) {
             try await peer.publish("2", to: "shop.sale", durable: true)
         }
-        #expect(error?.code == .transportFailure)
+        #expect(error?.code == .bufferFull)
         #expect(error?.description.contains("maximum messages exceeded") == true)
         let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
         #expect(await received.wait(count: 2).map(\.text) == ["0", "1"])

@@ -160,6 +160,7 @@ public final class Bridge: Sendable {
         case .connected, .slowConsumer: break
         case .disconnected: status.update { if $0 != .ended { $0 = .disconnected } }
         case .reconnected:
+            for worker in workers { worker.connectionIsBack() }
             status.update { if $0 == .disconnected { $0 = context.isReady.isOpen ? .running : .waiting } }
         case .failed(let error):
             context.switchboard.reportBridgeFault(on: error.subject ?? "bridge \(context.name)", error: error)

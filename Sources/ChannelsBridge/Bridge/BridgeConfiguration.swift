@@ -3,9 +3,16 @@
 public struct BridgeConfiguration: Sendable {
     /// How messages are encoded. All processes that exchange messages must use the same codec.
     public var codec: any Codec
-    /// How many messages of one outgoing route may wait to be sent. Further messages are dropped, counted and
-    /// reported as faults.
+    /// How many messages of one outgoing route may wait to be sent, durable ones until they are acknowledged.
+    /// Further messages are dropped, counted and reported as faults. 16,384 by default.
     public var outgoingLimit: Int
+    /// How many bytes the durable messages of one outgoing route may have together until they are acknowledged,
+    /// with their headers. 64 MiB by default.
+    public var outgoingByteLimit: Int
+    /// How many durable messages of one outgoing route are published before the first is acknowledged. 256 by
+    /// default. With 1, order is preserved even if the broker loses single messages, as a cluster may while it
+    /// elects a leader.
+    public var unacknowledgedLimit: Int
     /// How many messages or requests of one incoming route may wait for their listeners. Further ones are
     /// dropped, counted and reported as faults. A durable route fetches no more than that; the others wait at
     /// the broker.
@@ -21,8 +28,9 @@ public struct BridgeConfiguration: Sendable {
     /// Only what listeners throw counts: not deliveries that ended with a shutdown or a crash, nor full
     /// buffers. 5 by default.
     public var maximumFailures: Int
-    /// How often the bridge tries to publish a durable message before the post fails. A state is retried
-    /// until it is stored or replaced; a fault is raised every time this many attempts have failed.
+    /// After how many failed attempts to publish a durable message or to store a state a fault is raised, each
+    /// time. A message is tried again until it is acknowledged, a state until it is stored or replaced. 8 by
+    /// default.
     public var publishAttempts: Int
     /// The delays before a failed message is delivered again, and between attempts to publish.
     public var backoff: Backoff
@@ -39,6 +47,8 @@ public struct BridgeConfiguration: Sendable {
     public init(
         codec: any Codec = JSONCodec(),
         outgoingLimit: Int = 16_384,
+        outgoingByteLimit: Int = 64 << 20,
+        unacknowledgedLimit: Int = 256,
         incomingLimit: Int = 16_384,
         incomingByteLimit: Int = 64 << 20,
         duplicateWindow: Int = 16_384,
@@ -52,6 +62,8 @@ public struct BridgeConfiguration: Sendable {
     ) {
         self.codec = codec
         self.outgoingLimit = outgoingLimit
+        self.outgoingByteLimit = outgoingByteLimit
+        self.unacknowledgedLimit = unacknowledgedLimit
         self.incomingLimit = incomingLimit
         self.incomingByteLimit = incomingByteLimit
         self.duplicateWindow = duplicateWindow
@@ -67,7 +79,8 @@ public struct BridgeConfiguration: Sendable {
     /// Traps if a limit is not positive.
     func check() {
         let limits = [
-            ("outgoingLimit", outgoingLimit), ("incomingLimit", incomingLimit),
+            ("outgoingLimit", outgoingLimit), ("outgoingByteLimit", outgoingByteLimit),
+            ("unacknowledgedLimit", unacknowledgedLimit), ("incomingLimit", incomingLimit),
             ("incomingByteLimit", incomingByteLimit),
             ("duplicateWindow", duplicateWindow), ("maximumFailures", maximumFailures),
             ("publishAttempts", publishAttempts),

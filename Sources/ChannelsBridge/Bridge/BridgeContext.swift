@@ -59,6 +59,11 @@ final class BridgeContext: Sendable {
     /// Counts a message that is lost, and raises a fault.
     func lose(_ error: BridgeError, _ counter: WritableKeyPath<BridgeStatistics, Int>) {
         count(counter)
+        report(error)
+    }
+
+    /// Raises a fault.
+    func report(_ error: BridgeError) {
         switchboard.reportBridgeFault(on: error.subject ?? "bridge \(name)", error: error)
     }
 

@@ -7,7 +7,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         private enum Storage: String {
             case notConnected, closed, authenticationFailed, certificateRejected, permissionDenied, bufferFull,
                 payloadTooLarge
-            case notAcknowledged, timedOut, noResponder, remoteFailure, invalidName, invalidHeader, invalidEnvelope,
+            case notAcknowledged, duplicateIdentifier, refused, timedOut, noResponder, remoteFailure, invalidName,
+                invalidHeader, invalidEnvelope,
                 unencodable, undecodable
             case unknownType, tooManyFailures, unsupported, deadlineExceeded, transportFailure
         }
@@ -29,6 +30,11 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let payloadTooLarge = Code(storage: .payloadTooLarge)
         /// The broker did not acknowledge a durable message in time. It may or may not have stored it.
         public static let notAcknowledged = Code(storage: .notAcknowledged)
+        /// The broker already has a message with the identifier of a durable one that was published for the
+        /// first time: it stored the other one only.
+        public static let duplicateIdentifier = Code(storage: .duplicateIdentifier)
+        /// The broker refused a message, and would refuse it again.
+        public static let refused = Code(storage: .refused)
         /// No reply arrived in time.
         public static let timedOut = Code(storage: .timedOut)
         /// Nobody responds to a request.

@@ -91,11 +91,13 @@ struct InMemoryBrokerState {
     }
 
     /// Stores a message for every durable name that matches, and enqueues it for every subscription.
+    ///
+    /// - Returns: Nil if a message with its identifier was stored before.
     mutating func publishDurably(_ message: TransportMessage, _ broker: InMemoryBroker) throws -> [HandlerQueue<
         InboundMessage
-    >] {
+    >]? {
         let identity = message.headers[TransportHeaders.id].map { hash.digest(of: $0) }
-        if let identity, published.contains(identity) { return [] }
+        if let identity, published.contains(identity) { return nil }
         let matching = consumers.keys.filter { $0.pattern.matches(message.subject) }
         for key in matching where consumers[key]!.count >= broker.limits.keptMessages {  // a key of the dictionary
             let detail = "\(broker.limits.keptMessages) messages are kept for \(quoted(key.name))"

@@ -151,8 +151,25 @@ public final class InMemoryTransport: Transport {
         try check(message)
         if !durable, try waits(message) { return }
         try whileConnected(message.subject) { _, broker in
-            ((), durable ? try broker.publishDurably(message, self.broker) : broker.publish(message))
+            ((), durable ? try broker.publishDurably(message, self.broker) ?? [] : broker.publish(message))
         }
+    }
+
+    /// Publishes a durable message, which is acknowledged before this returns.
+    public func publishDurably(
+        _ message: TransportMessage,
+        isRepeated: Bool,
+        onResult: @escaping @Sendable (BridgeError?) -> Void
+    ) async throws {
+        try check(message)
+        let isStored = try whileConnected(message.subject) { _, broker in
+            let reached = try broker.publishDurably(message, self.broker)
+            return (reached != nil, reached ?? [])
+        }
+        guard isStored || isRepeated else {
+            throw BridgeError(.duplicateIdentifier, subject: message.subject)
+        }
+        onResult(nil)
     }
 
     /// Buffers a message if the connection is broken.

@@ -54,6 +54,25 @@ public protocol Transport: Sendable {
     ///   ``BridgeError/Code/unsupported``.
     func publish(_ message: TransportMessage, durable: Bool) async throws
 
+    /// Publishes a durable message without waiting for the acknowledgement.
+    ///
+    /// Returns when the message is in the connection's buffer, so that calls of one task keep their order while
+    /// several messages are not acknowledged yet. A single attempt: it does not retry. The default publishes
+    /// and waits.
+    ///
+    /// - Parameters:
+    ///   - message: The message, with the header ``TransportHeaders/id``.
+    ///   - isRepeated: Whether an earlier attempt may have been stored. If not, and the broker says that it has
+    ///     a message with this identifier, the result is ``BridgeError/Code/duplicateIdentifier``.
+    ///   - onResult: Called once, from any thread, with nil when the broker has stored the message. It does not
+    ///     block. Not called if the method throws.
+    /// - Throws: As ``publish(_:durable:)``; at once, if there is no connection.
+    func publishDurably(
+        _ message: TransportMessage,
+        isRepeated: Bool,
+        onResult: @escaping @Sendable (BridgeError?) -> Void
+    ) async throws
+
     /// Subscribes to every subject that matches a pattern, until the transport is closed.
     ///
     /// When it returns, the subscription is in effect: every message that any client publishes from then on
@@ -115,6 +134,16 @@ public protocol Transport: Sendable {
 }
 
 extension Transport {
+    /// Publishes, and waits for the acknowledgement.
+    public func publishDurably(
+        _ message: TransportMessage,
+        isRepeated: Bool,
+        onResult: @escaping @Sendable (BridgeError?) -> Void
+    ) async throws {
+        try await publish(message, durable: true)
+        onResult(nil)
+    }
+
     /// Subscribes to a pattern, with the default limits. See ``subscribe(_:onMessage:)``.
     public func subscribe(
         to pattern: ChannelPattern,

@@ -12,6 +12,9 @@ protocol RouteWorker: AnyObject, Sendable {
     /// Begins to deliver and to send.
     func work()
 
+    /// The connection was lost and is back.
+    func connectionIsBack()
+
     /// Accepts nothing more, and returns when everything accepted is done.
     func finish() async
 
@@ -25,5 +28,6 @@ protocol RouteWorker: AnyObject, Sendable {
 extension RouteWorker {
     func start() async throws {}
     func work() {}
+    func connectionIsBack() {}
     func add(to statistics: inout BridgeStatistics) {}
 }

@@ -16,6 +16,8 @@ final class NATSConnection: Sendable {
     enum Event: Sendable {
         case disconnected(BridgeError?)
         case reconnected
+        /// Messages that were sent, and are bound to the connection, may be lost, and those not sent are dropped.
+        case interrupted
         /// The connection has ended for good: it was closed, or the C client does not reconnect after the
         /// error.
         case closed(BridgeError?)
@@ -32,6 +34,8 @@ final class NATSConnection: Sendable {
         /// Nil before the connection is established, and after it was closed.
         var library: LibraryPointer?
         var maxPayload = Int.max
+        /// How often the C client had replaced the connection when the writer last looked.
+        var replacements: UInt64 = 0
         /// The last subject that was found valid.
         var validSubject = ""
         var takesMessages = true
@@ -157,6 +161,7 @@ final class NATSConnection: Sendable {
                 subject: message.subject,
                 "there is no connection, and \(configuration.outgoingLimit) bytes wait to be sent already"
             )
+        case .notConnected: throw BridgeError(.notConnected, subject: message.subject)
         case .closed: throw BridgeError(.closed, subject: message.subject, "the connection was closed")
         }
         return true
@@ -214,6 +219,8 @@ final class NATSConnection: Sendable {
     private func write() {
         var sinceFlush = 0
         var batch = PackedMessages()
+        var replacements = state.withLock { $0.replacements }
+        defer { state.withLock { [replacements] in $0.replacements = replacements } }
         while true {
             pause(after: &sinceFlush)
             let (hasBatch, epoch, library, waiters) = state.withLock { state in
@@ -222,6 +229,7 @@ final class NATSConnection: Sendable {
             }
             for waiter in waiters { waiter.resume() }
             guard hasBatch, let library else { return }
+            noticeReplacement(library, &replacements, &batch)
             sinceFlush += batch.count
             let isSent = batch.send(library.pointer) { status, subject in
                 onEvent(.unsent(1, BridgeError(status, doing: "sending", subject: subject)))
@@ -230,9 +238,25 @@ final class NATSConnection: Sendable {
                 sinceFlush -= batch.count
                 let (goesOn, lost) = state.withLock { $0.outbox.putBack(&batch, since: epoch) }
                 if lost > 0 { onEvent(.unsent(lost, .unsentAtClose(lost))) }
+                onEvent(.interrupted)
                 guard goesOn else { return resumeWaiters() }
             }
         }
+    }
+
+    /// The C client reports late that it has replaced the connection. What was sent before may be lost, so
+    /// nothing that follows in order may be sent.
+    private func noticeReplacement(
+        _ library: LibraryPointer,
+        _ replacements: inout UInt64,
+        _ batch: inout PackedMessages
+    ) {
+        let now = library.replacements
+        guard now != replacements else { return }
+        replacements = now
+        batch.removeBound()
+        state.withLock { $0.outbox.removeBound() }
+        onEvent(.interrupted)
     }
 
     /// When nothing is waiting: flushes the C client, and gives publishers a moment before the writer ends.
@@ -261,6 +285,7 @@ final class NATSConnection: Sendable {
             return state.isClosing
         }
         resumeWaiters()
+        onEvent(.interrupted)
         if !isExpected { onEvent(.disconnected(reason)) }
     }
 
@@ -349,6 +374,18 @@ struct LibraryPointer: @unchecked Sendable {
 
     init(_ pointer: OpaquePointer) {
         self.pointer = pointer
+    }
+
+    /// How often the C client has replaced the connection.
+    var replacements: UInt64 {
+        var statistics: OpaquePointer?
+        guard natsStatistics_Create(&statistics) == NATS_OK else { return 0 }
+        defer { natsStatistics_Destroy(statistics) }
+        var count: UInt64 = 0
+        guard natsConnection_GetStats(pointer, statistics) == NATS_OK,
+            natsStatistics_GetCounts(statistics, nil, nil, nil, nil, &count) == NATS_OK
+        else { return 0 }
+        return count
     }
 }
 #endif

@@ -15,6 +15,8 @@ struct NATSMessage: Hashable, Sendable {
     var reply: String?
     var headers: [Header] = []
     var payload: [UInt8] = []
+    /// Whether it must not be sent on a later connection: it is published again, in order, when this one ends.
+    var isBoundToConnection = false
 
     /// The bytes that the server compares with its `max_payload`.
     var sizeForServer: Int {

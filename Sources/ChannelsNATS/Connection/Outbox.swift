@@ -3,7 +3,7 @@
 /// caller must do once the lock is released.
 struct Outbox {
     enum Phase { case connected, disconnected, closed }
-    enum Submission { case taken, takenAndStartWriter, waitForSpace, full, closed }
+    enum Submission { case taken, takenAndStartWriter, waitForSpace, full, notConnected, closed }
 
     private(set) var phase = Phase.connected
     /// Incremented with each reconnection. A writer that failed before the last one retries instead of
@@ -26,6 +26,7 @@ struct Outbox {
     /// sent.
     mutating func submit(_ message: NATSMessage) -> Submission {
         if phase == .closed { return .closed }
+        if message.isBoundToConnection, phase != .connected { return .notConnected }
         let size = PackedMessages.size(of: message)
         let held = waiting.byteCount + writingBytes
         if held > 0, held + size > limit { return phase == .connected ? .waitForSpace : .full }
@@ -61,6 +62,7 @@ struct Outbox {
         }
         swap(&rest, &waiting)
         waiting.append(contentsOf: rest)
+        waiting.removeBound()
         rest.removeAll()
         writingBytes = 0
         if epoch == self.epoch, phase == .connected { phase = .disconnected }
@@ -70,6 +72,12 @@ struct Outbox {
 
     mutating func disconnect() {
         if phase == .connected { phase = .disconnected }
+        waiting.removeBound()
+    }
+
+    /// The connection has been replaced without a message that could not be sent.
+    mutating func removeBound() {
+        waiting.removeBound()
     }
 
     /// - Returns: Whether a writer is to be started.

@@ -15,10 +15,13 @@ struct PackedMessages {
         /// The bytes of all names and values, with their zeros.
         var fields: Int
         var payload: Int
+        var isBound: Bool
     }
 
     private var bytes: [UInt8] = []
     private(set) var count = 0
+    /// How many of them must not be sent on a later connection.
+    private var boundCount = 0
     /// A buffer that has grown beyond this is released when it is empty.
     private static let keptCapacity = 1 << 18
 
@@ -42,6 +45,7 @@ struct PackedMessages {
         }
         bytes.append(contentsOf: message.payload)
         count += 1
+        if message.isBoundToConnection { boundCount += 1 }
     }
 
     private mutating func append(_ text: String) {
@@ -52,11 +56,31 @@ struct PackedMessages {
     mutating func append(contentsOf other: PackedMessages) {
         bytes.append(contentsOf: other.bytes)
         count += other.count
+        boundCount += other.boundCount
+    }
+
+    /// Removes the messages that must not be sent on a later connection. The others keep their order.
+    mutating func removeBound() {
+        guard boundCount > 0 else { return }
+        var kept: [UInt8] = []
+        var (taken, keptCount) = (0, 0)
+        bytes.withUnsafeBytes { bytes in
+            while taken < bytes.count {
+                let address = bytes.baseAddress! + taken
+                let (_, size) = Self.view(address)
+                if !address.loadUnaligned(as: Head.self).isBound {
+                    kept.append(contentsOf: bytes[taken..<(taken + size)])
+                    keptCount += 1
+                }
+                taken += size
+            }
+        }
+        (bytes, count, boundCount) = (kept, keptCount, 0)
     }
 
     mutating func removeAll() {
         bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
-        count = 0
+        (count, boundCount) = (0, 0)
     }
 
     /// Removes the messages in order, up to the first for which the body returns false. That one and those
@@ -64,12 +88,14 @@ struct PackedMessages {
     ///
     /// - Returns: Whether all were removed.
     mutating func takeOut(while isTaken: (View) -> Bool) -> Bool {
-        var taken = (count: 0, bytes: 0)
+        var taken = (count: 0, bytes: 0, bound: 0)
         bytes.withUnsafeBytes { bytes in
             while taken.count < count {
-                let (message, size) = Self.view(bytes.baseAddress! + taken.bytes)
+                let address = bytes.baseAddress! + taken.bytes
+                let (message, size) = Self.view(address)
                 guard isTaken(message) else { break }
-                taken = (taken.count + 1, taken.bytes + size)
+                let isBound = address.loadUnaligned(as: Head.self).isBound
+                taken = (taken.count + 1, taken.bytes + size, taken.bound + (isBound ? 1 : 0))
             }
         }
         if taken.count == count {
@@ -78,6 +104,7 @@ struct PackedMessages {
         }
         bytes.removeFirst(taken.bytes)
         count -= taken.count
+        boundCount -= taken.bound
         return false
     }
 
@@ -148,6 +175,7 @@ extension PackedMessages.Head {
         headers = message.headers.count
         fields = message.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
         payload = message.payload.count
+        isBound = message.isBoundToConnection
     }
 }
 #endif

@@ -1,12 +1,60 @@
 #if NATS
+import Channels
 import ChannelsBridge
 import Foundation
 
 extension JetStream {
-    private struct Acknowledgement: Decodable {
-        var stream: String?
-        var seq: UInt64?
-        var error: Refusal?
+    /// Publishes a message once, and returns when it is in the outbox. See `Transport/publishDurably`.
+    ///
+    /// - Parameter onResult: Called once, on any thread, unless this throws; with nil when the stream has stored
+    ///   the message.
+    func publishOnce(
+        _ message: NATSMessage,
+        identifier: String?,
+        isRepeated: Bool,
+        onResult: @escaping @Sendable (BridgeError?) -> Void
+    ) async throws {
+        guard inbox.isConnected else { throw BridgeError(.notConnected, subject: message.subject) }
+        try await checkStream(of: message.subject)
+        var message = message
+        message.headers.append(NATSMessage.Header(name: "Nats-Msg-Id", value: identifier ?? randomToken()))
+        message.isBoundToConnection = true
+        let subject = message.subject
+        try await inbox.send(message, timeout: configuration.retryInterval) { [weak self] answer in
+            do throws(BridgeError) {
+                let answer = try answer.get()
+                guard !answer.isNoResponders else {
+                    // There was a stream: it has no leader now, or is gone.
+                    self?.forgetStreams()
+                    return onResult(BridgeError(.notAcknowledged, subject: subject, "its stream does not answer"))
+                }
+                let acknowledgement = try Acknowledgement(answer.payload, subject)
+                guard isRepeated || !acknowledgement.isDuplicate else {
+                    return onResult(
+                        BridgeError(.duplicateIdentifier, subject: subject, "the stream has another message")
+                    )
+                }
+                onResult(nil)
+            } catch {
+                guard error.code == .timedOut else { return onResult(error) }
+                onResult(BridgeError(.notAcknowledged, subject: subject, "no acknowledgement came in time"))
+            }
+        }
+    }
+
+    /// Throws unless a stream keeps a subject. Otherwise the message would reach everybody who listens without
+    /// a stream, each time, and never be acknowledged.
+    private func checkStream(of subject: String) async throws {
+        if knownStreams.withLock({ $0.contains { $0.matches(subject) } }) { return }
+        let subjects = try await self.subjects(ofStream: try await stream(for: subject))
+        let patterns = subjects.compactMap { try? ChannelPattern(validating: $0) }
+        knownStreams.withLock { known in
+            known += patterns.filter { !known.contains($0) }
+            // One that is not a pattern of channels, but holds the subject.
+            if !known.contains(where: { $0.matches(subject) }), let pattern = try? ChannelPattern(validating: subject) {
+                known.append(pattern)
+            }
+        }
     }
 
     /// Publishes a message and waits until the stream has stored it. Without an answer, sends it again with
@@ -50,25 +98,81 @@ extension JetStream {
 
     /// Returns nil if another attempt may succeed.
     private func sequence(in answer: NATSMessage, of message: NATSMessage, _ reason: inout String) throws -> UInt64? {
-        guard let acknowledgement = try? JetStream.decoder.decode(Acknowledgement.self, from: Data(answer.payload))
-        else {
-            throw BridgeError(.transportFailure, subject: message.subject, "the acknowledgement cannot be read")
-        }
-        if let refusal = acknowledgement.error {
-            reason = refusal.description
-            guard refusal.reason == .notNow else {
-                throw BridgeError(.transportFailure, subject: message.subject, refusal.description)
-            }
+        do throws(BridgeError) {
+            return try Acknowledgement(answer.payload, message.subject).sequence
+        } catch {
+            guard error.code == .notAcknowledged else { throw error }
+            reason = error.detail ?? reason
             return nil
         }
-        guard acknowledgement.stream != nil, let sequence = acknowledgement.seq else {
-            throw BridgeError(
-                .transportFailure,
-                subject: message.subject,
-                "somebody else answered in place of a stream"
-            )
+    }
+}
+
+/// What a stream answers to a message: `{"stream":"SHOP","seq":3}`.
+struct Acknowledgement {
+    let sequence: UInt64
+    /// Whether the stream had a message with its identifier, and did not store this one.
+    let isDuplicate: Bool
+
+    private struct Answer: Decodable {
+        var stream: String?
+        var seq: UInt64?
+        var duplicate: Bool?
+        var error: Refusal?
+    }
+
+    /// - Throws: ``BridgeError/Code/notAcknowledged`` if another attempt may succeed, otherwise another code.
+    init(_ payload: [UInt8], _ subject: String) throws(BridgeError) {
+        if let found = Self.plain(payload) {
+            (sequence, isDuplicate) = found
+            return
         }
-        return sequence
+        guard let answer = try? JetStream.decoder.decode(Answer.self, from: Data(payload)) else {
+            throw BridgeError(.transportFailure, subject: subject, "the acknowledgement cannot be read")
+        }
+        if let refusal = answer.error {
+            let code: BridgeError.Code =
+                switch refusal.reason {
+                case .notNow: .notAcknowledged
+                case .full: .bufferFull
+                case .nameTaken, .other: .refused
+                }
+            throw BridgeError(code, subject: subject, refusal.description)
+        }
+        guard answer.stream != nil, let sequence = answer.seq else {
+            throw BridgeError(.transportFailure, subject: subject, "somebody else answered in place of a stream")
+        }
+        (self.sequence, isDuplicate) = (sequence, answer.duplicate ?? false)
+    }
+
+    /// Reads the form in which servers write it, without a decoder, which takes longer than all else.
+    private static func plain(_ payload: [UInt8]) -> (UInt64, Bool)? {
+        let (start, sequence) = (Array("{\"stream\":\"".utf8), Array("\"seq\":".utf8))
+        guard payload.starts(with: start),
+            let end = payload[start.count...].firstIndex(of: UInt8(ascii: "\"")), end > start.count
+        else { return nil }
+        var rest = payload[(end + 1)...]
+        func skip(_ bytes: [UInt8]) -> Bool {
+            guard rest.starts(with: bytes) else { return false }
+            rest = rest.dropFirst(bytes.count)
+            return true
+        }
+        func skipComma() -> Bool {
+            guard skip([UInt8(ascii: ",")]) else { return false }
+            rest = rest.drop { $0 == UInt8(ascii: " ") }
+            return true
+        }
+        guard skipComma(), skip(sequence) else { return nil }
+        rest = rest.drop { $0 == UInt8(ascii: " ") }
+        var number: UInt64 = 0
+        let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard !digits.isEmpty, digits.count < 19 else { return nil }
+        for digit in digits { number = number * 10 + UInt64(digit - UInt8(ascii: "0")) }
+        rest = rest.dropFirst(digits.count)
+        if rest.elementsEqual([UInt8(ascii: "}")]) { return (number, false) }
+        guard skipComma(), skip(Array("\"duplicate\":".utf8)) else { return nil }
+        rest = rest.drop { $0 == UInt8(ascii: " ") }
+        return rest.elementsEqual(Array("true}".utf8)) ? (number, true) : nil
     }
 }
 #endif

@@ -1,6 +1,7 @@
 #if NATS
 import Channels
 import ChannelsBridge
+import Dispatch
 
 /// A durable consumer of a stream, from which the processes that subscribe with its name fetch messages.
 ///
@@ -19,8 +20,9 @@ final class DurableSubscription: Sendable {
         var needsConsumer = false
         var isClosing = false
         var subscription: NATSSubscription?
-        /// Reports progress, and notices what the server has lost. Cancelled by ``close()``.
-        var upkeep: Task<Void, Never>?
+        var unsettled: UnsettledMessages?
+        /// Creates the consumer again. Cancelled by ``close()``.
+        var restarting: Task<Void, Never>?
     }
 
     private let jetStream: JetStream
@@ -96,26 +98,32 @@ final class DurableSubscription: Sendable {
             await subscription.cancel()
             throw error
         }
-        let upkeep = Task { [weak durable] in
-            let pause = min(requestLife, deliveries.acknowledgementWait / 3)
-            var lastReport = ContinuousClock.now
-            while (try? await Task.sleep(for: pause)) != nil {
-                if lastReport.duration(to: .now) >= deliveries.acknowledgementWait / 3 {
-                    unsettled.reportProgress()
-                    lastReport = .now
-                }
-                await durable?.checkServer()
-            }
-            unsettled.giveBack()
-        }
-        durable.update {
-            ($0.subscription, $0.upkeep, $0.lastHeard) = (subscription, upkeep, .now)
-            $0.pull.start()
-        }
+        durable.begin(subscription, unsettled, deliveries.acknowledgementWait / 3)
         return durable
     }
 
-    deinit { state.withLock { $0.upkeep }?.cancel() }
+    private func begin(_ subscription: NATSSubscription, _ unsettled: UnsettledMessages, _ reportInterval: Duration) {
+        // Three reports in the acknowledgement wait, or a look at the server each second.
+        let interval = DispatchTimeInterval.milliseconds(
+            Int(clamping: min(Self.requestLife, reportInterval).milliseconds)
+        )
+        update {
+            ($0.subscription, $0.unsettled, $0.lastHeard) = (subscription, unsettled, .now)
+            $0.pull.start()
+        }
+        keepUp(reportInterval, every: interval)
+    }
+
+    /// Reports progress, and notices what the server has lost: on a queue, because the tasks of the process may
+    /// all be busy in listeners. Ends with ``close()``.
+    private func keepUp(_ reportInterval: Duration, every interval: DispatchTimeInterval) {
+        DispatchQueue.global().asyncAfter(deadline: .now() + interval) { [weak self] in
+            guard let self, let unsettled = state.withLock({ $0.unsettled }) else { return }
+            unsettled.reportProgress(ifLastBefore: .now - reportInterval)
+            checkServer()
+            keepUp(reportInterval, every: interval)
+        }
+    }
 
     /// The connection is back: what was asked for before is lost, and the server may have lost the consumer.
     func restart() async throws {
@@ -136,13 +144,14 @@ final class DurableSubscription: Sendable {
             $0.pull.stop()
         }
         if connection.isConnected { await isQuiet.wait(atMost: Self.requestLife * 2, clock: ContinuousClock()) }
-        let (subscription, upkeep) = state.withLock { state in
-            defer { state.subscription = nil }
-            return (state.subscription, state.upkeep)
+        let (subscription, unsettled, restarting) = state.withLock { state in
+            defer { (state.subscription, state.unsettled, state.restarting) = (nil, nil, nil) }
+            return (state.subscription, state.unsettled, state.restarting)
         }
         await subscription?.cancel()
-        upkeep?.cancel()
-        await upkeep?.value
+        restarting?.cancel()
+        await restarting?.value
+        unsettled?.giveBack()
     }
 
     // MARK: Carrying out
@@ -214,21 +223,18 @@ final class DurableSubscription: Sendable {
     }
 
     /// Creates the consumer again if the server has lost it, and asks again if a request was lost.
-    private func checkServer() async {
+    private func checkServer() {
         guard connection.isConnected else { return }
-        var needsConsumer = false
-        update { state in
-            guard !state.isClosing else { return }
+        state.withLock { state in
+            guard !state.isClosing, state.restarting == nil else { return }
             let isSilent = state.lastHeard.duration(to: .now) > Self.requestLife * 3
-            if isSilent, !state.needsConsumer, state.pull.lost() { state.needsConsumer = true }
-            needsConsumer = state.needsConsumer
-        }
-        guard needsConsumer else { return }
-        do {
-            try await restart()
-        } catch {
-            // The next check tries again.
-            onFailure(BridgeError(wrapping: error))
+            if isSilent, state.pull.lost() { state.needsConsumer = true }
+            guard state.needsConsumer else { return }
+            state.restarting = Task { [weak self] in
+                // What fails is tried again at the next check.
+                do { try await self?.restart() } catch { self?.onFailure(BridgeError(wrapping: error)) }
+                self?.state.withLock { $0.restarting = nil }
+            }
         }
     }
 

@@ -1,12 +1,18 @@
 #if NATS
+import Channels
 import ChannelsBridge
 import Foundation
+import Synchronization
 
 /// The requests to JetStream, sent as ordinary requests: the C client's functions for them block the calling
 /// thread.
 final class JetStream: Sendable {
     let inbox: ReplyInbox
     let configuration: NATSConfiguration
+    /// The subjects that streams are known to keep. Guarded by its lock.
+    let knownStreams = Locked<[ChannelPattern]>([])
+    /// Whether JetStream has ever answered: then its silence passes.
+    private let hasAnswered = Atomic(false)
 
     init(_ inbox: ReplyInbox, _ configuration: NATSConfiguration) {
         self.inbox = inbox
@@ -50,6 +56,17 @@ final class JetStream: Sendable {
         throw BridgeError(.unsupported, subject: pattern, "\(problem.singleLine); see NATSConfiguration.streams")
     }
 
+    /// The patterns of the subjects that a stream keeps.
+    func subjects(ofStream name: String) async throws -> [String] {
+        let found: StreamInformation = try await call("STREAM.INFO.\(name)", [String: String]())
+        return found.config?.subjects ?? []
+    }
+
+    /// The server may have lost its streams.
+    func forgetStreams() {
+        knownStreams.withLock { $0 = [] }
+    }
+
     // MARK: Calling
 
     /// - Throws: ``Refusal`` if JetStream answers with an error, ``BridgeError`` otherwise.
@@ -69,11 +86,16 @@ final class JetStream: Sendable {
             }
             if answer.isNoResponders {
                 // JetStream is disabled, or its cluster has no leader, which is transient.
-                let off = BridgeError(.unsupported, subject: message.subject, "JetStream does not answer: is it on?")
+                let off = BridgeError(
+                    hasAnswered.load(ordering: .relaxed) ? .notConnected : .unsupported,
+                    subject: message.subject,
+                    "JetStream does not answer: is it on?"
+                )
                 reason = off
                 try await wait(until: deadline, else: off)
                 continue
             }
+            hasAnswered.store(true, ordering: .relaxed)
             if let refusal = try? JetStream.decoder.decode(Refusal.Envelope.self, from: Data(answer.payload)).error {
                 guard refusal.reason == .notNow else { throw refusal }
                 try await wait(
@@ -106,7 +128,7 @@ final class JetStream: Sendable {
 /// An error that JetStream answers with.
 struct Refusal: Error, Decodable, CustomStringConvertible {
     struct Envelope: Decodable { var error: Refusal }
-    enum Reason { case nameTaken, notNow, other }
+    enum Reason { case nameTaken, notNow, full, other }
 
     var code: Int
     var errCode: Int?
@@ -123,8 +145,8 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
         case 10058, 10013, 10148: .nameTaken
         // The cluster has no leader, or has not found all its servers yet.
         case 10004, 10005, 10007, 10008, 10009: .notNow
-        // Any failure of the storage, transient or not. A reached limit is not transient.
-        case 10077: description.contains("exceed") ? .other : .notNow
+        // Any failure of the storage. A limit that is reached passes when messages are handled.
+        case 10077: description.contains("exceed") ? .full : .notNow
         default: code == 503 ? .notNow : .other
         }
     }
@@ -136,6 +158,11 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
 struct Created: Decodable {}
 
 private struct StreamNames: Decodable { var streams: [String]? }
+
+private struct StreamInformation: Decodable {
+    struct Configuration: Decodable { var subjects: [String]? }
+    var config: Configuration?
+}
 
 private struct StreamRequest: Encodable {
     var name: String

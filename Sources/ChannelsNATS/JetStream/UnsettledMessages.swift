@@ -12,8 +12,13 @@ final class UnsettledMessages: Sendable {
         var released: ContinuousClock.Instant?
     }
 
-    /// Keyed by the subject of the acknowledgement, which differs for each delivery.
-    private let state = Locked([String: Message]())
+    private struct State {
+        /// Keyed by the subject of the acknowledgement, which differs for each delivery.
+        var messages: [String: Message] = [:]
+        var lastReport = ContinuousClock.now
+    }
+
+    private let state = Locked(State())
     private let connection: NATSConnection
     private let acknowledgementWait: Duration
     /// Called without the lock when a message no longer takes up room here.
@@ -30,22 +35,22 @@ final class UnsettledMessages: Sendable {
     }
 
     func hold(_ reply: String, bytes: Int) -> HeldMessage {
-        state.withLock { $0[reply] = Message(bytes: bytes) }
+        state.withLock { $0.messages[reply] = Message(bytes: bytes) }
         return HeldMessage(reply, self)
     }
 
     /// The message can no longer be settled: the server delivers it again after its acknowledgement wait.
     fileprivate func letGo(_ reply: String) {
         let bytes = state.withLock { state -> Int? in
-            guard state[reply]?.released == nil else { return nil }
-            state[reply]?.released = .now
-            return state[reply]?.bytes
+            guard state.messages[reply]?.released == nil else { return nil }
+            state.messages[reply]?.released = .now
+            return state.messages[reply]?.bytes
         }
         if let bytes { onSettled(bytes) }
     }
 
     fileprivate func settle(_ reply: String, _ settlement: Settlement) {
-        guard let message = state.withLock({ $0.removeValue(forKey: reply) }) else { return }
+        guard let message = state.withLock({ $0.messages.removeValue(forKey: reply) }) else { return }
         let answer =
             switch settlement {
             case .acknowledged: "+ACK"
@@ -59,12 +64,17 @@ final class UnsettledMessages: Sendable {
 
     /// Reports progress. Otherwise the server would deliver messages that are waiting here to another
     /// process, and both would handle them.
-    func reportProgress() {
+    ///
+    /// - Parameter time: Nothing is reported if the last report was made after it.
+    func reportProgress(ifLastBefore time: ContinuousClock.Instant) {
         let overdue = ContinuousClock.now - acknowledgementWait
-        let held = state.withLock { state in
+        let held = state.withLock { state -> [String] in
+            // A timer is not exact.
+            guard state.lastReport - .milliseconds(10) <= time else { return [] }
+            state.lastReport = .now
             // The server has delivered it again since, with another subject.
-            state = state.filter { $0.value.released.map { $0 > overdue } ?? true }
-            return state.filter { $0.value.released == nil }.keys
+            state.messages = state.messages.filter { $0.value.released.map { $0 > overdue } ?? true }
+            return state.messages.filter { $0.value.released == nil }.map(\.key)
         }
         // Without a connection, the report would only wait, and be obsolete by the time it is sent.
         guard connection.isConnected else { return }
@@ -75,8 +85,8 @@ final class UnsettledMessages: Sendable {
     /// when this process asks for no more: without a delay, they would come back.
     func giveBack() {
         let replies = state.withLock { state in
-            defer { state = [:] }
-            return state.keys
+            defer { state.messages = [:] }
+            return state.messages.keys
         }
         // In order: the server delivers them again as they come back.
         let ordered = replies.sorted { Delivery($0)?.streamSequence ?? 0 < Delivery($1)?.streamSequence ?? 0 }

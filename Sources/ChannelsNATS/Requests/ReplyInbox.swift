@@ -5,46 +5,22 @@ import Dispatch
 
 /// Receives the answers to all requests of a transport, with one subscription and therefore one thread.
 ///
-/// `state` guards the routes.
+/// `state` guards the routes. Whoever waits is told without it.
 final class ReplyInbox: Sendable {
-    private enum Route {
-        /// A request that is being sent; no task waits for it yet.
-        case sending(subject: String, deadline: ContinuousClock.Instant, accepts: @Sendable (NATSMessage) -> Bool)
-        case waiting(
-            subject: String,
-            deadline: ContinuousClock.Instant,
-            accepts: @Sendable (NATSMessage) -> Bool,
-            CheckedContinuation<NATSMessage, any Error>
-        )
-        /// It ended before a task waited for it.
-        case done(Result<NATSMessage, any Error>)
+    typealias OnAnswer = @Sendable (Result<NATSMessage, BridgeError>) -> Void
 
-        var subject: String? {
-            switch self {
-            case .sending(let subject, _, _), .waiting(let subject, _, _, _): subject
-            case .done: nil
-            }
-        }
-
-        var deadline: ContinuousClock.Instant? {
-            switch self {
-            case .sending(_, let deadline, _), .waiting(_, let deadline, _, _): deadline
-            case .done: nil
-            }
-        }
-
-        var accepts: (@Sendable (NATSMessage) -> Bool)? {
-            switch self {
-            case .sending(_, _, let accepts), .waiting(_, _, let accepts, _): accepts
-            case .done: nil
-            }
-        }
+    private struct Route {
+        let subject: String
+        /// Whether a message is the answer.
+        let accepts: @Sendable (NATSMessage) -> Bool
+        let onAnswer: OnAnswer
+        let isBoundToConnection: Bool
     }
 
     private struct State {
         var routes: [UInt64: Route] = [:]
+        var deadlines = Deadlines()
         var last: UInt64 = 0
-        var requests = 0
         var isSweeping = false
         var subscription: NATSSubscription?
         var end: BridgeError?
@@ -81,37 +57,44 @@ final class ReplyInbox: Sendable {
         timeout: Duration,
         accepts: @escaping @Sendable (NATSMessage) -> Bool = { _ in true }
     ) async throws -> NATSMessage {
-        let id = try open(.sending(subject: message.subject, deadline: .now.advanced(by: timeout), accepts: accepts))
+        let first = FirstResult<NATSMessage>()
+        try await withTaskCancellationHandler {
+            try await send(message, timeout: timeout, accepts: accepts) { first.finish($0.mapError { $0 }) }
+        } onCancel: {
+            first.finish(.failure(CancellationError()))
+        }
+        return try await withTaskCancellationHandler {
+            try await first.value()
+        } onCancel: {
+            first.finish(.failure(CancellationError()))
+        }
+    }
+
+    /// Sends a request, and returns when it is in the outbox.
+    ///
+    /// - Parameters:
+    ///   - accepts: Whether a message is the answer; others are ignored.
+    ///   - onAnswer: Called once, on any thread, unless this throws. It must not block.
+    func send(
+        _ message: NATSMessage,
+        timeout: Duration,
+        accepts: @escaping @Sendable (NATSMessage) -> Bool = { _ in true },
+        onAnswer: @escaping OnAnswer
+    ) async throws {
+        let route = Route(
+            subject: message.subject,
+            accepts: accepts,
+            onAnswer: onAnswer,
+            isBoundToConnection: message.isBoundToConnection
+        )
+        let id = try open(route, timeout)
         var message = message
         message.reply = prefix + String(id)
         do {
             try await connection.send(message)
         } catch {
-            forget(id)
-            throw error
-        }
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let early = state.withLock { state -> Result<NATSMessage, any Error>? in
-                    switch state.routes[id] {
-                    case .sending(let subject, let deadline, let accepts):
-                        state.routes[id] = .waiting(
-                            subject: subject,
-                            deadline: deadline,
-                            accepts: accepts,
-                            continuation
-                        )
-                        return nil
-                    case .done(let result):
-                        state.routes.removeValue(forKey: id)
-                        return result
-                    case .waiting, nil: return .failure(CancellationError())
-                    }
-                }
-                if let early { continuation.resume(with: early) }
-            }
-        } onCancel: {
-            end(id, .failure(CancellationError()))
+            // If it has been answered meanwhile, by a timeout, that is the result.
+            if state.withLock({ $0.routes.removeValue(forKey: id) }) != nil { throw error }
         }
     }
 
@@ -121,12 +104,20 @@ final class ReplyInbox: Sendable {
         for id in ids { end(id, .failure(error)) }
     }
 
+    /// Fails the requests that are not sent again on another connection.
+    func failBound() {
+        let bound = state.withLock { $0.routes.filter { $0.value.isBoundToConnection } }
+        for (id, route) in bound.sorted(by: { $0.key < $1.key }) {
+            end(id, .failure(BridgeError(.notAcknowledged, subject: route.subject, "the connection was lost")))
+        }
+    }
+
     /// Fails every request, and refuses further ones.
     func close(_ error: BridgeError) async {
         let (ids, subscription) = state.withLock { state in
             state.end = error
             defer { state.subscription = nil }
-            return (Array(state.routes.keys), state.subscription)
+            return (state.routes.keys.sorted(), state.subscription)
         }
         for id in ids { end(id, .failure(error)) }
         await subscription?.cancel()
@@ -134,12 +125,12 @@ final class ReplyInbox: Sendable {
 
     // MARK: Carrying out
 
-    private func open(_ route: Route) throws -> UInt64 {
+    private func open(_ route: Route, _ timeout: Duration) throws -> UInt64 {
         let (id, startsSweeping) = try state.withLock { state in
             if let end = state.end { throw end }
             state.last += 1
             state.routes[state.last] = route
-            state.requests += 1
+            state.deadlines.add(state.last, in: timeout)
             defer { state.isSweeping = true }
             return (state.last, !state.isSweeping)
         }
@@ -147,27 +138,9 @@ final class ReplyInbox: Sendable {
         return id
     }
 
-    private func forget(_ id: UInt64) {
-        state.withLock { state in
-            if state.routes.removeValue(forKey: id)?.deadline != nil { state.requests -= 1 }
-        }
-    }
-
-    private func end(_ id: UInt64, _ result: Result<NATSMessage, any Error>) {
-        let continuation = state.withLock { state -> CheckedContinuation<NATSMessage, any Error>? in
-            switch state.routes[id] {
-            case .sending:
-                state.requests -= 1
-                state.routes[id] = .done(result)
-                return nil
-            case .waiting(_, _, _, let continuation):
-                state.requests -= 1
-                state.routes.removeValue(forKey: id)
-                return continuation
-            case .done, nil: return nil
-            }
-        }
-        continuation?.resume(with: result)
+    private func end(_ id: UInt64, _ result: Result<NATSMessage, BridgeError>) {
+        let route = state.withLock { $0.routes.removeValue(forKey: id) }
+        route?.onAnswer(result)
     }
 
     /// On the thread of the subscription.
@@ -183,21 +156,40 @@ final class ReplyInbox: Sendable {
     }
 
     private func sweep() {
-        let now = ContinuousClock.now
         let (overdue, goesOn) = state.withLock { state in
-            var overdue: [(UInt64, String)] = []
-            for (id, route) in state.routes {
-                if let deadline = route.deadline, let subject = route.subject, deadline <= now {
-                    overdue.append((id, subject))
-                }
-            }
-            state.isSweeping = state.requests > 0
-            return (overdue, state.isSweeping)
+            let routes = state.routes
+            let overdue = state.deadlines.takeOverdue { routes[$0] != nil }
+            state.isSweeping = !state.routes.isEmpty
+            return (overdue.compactMap { id in state.routes[id].map { (id, $0.subject) } }, state.isSweeping)
         }
         for (id, subject) in overdue {
             end(id, .failure(BridgeError(.timedOut, subject: subject, "no answer came in time")))
         }
         if goesOn { sweepLater() }
+    }
+}
+
+/// When requests time out, without a look at those whose turn has not come: requests with one timeout are
+/// overdue in the order in which they were made.
+struct Deadlines {
+    private var queues: [Duration: [(deadline: ContinuousClock.Instant, id: UInt64)]] = [:]
+
+    mutating func add(_ id: UInt64, in timeout: Duration, now: ContinuousClock.Instant = .now) {
+        queues[timeout, default: []].append((now.advanced(by: timeout), id))
+    }
+
+    /// Removes those that are overdue, and the ended ones in front of them.
+    ///
+    /// - Complexity: O(*n*) in those it removes, and in the number of different timeouts.
+    mutating func takeOverdue(now: ContinuousClock.Instant = .now, isOpen: (UInt64) -> Bool) -> [UInt64] {
+        var overdue: [UInt64] = []
+        for (timeout, queue) in queues {
+            let taken = queue.prefix { $0.deadline <= now || !isOpen($0.id) }.count
+            guard taken > 0 else { continue }
+            overdue += queue.prefix(taken).lazy.map(\.id).filter(isOpen)
+            queues[timeout] = taken == queue.count ? nil : Array(queue.dropFirst(taken))
+        }
+        return overdue
     }
 }
 

@@ -1,12 +1,11 @@
 internal import Channels
-internal import Synchronization
 
 /// Sends the messages posted in this process on the names that match a pattern.
 ///
 /// It listens from its creation on: messages posted before the transport is connected wait.
 final class OutgoingWorker: RouteWorker {
     private let isDurable: Bool
-    private let sender: OutgoingSender
+    private let sender: any RouteSender
     /// Owns the listener, which holds the sender.
     private let token: ListenerToken
     /// Keeps the channel of a name alive, so that posting need not create one.
@@ -19,21 +18,35 @@ final class OutgoingWorker: RouteWorker {
         isDurable: Bool,
         typeName: String,
         context: BridgeContext,
-        encode: @escaping OutgoingSender.Encode
+        encode: @escaping EncodeMessage
     ) {
         self.isDurable = isDurable
         self.channel = channel
-        let sender = OutgoingSender(context, isDurable: isDurable, typeName: typeName, shadowedBy: earlier, encode)
+        let sender: any RouteSender =
+            isDurable
+            ? DurableSender(context, typeName: typeName, shadowedBy: earlier, encode)
+            : PromptSender(context, typeName: typeName, shadowedBy: earlier, encode)
         self.sender = sender
         token = context.switchboard.listenForBridge(
             matching: pattern,
-            buffering: .oldest(context.configuration.outgoingLimit),
+            buffering: sender.buffering,
             intake: { name, message in sender.take(message, postedTo: name) },
-            { name, departure in try await sender.send(departure, to: name) }
+            // `take` has created it.
+            { _, departure in try await sender.send(departure as! Departure) }
         )
     }
 
+    deinit { abandon() }
+
     var needs: TransportCapabilities { isDurable ? .durable : [] }
+
+    func work() {
+        sender.work()
+    }
+
+    func connectionIsBack() {
+        sender.connectionIsBack()
+    }
 
     func finish() async {
         await sender.finish(token)
@@ -47,7 +60,6 @@ final class OutgoingWorker: RouteWorker {
     }
 
     func add(to statistics: inout BridgeStatistics) {
-        statistics.waitingToSend += token.waitingCount
-        statistics.dropped += token.droppedCount + token.discardedCount
+        sender.add(token, to: &statistics)
     }
 }

@@ -1,0 +1,197 @@
+internal import Channels
+
+/// Publishes durable messages, several before the first is acknowledged, in order.
+///
+/// A posted message enters the pipeline on the poster's thread. The route's listener, which hears one message
+/// at a time, waits for the result only, so it does not slow the pipeline down.
+///
+/// `guarded` guards the pipeline and what surrounds it. Messages are encoded, and results are told, without
+/// it.
+final class DurableSender: RouteSender {
+    private struct Guarded {
+        var pipeline: PublishPipeline<Departure>
+        /// Messages whose results the listener has not heard, refused ones included.
+        var untold = 0
+        var task: Task<Void, Never>?
+        var pause: Task<Void, Never>?
+    }
+
+    private let context: BridgeContext
+    private let typeName: String
+    private let encode: EncodeMessage
+    /// The patterns of routes that take precedence: they send what they match.
+    private let earlier: [ChannelPattern]
+    private let guarded: Locked<Guarded>
+    /// Rings when there may be something to do, or nothing left.
+    private let bell = Bell()
+    /// Rings when the listener has heard the last result.
+    private let told = Bell()
+    /// Rings when a pause need not last any longer.
+    private let restored = Bell()
+
+    init(
+        _ context: BridgeContext,
+        typeName: String,
+        shadowedBy earlier: [ChannelPattern],
+        _ encode: @escaping EncodeMessage
+    ) {
+        self.context = context
+        self.typeName = typeName
+        self.earlier = earlier
+        self.encode = encode
+        guarded = Locked(
+            Guarded(
+                pipeline: PublishPipeline(
+                    limit: context.configuration.outgoingLimit,
+                    byteLimit: context.configuration.outgoingByteLimit,
+                    window: context.configuration.unacknowledgedLimit
+                )
+            )
+        )
+    }
+
+    /// The pipeline has the limit.
+    var buffering: BufferingPolicy { .unbounded }
+
+    func take(_ message: any Sendable, postedTo name: String) -> Departure? {
+        guard !earlier.contains(where: { $0.matches(name) }) else { return nil }
+        let departure = Departure(message, to: name, number: context.nextNumber())
+        let (isTaken, isTold) = guarded.withLock { guarded in
+            let isTaken = guarded.pipeline.take(departure)
+            // A post that is refused is told so, by the listener. As many may wait for that as messages.
+            let isTold = guarded.untold < 2 * context.configuration.outgoingLimit
+            guard isTaken || isTold && !guarded.pipeline.isClosed else { return (false, false) }
+            guarded.untold += 1
+            if guarded.task == nil { guarded.task = Task { await self.run() } }
+            return (isTaken, true)
+        }
+        if isTaken { bell.ring() } else if !isTold { drop(name) } else { refuse(departure) }
+        return isTold ? departure : nil
+    }
+
+    func send(_ departure: Departure) async throws {
+        defer {
+            guarded.withLock { $0.untold -= 1 }
+            told.ring()
+        }
+        try await departure.result.value()
+    }
+
+    func add(_ token: ListenerToken, to statistics: inout BridgeStatistics) {
+        statistics.waitingToSend += guarded.withLock { $0.pipeline.count }
+    }
+
+    // MARK: Running
+
+    func work() {
+        guarded.withLock { guarded in
+            guarded.pipeline.open()
+            if guarded.task == nil { guarded.task = Task { await self.run() } }
+        }
+        bell.ring()
+    }
+
+    func connectionIsBack() {
+        restored.ring()
+    }
+
+    private func run() async {
+        while true {
+            switch guarded.withLock({ $0.pipeline.next() }) {
+            case .encode(let departure): pack(departure)
+            case .publish(let entry): await publish(entry)
+            case .pause(let attempts): pause(after: attempts)
+            case .wait: await bell.wait()
+            case .done: return
+            }
+        }
+    }
+
+    private func pack(_ departure: Departure) {
+        do {
+            let body = try encode(departure.message, departure.subject, context)
+            let message = try departure.pack(body, type: typeName, context)
+            if !guarded.withLock({ $0.pipeline.encoded(departure, as: message) }) { refuse(departure) }
+        } catch {
+            guarded.withLock { $0.pipeline.refused() }
+            context.count(\.failed)
+            departure.result.finish(.failure(BridgeError.from(error, subject: departure.subject)))
+        }
+    }
+
+    private func publish(_ entry: PublishPipeline<Departure>.Entry) async {
+        do {
+            try await context.transport.publishDurably(entry.message, isRepeated: entry.attempts > 1) { error in
+                self.ended(entry, error)
+            }
+        } catch {
+            ended(entry, BridgeError.from(error, subject: entry.departure.subject))
+        }
+    }
+
+    /// Called by the transport.
+    private func ended(_ entry: PublishPipeline<Departure>.Entry, _ error: BridgeError?) {
+        let end: PublishPipeline<Departure>.End =
+            error.map { $0.code.mayPass ? .failed : .refused } ?? .acknowledged
+        let isOver = guarded.withLock { $0.pipeline.ended(entry.number, with: end) }
+        if isOver {
+            context.count(error == nil ? \.sent : \.failed)
+            let error = error.map { BridgeError.from($0, subject: entry.departure.subject) }
+            entry.departure.result.finish(error.map { .failure($0) } ?? .success(()))
+        } else if let error, entry.attempts % context.configuration.publishAttempts == 0 {
+            // It is not lost; somebody should look.
+            context.report(BridgeError.from(error, subject: entry.departure.subject))
+        }
+        bell.ring()
+    }
+
+    private func pause(after attempts: Int) {
+        let delay = context.configuration.backoff.delay(before: attempts)
+        let clock = context.configuration.clock
+        let pause = Task { [self] in
+            await restored.wait(atMost: delay, clock: clock)
+            guarded.withLock { $0.pipeline.resume() }
+            bell.ring()
+        }
+        guarded.withLock { $0.pause = pause }
+    }
+
+    // MARK: Refusing
+
+    /// There is no room: what comes last is dropped.
+    private func refuse(_ departure: Departure) {
+        departure.result.finish(.failure(drop(departure.subject)))
+    }
+
+    @discardableResult
+    private func drop(_ subject: String) -> BridgeError {
+        let (limit, byteLimit) = (context.configuration.outgoingLimit, context.configuration.outgoingByteLimit)
+        let detail = "\(limit) messages or \(byteLimit) bytes wait to be acknowledged"
+        let error = BridgeError(.bufferFull, subject: subject, detail: detail)
+        context.lose(error, \.dropped)
+        return error
+    }
+
+    // MARK: Ending
+
+    func finish(_ token: ListenerToken) async {
+        let task = guarded.withLock { guarded in
+            guarded.pipeline.close()
+            return guarded.task
+        }
+        bell.ring()
+        await task?.value
+        while token.isActive, guarded.withLock({ $0.untold }) > 0 { await told.wait() }
+    }
+
+    func abandon() {
+        let (left, pause) = guarded.withLock { ($0.pipeline.abandon(), $0.pause) }
+        context.count(\.dropped, left.count)
+        for departure in left {
+            departure.result.finish(.failure(BridgeError(.closed, subject: departure.subject)))
+        }
+        pause?.cancel()
+        bell.ring()
+        told.ring()
+    }
+}

@@ -1,0 +1,80 @@
+internal import Channels
+internal import Synchronization
+
+/// Sends messages that are not durable: each is handed to the transport, once. All its state is atomic or
+/// constant.
+final class PromptSender: RouteSender {
+    private let context: BridgeContext
+    private let typeName: String
+    private let encode: EncodeMessage
+    /// The patterns of routes that take precedence: they send what they match.
+    private let earlier: [ChannelPattern]
+    private let isOpen = Atomic<Bool>(true)
+    private let ended = Atomic<Int>(0)
+    /// Rings when a condition that ``finish(_:)`` waits for may have changed.
+    private let bell = Bell()
+
+    init(
+        _ context: BridgeContext,
+        typeName: String,
+        shadowedBy earlier: [ChannelPattern],
+        _ encode: @escaping EncodeMessage
+    ) {
+        self.context = context
+        self.typeName = typeName
+        self.earlier = earlier
+        self.encode = encode
+    }
+
+    var buffering: BufferingPolicy { .oldest(context.configuration.outgoingLimit) }
+
+    func take(_ message: any Sendable, postedTo name: String) -> Departure? {
+        guard isOpen.load(ordering: .acquiring), !earlier.contains(where: { $0.matches(name) }) else { return nil }
+        return Departure(message, to: name, number: context.nextNumber())
+    }
+
+    func send(_ departure: Departure) async throws {
+        defer { sendHasEnded() }
+        do {
+            try await context.isReady.wait()
+            let body = try encode(departure.message, departure.subject, context)
+            let message = try departure.pack(body, type: typeName, context)
+            try await context.transport.publish(message, durable: false)
+            context.count(\.sent)
+        } catch {
+            context.count(\.failed)
+            throw BridgeError.from(error, subject: departure.subject)
+        }
+    }
+
+    func work() {}
+    func connectionIsBack() {}
+
+    // MARK: Ending
+
+    private func sendHasEnded() {
+        ended.wrappingAdd(1, ordering: .sequentiallyConsistent)
+        if !isOpen.load(ordering: .sequentiallyConsistent) { bell.ring() }
+    }
+
+    func finish(_ token: ListenerToken) async {
+        isOpen.store(false, ordering: .sequentiallyConsistent)
+        // A send that ends after this check sees that the sender is closed, and rings.
+        while !isDone(token) { await bell.wait() }
+    }
+
+    private func isDone(_ token: ListenerToken) -> Bool {
+        // In this order: a message that no longer waits has been delivered to `send`.
+        token.waitingCount == 0 && ended.load(ordering: .sequentiallyConsistent) >= token.deliveredCount
+    }
+
+    func abandon() {
+        isOpen.store(false, ordering: .sequentiallyConsistent)
+        bell.ring()
+    }
+
+    func add(_ token: ListenerToken, to statistics: inout BridgeStatistics) {
+        statistics.waitingToSend += token.waitingCount
+        statistics.dropped += token.droppedCount + token.discardedCount
+    }
+}

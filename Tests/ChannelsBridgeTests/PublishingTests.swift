@@ -1,0 +1,194 @@
+import Channels
+import ChannelsTesting
+import Testing
+
+@testable import ChannelsBridge
+
+/// Durable messages on their way to the broker: in order, several at a time, and as long as it takes.
+struct PublishingTests {
+    private let broker = InMemoryBroker()
+
+    /// A transport that hands the result of each attempt to the test.
+    private struct Attempts: Transport {
+        struct Attempt: Sendable {
+            let message: TransportMessage
+            let isRepeated: Bool
+            let end: @Sendable (BridgeError?) -> Void
+
+            var total: String { String(decoding: message.body, as: UTF8.self) }
+        }
+
+        let attempts = Recorder<Attempt>()
+        let events = Recorder<@Sendable (TransportEvent) -> Void>()
+        let capabilities: TransportCapabilities = .all
+
+        func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws { events.record(onEvent) }
+        func publish(_ message: TransportMessage, durable: Bool) async throws {}
+        func publishDurably(
+            _ message: TransportMessage,
+            isRepeated: Bool,
+            onResult: @escaping @Sendable (BridgeError?) -> Void
+        ) async throws {
+            attempts.record(Attempt(message: message, isRepeated: isRepeated, end: onResult))
+        }
+        func subscribe(
+            _ subscription: TransportSubscription,
+            onMessage: @escaping @Sendable (InboundMessage) -> Void
+        ) async throws {}
+        func close(within deadline: Duration) async throws {}
+    }
+
+    private func totals(_ attempts: some Sequence<Attempts.Attempt>) -> [String] { attempts.map(\.total) }
+
+    private static let routes: [BridgeRoute] = [.outgoing(.number, durable: true)]
+
+    @Test func severalArePublishedBeforeTheFirstIsAcknowledged() async throws {
+        let transport = Attempts()
+        let configuration = BridgeConfiguration.quick.with { $0.unacknowledgedLimit = 3 }
+        let till = await MiniProcess("till", transport, Self.routes, configuration: configuration)
+        for number in 0..<5 { till.board[.number].post(number) }
+        #expect(totals(await transport.attempts.first(3)) == ["0", "1", "2"])
+        let reports = Recorder<DeliveryReport>()
+        let waiting = Task { reports.record(await till.board[.number].postAndWait(5)) }
+        transport.attempts.all[1].end(nil)
+        #expect(totals(await transport.attempts.first(4)) == ["0", "1", "2", "3"])
+        transport.attempts.all[0].end(nil)
+        for number in 2..<5 { await transport.attempts.first(number + 1)[number].end(nil) }
+        let last = await transport.attempts.first(6)[5]
+        #expect(reports.count == 0)
+        last.end(nil)
+        await waiting.value
+        #expect(reports.all.first?.isComplete == true && reports.all.first?.reached == 1)
+        try await till.stop()
+        #expect(till.bridge.statistics.sent == 6)
+    }
+
+    /// Those behind it have been published; nothing else is until it is clear which have failed.
+    @Test func whatFailedIsPublishedAgainInOrderBeforeTheOthers() async throws {
+        let transport = Attempts()
+        let configuration = BridgeConfiguration.quick.with { $0.unacknowledgedLimit = 4 }
+        let till = await MiniProcess("till", transport, Self.routes, configuration: configuration)
+        for number in 0..<6 { till.board[.number].post(number) }
+        let first = await transport.attempts.first(4)
+        let lost = BridgeError(.notAcknowledged)
+        first[3].end(lost)
+        first[1].end(lost)
+        first[0].end(nil)
+        #expect(transport.attempts.count == 4)
+        first[2].end(nil)
+        // Told twice: it counts once.
+        first[1].end(nil)
+        let second = await transport.attempts.first(8)[4...]
+        #expect(totals(second) == ["1", "3", "4", "5"])
+        #expect(second.map(\.isRepeated) == [true, true, false, false])
+        #expect(second.first?.message == first[1].message)
+        for attempt in second { attempt.end(nil) }
+        try await till.stop()
+        #expect(till.bridge.statistics.sent == 6 && till.bridge.statistics.failed == 0)
+    }
+
+    /// More attempts than ever were made before a message was given up.
+    @Test func nothingIsGivenUpBecauseItTakesLong() async throws {
+        let transport = Attempts()
+        let configuration = BridgeConfiguration.quick.with { $0.publishAttempts = 10 }
+        let till = await MiniProcess("till", transport, Self.routes, configuration: configuration)
+        till.board[.number].post(7)
+        for attempt in 1...50 { await transport.attempts.first(attempt)[attempt - 1].end(BridgeError(.timedOut)) }
+        await transport.attempts.first(51)[50].end(nil)
+        try await till.stop()
+        #expect(till.bridge.statistics.sent == 1)
+        #expect(till.faults.all.map(\.code) == Array(repeating: .bridgeFailed, count: 5))
+    }
+
+    @Test func whatComesLastIsDroppedWhereThereIsNoRoom() async throws {
+        let transport = Attempts()
+        let configuration = BridgeConfiguration.quick.with {
+            $0.outgoingLimit = 3
+            $0.unacknowledgedLimit = 1
+        }
+        let till = await MiniProcess("till", transport, Self.routes, configuration: configuration)
+        for number in 0..<3 { till.board[.number].post(number) }
+        let refused = Task { await till.board[.number].postAndWait(3) }
+        await till.faults.wait { $0.contains { $0.code == .bridgeFailed } }
+        for number in 0..<3 { await transport.attempts.first(number + 1)[number].end(nil) }
+        let report = await refused.value
+        #expect((report.failures.first?.error as? BridgeError)?.code == .bufferFull)
+        try await till.stop()
+        #expect(totals(transport.attempts.all) == ["0", "1", "2"])
+        let statistics = till.bridge.statistics
+        #expect(statistics.sent == 3 && statistics.dropped == 1 && statistics.failed == 0)
+    }
+
+    /// It is encoded before there is a broker, so that its bytes count.
+    @Test func bytesAreBoundedBeforeThereIsAConnection() async throws {
+        let gate = Gate()
+        var waiting = AlteredTransport(broker)
+        waiting.connects = { await gate.wait() }
+        let configuration = BridgeConfiguration.quick.with { $0.outgoingByteLimit = 4_000 }
+        let till = await MiniProcess(
+            "till",
+            waiting,
+            [.outgoing(.text, durable: true)],
+            configuration: configuration,
+            waits: false
+        )
+        for _ in 0..<8 { till.board[.text].post(String(repeating: "x", count: 1_000)) }
+        await till.faults.wait { $0.filter { $0.code == .bridgeFailed }.count == 5 }
+        #expect(till.bridge.statistics.dropped == 5 && till.bridge.statistics.waitingToSend == 3)
+        gate.open()
+        _ = await till.bridge.status.next { $0 == .running }
+        try await till.stop()
+        #expect(till.bridge.statistics.sent == 3)
+    }
+
+    @Test func refusalsThatNobodyHearsDoNotGrow() async throws {
+        let transport = Attempts()
+        let configuration = BridgeConfiguration.quick.with { $0.outgoingLimit = 4 }
+        let till = await MiniProcess("till", transport, Self.routes, configuration: configuration)
+        for number in 0..<1_000 { till.board[.number].post(number) }
+        let first = await transport.attempts.first(4)
+        #expect(till.board.snapshot().channels.flatMap(\.listeners).compactMap(\.waiting).reduce(0, +) <= 8)
+        for attempt in first { attempt.end(nil) }
+        try await till.stop()
+        #expect(till.bridge.statistics.dropped == 996)
+    }
+
+    /// It would be reported as sent, and is not.
+    @Test func identifierThatTheBrokerKnowsIsAnErrorAtTheFirstAttempt() async throws {
+        let (attacker, transport) = (try await connectedTransport(broker), try await connectedTransport(broker))
+        let message = try TransportMessage.event("1", to: "a", id: "guessed")
+        try await attacker.publish(message, durable: true)
+        let results = Recorder<BridgeError?>()
+        await #expect(throws: BridgeError.self) {
+            try await transport.publishDurably(message, isRepeated: false) { results.record($0) }
+        }
+        try await transport.publishDurably(message, isRepeated: true) { results.record($0) }
+        #expect(results.all.map { $0?.code } == [nil])
+    }
+
+    /// As long as there is no connection, a pause may be long; when it is back, nobody should have to wait.
+    @Test func connectionThatIsBackEndsThePause() async throws {
+        let transport = Attempts()
+        let clock = ManualClock()
+        let configuration = BridgeConfiguration.quick.with {
+            $0.backoff = Backoff(first: .seconds(1_000), limit: .seconds(1_000))
+            $0.clock = clock
+        }
+        let till = await MiniProcess("till", transport, Self.routes, configuration: configuration)
+        till.board[.number].post(1)
+        await transport.attempts.first(1)[0].end(BridgeError(.notConnected))
+        _ = await clock.sleeps.first(1)
+        transport.events.all[0](.disconnected(reason: nil))
+        transport.events.all[0](.reconnected(gap: .zero, unsent: 0))
+        await transport.attempts.first(2)[1].end(nil)
+        try await till.stop()
+    }
+}
+
+extension ChannelName<Int> {
+    fileprivate static var number: Self { "shop.number" }
+}
+
+extension ChannelName<String> {
+    fileprivate static var text: Self { "shop.text" }
+}

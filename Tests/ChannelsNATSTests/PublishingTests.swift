@@ -1,0 +1,186 @@
+#if NATS
+import Channels
+import ChannelsBridge
+import ChannelsTesting
+import Testing
+
+@testable import ChannelsNATS
+
+/// Durable messages of a bridge on their way to a stream.
+@Suite(.timeLimit(.minutes(5)))
+struct PublishingOverNATSTests {
+    private static let stream = NATSStream("SHOP", subjects: ["shop.>"])
+
+    /// Runs a bridge until the body returns.
+    private func withBridge(
+        _ server: NATSServer,
+        _ routes: [BridgeRoute],
+        streams: [NATSStream] = [stream],
+        _ body: (Switchboard, Bridge, Recorder<Fault>) async throws -> Void
+    ) async throws {
+        var configuration = NATSConfiguration(servers: [server.url])
+        configuration.streams = streams
+        configuration.reconnectWait = .milliseconds(20)
+        let faults = Recorder<Fault>()
+        let board = Switchboard(onFault: { faults.record($0) })
+        let bridge = Bridge("till", switchboard: board, transport: NATSTransport(configuration), routes: routes)
+        let running = Task { try await bridge.run() }
+        _ = await bridge.status.next { $0 == .running || $0 == .ended }
+        try await body(board, bridge, faults)
+        running.cancel()
+        try await running.value
+    }
+
+    private func stored(_ count: Int, _ server: NATSServer) async throws -> [String] {
+        let peer = try await Peer.connect(to: server) { $0.streams = [Self.stream] }
+        let received = try await peer.subscribe(to: "shop.number", durableName: "reader")
+        let settling = Recorder<Int>()
+        var texts: [String] = []
+        while texts.count < count {
+            let messages = await received.wait(count: texts.count + 1)
+            for message in messages.dropFirst(texts.count) { message.settle?(.acknowledged) }
+            texts = messages.map(\.text)
+        }
+        withExtendedLifetime(settling) {}
+        try await peer.close()
+        return texts
+    }
+
+    @Test func messagesArePublishedInOrderWithManyUnacknowledged() async throws {
+        let server = try await NATSServer()
+        try await withBridge(server, [.outgoing(.number, durable: true)]) { board, bridge, _ in
+            for number in 0..<5_000 { board[.number].post(number) }
+            let report = await board[.number].postAndWait(5_000)
+            #expect(report.isComplete)
+            #expect(bridge.statistics.sent == 5_001)
+        }
+        #expect(try await stored(5_001, server) == (0...5_000).map(String.init))
+    }
+
+    /// The server dies with messages on their way, three times.
+    @Test func nothingIsLostDoubledOrOutOfOrderWhenTheServerDies() async throws {
+        let server = try await NATSServer()
+        try await withBridge(server, [.outgoing(.number, durable: true)]) { board, bridge, _ in
+            for round in 0..<3 {
+                for number in 0..<1_000 { board[.number].post(round * 1_000 + number) }
+                server.kill()
+                for number in 1_000..<1_100 { board[.number].post(round * 1_000 + number) }
+                try await server.start()
+                await board[.number].postAndWait(-round)
+            }
+            #expect(bridge.statistics.sent == 3_303 && bridge.statistics.failed == 0)
+        }
+        let expected = (0..<3).flatMap { round in (0..<1_100).map { round * 1_000 + $0 } + [-round] }
+        let found = try await stored(3_303, server)
+        let first = zip(found, expected.map(String.init)).enumerated().first { $1.0 != $1.1 }
+        #expect(found.count == 3_303 && first == nil, "from \(String(describing: first)) on")
+    }
+
+    /// Without one, it would reach plain listeners at each attempt, and never be acknowledged.
+    @Test func postThatNoStreamKeepsFailsAtOnceAndReachesNobody() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server)
+        let received = try await peer.subscribe(to: ">")
+        try await withBridge(server, [.outgoing(.number, durable: true)], streams: []) { board, bridge, _ in
+            let report = await board[.number].postAndWait(1)
+            let error = report.failures.first?.error as? BridgeError
+            #expect(error?.code == .unsupported && error?.description.contains("no stream keeps it") == true)
+            #expect(bridge.statistics.failed == 1)
+        }
+        try await peer.publish("end", to: "shop.end")
+        await received.wait { $0.contains { $0.text == "end" } }
+        #expect(!received.all.contains { $0.message.subject == "shop.number" })
+        try await peer.close()
+    }
+
+    @Test func streamThatIsGoneAfterAReconnectionIsNoticedBeforePublishing() async throws {
+        let server = try await NATSServer()
+        let maker = try await Peer.connect(to: server) {
+            $0.streams = [Self.stream]
+            $0.streams[0].storage = .memory
+        }
+        try await maker.publish("x", to: "shop.number", durable: true)
+        try await maker.close()
+        try await withBridge(server, [.outgoing(.number, durable: true)], streams: []) { board, bridge, _ in
+            #expect(await board[.number].postAndWait(1).isComplete)
+            server.kill()
+            try await server.start()
+            _ = await bridge.status.next { $0 == .running }
+            let error = await board[.number].postAndWait(2).failures.first?.error as? BridgeError
+            #expect(error?.code == .unsupported)
+        }
+    }
+
+    /// The broker would not store it, and say that it has.
+    @Test func identifierThatTheStreamKnowsIsAnErrorAtTheFirstAttempt() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) { $0.streams = [Self.stream] }
+        try await peer.publish("forged", to: "shop.other", id: "guessed", durable: true)
+        let results = Recorder<BridgeError?>()
+        for isRepeated in [false, true] {
+            try await peer.transport.publishDurably(
+                try message("1", to: "shop.number", id: "guessed"),
+                isRepeated: isRepeated
+            ) { results.record($0) }
+        }
+        #expect(await results.wait(count: 2).map { $0?.code } == [.duplicateIdentifier, nil])
+        try await peer.close()
+    }
+
+    @Test func fullStreamIsTriedAgainUntilThereIsRoom() async throws {
+        let server = try await NATSServer()
+        var small = NATSStream("SHOP", subjects: ["shop.>"])
+        small.retention = .interest
+        small.maximumMessages = 2
+        let reader = try await Peer.connect(to: server) { $0.streams = [small] }
+        let received = try await reader.subscribe(to: "shop.number", durableName: "reader")
+        try await withBridge(server, [.outgoing(.number, durable: true)], streams: [small]) { board, bridge, _ in
+            for number in 0..<5 { board[.number].post(number) }
+            for number in 0..<5 { await received.wait(count: number + 1)[number].settle?(.acknowledged) }
+            while bridge.statistics.sent < 5 { await Task.yield() }
+        }
+        #expect(received.all.map(\.text) == ["0", "1", "2", "3", "4"])
+        try await reader.close()
+    }
+
+    @Test(arguments: [
+        ("{\"stream\":\"SHOP\", \"seq\":12}", 12, false), ("{\"stream\":\"S\",\"seq\":1}", 1, false),
+        ("{\"stream\":\"SHOP\", \"seq\":3,\"duplicate\": true}", 3, true),
+        ("{\"stream\":\"S\", \"domain\":\"hub\", \"seq\":18446744073709551615}", UInt64.max, false),
+        ("{ \"seq\" : 4, \"stream\" : \"S\", \"duplicate\" : true }", 4, true),
+    ])
+    func acknowledgementIsRead(_ text: String, _ sequence: UInt64, _ isDuplicate: Bool) throws {
+        let read = try Acknowledgement(Array(text.utf8), "a")
+        #expect(read.sequence == sequence && read.isDuplicate == isDuplicate)
+    }
+
+    @Test(arguments: [
+        "", "{}", "{\"stream\":\"S\"}", "{\"stream\":\"S\",\"seq\":}", "{\"stream\":\"S\",\"seq\":1",
+        "{\"stream\":\"S\",\"seq\":-1}", "{\"stream\":\"", "{\"stream\":\"S\"\u{0},\"seq\":1}", "[1]",
+    ])
+    func answerThatIsNoAcknowledgementIsAnError(_ text: String) {
+        #expect(throws: BridgeError.self) { try Acknowledgement(Array(text.utf8), "a") }
+    }
+
+    @Test func deadlinesAreLookedAtInTheirOrder() {
+        var deadlines = Deadlines()
+        let start = ContinuousClock.now
+        for id in 0..<4 { deadlines.add(UInt64(id), in: .seconds(2), now: start + .milliseconds(id)) }
+        deadlines.add(9, in: .seconds(1), now: start)
+        var looks = 0
+        let none = deadlines.takeOverdue(now: start) { _ in
+            looks += 1
+            return true
+        }
+        #expect(none.isEmpty && looks == 2)
+        let overdue = deadlines.takeOverdue(now: start + .seconds(2) + .milliseconds(1)) { $0 != 0 }
+        #expect(overdue.sorted() == [1, 9])
+        #expect(deadlines.takeOverdue(now: start) { _ in false }.isEmpty)
+        #expect(deadlines.takeOverdue(now: start + .seconds(9)) { _ in true }.isEmpty)
+    }
+}
+
+extension ChannelName<Int> {
+    fileprivate static var number: Self { "shop.number" }
+}
+#endif
