@@ -46,7 +46,6 @@ final class EventRelay: @unchecked Sendable {  // every stored variable is touch
     private func handOver(_ event: NATSConnection.Event) {
         switch event {
         case .disconnected(let reason):
-            // The C client reports it again when it closes a connection that it could not restore.
             guard disconnected == nil else { return }
             disconnected = .now
             onEvent?(.disconnected(reason: reason))
@@ -55,8 +54,8 @@ final class EventRelay: @unchecked Sendable {  // every stored variable is touch
             defer { (disconnected, unsent) = (nil, 0) }
             onEvent?(.reconnected(gap: gap, unsent: unsent))
         case .interrupted: break
-        case .closed(nil): break  // As requested.
-        case .closed(let reason): onEvent?(.closed(reason: reason))
+        // As requested.
+        case .closed: break
         case .failed(let error): onEvent?(.failed(error))
         case .unsent(let count, let error):
             unsent += count

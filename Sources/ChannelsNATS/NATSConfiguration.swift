@@ -59,14 +59,16 @@ public struct NATSConfiguration: Sendable {
     public var tls: TLS?
     /// The timeout for connecting to one server. Two seconds by default.
     public var connectTimeout: Duration = .seconds(2)
-    /// The delay after all servers have been tried without success. A quarter of a second by default. A
-    /// random jitter of up to the same duration is added.
+    /// The delay after all servers have been tried without success, when the connection is lost. A quarter of a
+    /// second by default. A random jitter of up to the same duration is added.
     public var reconnectWait: Duration = .milliseconds(250)
     /// The interval of pings to the server. The connection counts as broken after two unanswered ones. Ten
     /// seconds by default.
     public var pingInterval: Duration = .seconds(10)
-    /// How long a write to the socket may block before it counts as failed. Five seconds by default.
-    public var writeDeadline: Duration = .seconds(5)
+    /// How long a write to the socket may block before the connection counts as broken. 15 seconds by default:
+    /// longer than the ten after which a server ends the connection of another client that does not read, and
+    /// for which it keeps those waiting who publish to it. Meanwhile, messages wait, up to ``outgoingLimit``.
+    public var writeDeadline: Duration = .seconds(15)
     /// The timeout for requests to JetStream, and for requests without a timeout of their own. Five seconds
     /// by default.
     public var requestTimeout: Duration = .seconds(5)

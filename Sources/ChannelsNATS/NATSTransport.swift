@@ -21,9 +21,8 @@ import Synchronization
 /// - Last values are stored in a bucket of JetStream's key-value store.
 /// - A lost connection is restored, with its subscriptions. Meanwhile, published messages wait, up to
 ///   ``NATSConfiguration/outgoingLimit``.
-/// - Some errors end a connection for good, because the C client does not reconnect after them: a server that
-///   refuses the credentials twice, or that sends an error of its own. They are reported as
-///   `TransportEvent.closed`.
+/// - Whatever ends a connection, it is restored: also when the server refuses the credentials for a while, or
+///   sends an error of its own. `TransportEvent.failed` tells why an attempt failed, unless nobody was there.
 /// - Subjects and headers are validated again before they are sent. The C client does not validate them, and
 ///   a line break would let a name inject commands.
 /// - No call blocks a thread of the cooperative pool, even if the server is paused.
@@ -92,7 +91,6 @@ public final class NATSTransport: Transport {
             case .reconnected: holder.session?.restore { relay.report($0) }
             case .failed(let error) where error.code == .permissionDenied:
                 if let subject = error.subject { holder.session?.inbox.fail(subject: subject, error) }
-            case .closed(let reason): holder.session?.end(reason ?? BridgeError(.closed))
             default: break
             }
         }

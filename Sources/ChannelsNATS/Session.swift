@@ -97,11 +97,6 @@ final class Session: Sendable {
         }
     }
 
-    /// The connection has ended for good: pending requests fail.
-    func end(_ error: BridgeError) {
-        Task { await inbox.close(error) }
-    }
-
     /// Stops receiving. Unsettled messages are returned to the server.
     func stopReceiving() async {
         let (subscriptions, durables, watches) = state.withLock { state in

@@ -93,6 +93,65 @@ struct FailureTests {
         try await receiver.close()
     }
 
+    /// As when accounts are being moved: waiting mends it, so it is an outage.
+    @Test func credentialsThatAreRefusedForAWhileAreAnOutage() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) {
+            $0.authentication = .password(user: "till", password: "secret")
+        }
+        let received = try await peer.subscribe(to: "count")
+        server.kill()
+        try await server.start("authorization { user: till, password: other }")
+        await peer.events.wait { $0.contains { $0.failure?.code == .authenticationFailed } }
+        try await peer.publish("meanwhile", to: "count")
+        server.kill()
+        try await server.start("authorization { user: till, password: secret }")
+        #expect(await received.wait(count: 1).map(\.text) == ["meanwhile"])
+        await peer.events.wait { $0.contains(where: \.isReconnected) }
+        // Once, however often it was tried.
+        #expect(peer.events.all.filter { $0.failure?.code == .authenticationFailed }.count == 1)
+        #expect(!peer.events.all.contains { $0.isClosed })
+        try await peer.close()
+    }
+
+    @Test func sizeThatTheServerTakesIsThatOfTheCurrentConnection() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server)
+        let received = try await peer.subscribe(to: "big")
+        let text = String(repeating: "x", count: 10_000)
+        try await peer.publish(text, to: "big")
+        await received.wait(count: 1)
+        server.kill()
+        try await server.start("max_payload: 1000")
+        await peer.events.wait { $0.contains(where: \.isReconnected) }
+        let error = await #expect(throws: BridgeError.self) { try await peer.publish(text, to: "big") }
+        #expect(error?.code == .payloadTooLarge)
+        server.kill()
+        try await server.start()
+        await peer.events.wait { $0.filter(\.isReconnected).count == 2 }
+        try await peer.publish(text, to: "big")
+        await received.wait(count: 2)
+        try await peer.close()
+    }
+
+    @Test func subscriptionMadeWithoutAConnectionBeginsWithTheNext() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server)
+        server.kill()
+        await peer.events.wait { $0.contains(where: \.isDisconnected) }
+        let received = try await peer.subscribe(to: "count")
+        try await server.start()
+        await peer.events.wait { $0.contains(where: \.isReconnected) }
+        try await peer.publish("1", to: "count")
+        #expect(await received.wait(count: 1).map(\.text) == ["1"])
+        try await peer.close()
+    }
+
+    /// It is longer than the server's, which ends the connection of a client that does not read.
+    @Test func writeDeadlineIsLongerThanTheServers() {
+        #expect(NATSConfiguration().writeDeadline > .seconds(10))
+    }
+
     /// A server that is paused looks like a slow one: nothing fails, and nothing blocks a thread of the pool,
     /// which the actor shows.
     @Test func pausedServerHoldsUpNobodyButThePublisher() async throws {

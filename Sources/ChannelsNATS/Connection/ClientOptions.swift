@@ -7,32 +7,33 @@ import Foundation
 final class ClientOptions {
     let pointer: OpaquePointer
 
-    init(_ configuration: NATSConfiguration, registration: UInt) throws {
+    /// - Parameter discovered: The servers that others have announced.
+    init(_ configuration: NATSConfiguration, discovered: [String] = [], registration: UInt) throws {
         var created: OpaquePointer?
         try Self.check(natsOptions_Create(&created), "creating options")
         guard let created else { throw BridgeError(.transportFailure, "creating options gave nothing") }
         pointer = created
-        try setServers(configuration)
+        try setServers(configuration, discovered)
         try setAuthentication(configuration.authentication)
         try setTLS(configuration)
         try setTimes(configuration)
         let closure = UnsafeMutableRawPointer(bitPattern: registration)
-        try set("callbacks", natsOptions_SetDisconnectedCB(pointer, connectionDisconnected, closure))
-        try set("callbacks", natsOptions_SetReconnectedCB(pointer, connectionReconnected, closure))
         try set("callbacks", natsOptions_SetClosedCB(pointer, connectionClosed, closure))
         try set("callbacks", natsOptions_SetErrorHandler(pointer, connectionFailed, closure))
     }
 
     deinit { natsOptions_Destroy(pointer) }
 
-    private func setServers(_ configuration: NATSConfiguration) throws {
+    private func setServers(_ configuration: NATSConfiguration, _ discovered: [String]) throws {
         guard !configuration.servers.isEmpty else { throw BridgeError(.transportFailure, "no server is given") }
         for server in configuration.servers {
             guard server.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), !server.isEmpty else {
                 throw BridgeError(.transportFailure, "'\(server.singleLine)' is not the address of a server")
             }
         }
-        var servers = configuration.servers.map { UnsafePointer(strdup($0)) }
+        var servers = (configuration.servers + discovered.filter { !configuration.servers.contains($0) }).map {
+            UnsafePointer(strdup($0))
+        }
         defer { for server in servers { free(UnsafeMutablePointer(mutating: server)) } }
         let status = natsOptions_SetServers(pointer, &servers, Int32(servers.count))
         guard status == NATS_OK else {
@@ -87,14 +88,8 @@ final class ClientOptions {
 
     private func setTimes(_ configuration: NATSConfiguration) throws {
         try set("connect timeout", natsOptions_SetTimeout(pointer, configuration.connectTimeout.milliseconds))
-        try set("reconnect", natsOptions_SetAllowReconnect(pointer, true))
-        try set("reconnect", natsOptions_SetMaxReconnect(pointer, -1))
-        let wait = configuration.reconnectWait.milliseconds
-        try set("reconnect wait", natsOptions_SetReconnectWait(pointer, wait))
-        try set("reconnect wait", natsOptions_SetReconnectJitter(pointer, wait, wait))
-        // As small as the C client allows: messages wait for a connection in the outbox, which has the only
-        // limit.
-        try set("reconnect buffer", natsOptions_SetReconnectBufSize(pointer, 1))
+        // A connection that is lost is replaced by another: see NATSConnection.
+        try set("reconnect", natsOptions_SetAllowReconnect(pointer, false))
         try set("ping interval", natsOptions_SetPingInterval(pointer, configuration.pingInterval.milliseconds))
         try set("ping interval", natsOptions_SetMaxPingsOut(pointer, 2))
         // With a deadline, the C client closes the socket after a write that timed out, and never continues

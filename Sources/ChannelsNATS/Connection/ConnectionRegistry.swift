@@ -7,7 +7,8 @@ import Foundation
 /// The connections by the number that the C client passes to each callback.
 ///
 /// A number instead of a pointer, because an error callback may still be called after the callback that
-/// reports the connection as closed. Each connection is retained until that one.
+/// reports the connection as closed. A connection is retained until that one, once for each connection of the C
+/// client that it has.
 final class ConnectionRegistry: Sendable {
     static let shared = ConnectionRegistry()
 
@@ -35,17 +36,9 @@ final class ConnectionRegistry: Sendable {
 // The callbacks of a connection. They are functions of the file, which have no isolation: a literal written
 // in a main-actor context would be isolated to the main actor, and crash on the thread of the C client.
 
-func connectionDisconnected(_ pointer: OpaquePointer?, _ closure: UnsafeMutableRawPointer?) {
-    ConnectionRegistry.shared.connection(closure)?.disconnected(lastError(of: pointer))
-}
-
-func connectionReconnected(_: OpaquePointer?, _ closure: UnsafeMutableRawPointer?) {
-    ConnectionRegistry.shared.connection(closure)?.reconnected()
-}
-
 func connectionClosed(_ pointer: OpaquePointer?, _ closure: UnsafeMutableRawPointer?) {
-    guard let connection = ConnectionRegistry.shared.remove(UInt(bitPattern: closure)) else { return }
-    connection.closedByLibrary(lastError(of: pointer))
+    let id = UInt(bitPattern: closure)
+    ConnectionRegistry.shared.remove(id)?.closedByLibrary(id, lastError(of: pointer))
 }
 
 private func lastError(of pointer: OpaquePointer?) -> BridgeError? {

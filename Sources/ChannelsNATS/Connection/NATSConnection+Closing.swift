@@ -77,11 +77,25 @@ extension NATSConnection {
         if isFirst { closeLater(library) }
     }
 
-    private func closeLater(_ library: LibraryPointer?) {
+    private func closeLater(_ library: LibraryConnection?) {
         control.async {
-            // The closure holds the connection, so that the pointer stays valid.
-            withExtendedLifetime(self) { if let library { natsConnection_Close(library.pointer) } }
+            guard let library, !library.isClosed else { return self.hasClosed() }
+            natsConnection_Close(library.pointer)
         }
+    }
+
+    /// There is no connection any more, and there will be none.
+    func hasClosed() {
+        let (isFirst, lost, waiters, library) = state.withLock { state in
+            let isFirst = !state.isClosed
+            state.isClosed = true
+            let lost = state.outbox.close()
+            return (isFirst, lost, state.takeWaiters() + state.takeCloseWaiters(), state.library.take())
+        }
+        control.async { withExtendedLifetime(library) {} }
+        if lost > 0 { onEvent(.unsent(lost, .unsentAtClose(lost))) }
+        if isFirst { onEvent(.closed) }
+        for waiter in waiters { waiter.resume() }
     }
 }
 #endif

@@ -18,9 +18,8 @@ final class NATSConnection: Sendable {
         case reconnected
         /// Messages that were sent, and are bound to the connection, may be lost, and those not sent are dropped.
         case interrupted
-        /// The connection has ended for good: it was closed, or the C client does not reconnect after the
-        /// error.
-        case closed(BridgeError?)
+        /// The connection was closed, as requested.
+        case closed
         /// The server reported an error after the call had returned: for example, it refuses a subject.
         case failed(BridgeError)
         /// Accepted messages were never sent.
@@ -31,11 +30,13 @@ final class NATSConnection: Sendable {
 
     struct State {
         var outbox: Outbox
-        /// Nil before the connection is established, and after it was closed.
-        var library: LibraryPointer?
+        /// Nil while there is no connection.
+        var library: LibraryConnection?
+        /// The code of the last error of such an attempt that was reported.
+        var reported: BridgeError.Code?
+        /// The servers that others have announced.
+        var discovered: [String] = []
         var maxPayload = Int.max
-        /// How often the C client had replaced the connection when the writer last looked.
-        var replacements: UInt64 = 0
         /// The last subject that was found valid.
         var validSubject = ""
         var takesMessages = true
@@ -43,8 +44,9 @@ final class NATSConnection: Sendable {
         var isClosed = false
         /// The number of subscriptions whose threads may still call a handler.
         var liveSubscriptions = 0
-        /// By their address in the C client.
-        var subscriptions: [UInt: WeakSubscription] = [:]
+        /// By their numbers.
+        var subscriptions: [UInt64: WeakSubscription] = [:]
+        var lastSubscription: UInt64 = 0
         var spaceWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
         var closeWaiters: [CheckedContinuation<Void, Never>] = []
@@ -58,17 +60,13 @@ final class NATSConnection: Sendable {
     private static let patience = 32
     private let writer = DispatchQueue(label: "channels.nats.writer")
     let control = DispatchQueue(label: "channels.nats.control")
+    let reconnecting = DispatchQueue(label: "channels.nats.reconnecting")
 
     private init(_ configuration: NATSConfiguration, onEvent: @escaping @Sendable (Event) -> Void) {
         // The publishers and the writer take the lock for each message.
         state = Locked(State(outbox: Outbox(limit: configuration.outgoingLimit)), spins: true)
         self.configuration = configuration
         self.onEvent = onEvent
-    }
-
-    deinit {
-        // Nobody can be inside a call: the closures on the queues hold this object.
-        if let library = state.withLock({ $0.library }) { natsConnection_Destroy(library.pointer) }
     }
 
     /// Connects to the first server that answers.
@@ -90,22 +88,10 @@ final class NATSConnection: Sendable {
     }
 
     private func connectNow() throws {
-        let id = ConnectionRegistry.shared.add(self)
-        do {
-            let options = try ClientOptions(configuration, registration: id)
-            var pointer: OpaquePointer?
-            let status = natsConnection_Connect(&pointer, options.pointer)
-            guard status == NATS_OK, let pointer else { throw ClientOptions.connectError(status, configuration) }
-            let limit = Int(natsConnection_GetMaxPayload(pointer))
-            state.withLock {
-                $0.library = LibraryPointer(pointer)
-                $0.maxPayload = limit > 0 ? limit : .max
-            }
-        } catch {
-            // After a connect that failed the C client calls nobody back.
-            ConnectionRegistry.shared.remove(id)
-            throw error
-        }
+        let library = try makeLibraryConnection()
+        state.withLock { $0.adopt(library) }
+        guard library.isClosed else { return }
+        throw BridgeError(.notConnected, "the connection was lost at once")
     }
 
     /// Runs calls into the C client that may block, outside of the cooperative pool, one at a time.
@@ -211,7 +197,7 @@ final class NATSConnection: Sendable {
         try Task.checkCancellation()
     }
 
-    private func startWriter() {
+    func startWriter() {
         writer.async { self.write() }
     }
 
@@ -219,8 +205,6 @@ final class NATSConnection: Sendable {
     private func write() {
         var sinceFlush = 0
         var batch = PackedMessages()
-        var replacements = state.withLock { $0.replacements }
-        defer { state.withLock { [replacements] in $0.replacements = replacements } }
         while true {
             pause(after: &sinceFlush)
             let (hasBatch, epoch, library, waiters) = state.withLock { state in
@@ -229,7 +213,6 @@ final class NATSConnection: Sendable {
             }
             for waiter in waiters { waiter.resume() }
             guard hasBatch, let library else { return }
-            noticeReplacement(library, &replacements, &batch)
             sinceFlush += batch.count
             let isSent = batch.send(library.pointer) { status, subject in
                 onEvent(.unsent(1, BridgeError(status, doing: "sending", subject: subject)))
@@ -242,21 +225,6 @@ final class NATSConnection: Sendable {
                 guard goesOn else { return resumeWaiters() }
             }
         }
-    }
-
-    /// The C client reports late that it has replaced the connection. What was sent before may be lost, so
-    /// nothing that follows in order may be sent.
-    private func noticeReplacement(
-        _ library: LibraryPointer,
-        _ replacements: inout UInt64,
-        _ batch: inout PackedMessages
-    ) {
-        let now = library.replacements
-        guard now != replacements else { return }
-        replacements = now
-        batch.removeBound()
-        state.withLock { $0.outbox.removeBound() }
-        onEvent(.interrupted)
     }
 
     /// When nothing is waiting: flushes the C client, and gives publishers a moment before the writer ends.
@@ -273,56 +241,8 @@ final class NATSConnection: Sendable {
         for _ in 0..<Self.patience where state.withLock({ $0.outbox.isEmpty }) { sched_yield() }
     }
 
-    private func resumeWaiters() {
+    func resumeWaiters() {
         for waiter in state.withLock({ $0.takeWaiters() }) { waiter.resume() }
-    }
-
-    // MARK: What the C client reports
-
-    func disconnected(_ reason: BridgeError?) {
-        let isExpected = state.withLock { state in
-            state.outbox.disconnect()
-            return state.isClosing
-        }
-        resumeWaiters()
-        onEvent(.interrupted)
-        if !isExpected { onEvent(.disconnected(reason)) }
-    }
-
-    func reconnected() {
-        let startsWriter = state.withLock { $0.outbox.reconnect() }
-        if startsWriter { startWriter() }
-        onEvent(.reconnected)
-    }
-
-    func failed(_ error: BridgeError) {
-        onEvent(.failed(error))
-    }
-
-    func slow(_ pointer: OpaquePointer) {
-        let id = UInt(bitPattern: pointer)
-        state.withLock { $0.subscriptions[id]?.subscription }?.becameSlow()
-    }
-
-    func add(_ subscription: NATSSubscription, _ pointer: OpaquePointer) {
-        let id = UInt(bitPattern: pointer)
-        state.withLock { $0.subscriptions[id] = WeakSubscription(subscription: subscription) }
-    }
-
-    func remove(_ pointer: OpaquePointer) {
-        let id = UInt(bitPattern: pointer)
-        _ = state.withLock { $0.subscriptions.removeValue(forKey: id) }
-    }
-
-    func closedByLibrary(_ reason: BridgeError?) {
-        let (lost, waiters, isExpected) = state.withLock { state in
-            state.isClosed = true
-            let lost = state.outbox.close()
-            return (lost, state.takeWaiters() + state.takeCloseWaiters(), state.isClosing)
-        }
-        if lost > 0 { onEvent(.unsent(lost, .unsentAtClose(lost))) }
-        onEvent(.closed(isExpected ? nil : reason ?? BridgeError(.closed, "the connection was closed for good")))
-        for waiter in waiters { waiter.resume() }
     }
 }
 
@@ -364,28 +284,4 @@ extension NATSConnection.State {
     }
 }
 
-struct WeakSubscription {
-    weak var subscription: NATSSubscription?
-}
-
-/// A `natsConnection *`: its functions may be called from any thread.
-struct LibraryPointer: @unchecked Sendable {
-    let pointer: OpaquePointer
-
-    init(_ pointer: OpaquePointer) {
-        self.pointer = pointer
-    }
-
-    /// How often the C client has replaced the connection.
-    var replacements: UInt64 {
-        var statistics: OpaquePointer?
-        guard natsStatistics_Create(&statistics) == NATS_OK else { return 0 }
-        defer { natsStatistics_Destroy(statistics) }
-        var count: UInt64 = 0
-        guard natsConnection_GetStats(pointer, statistics) == NATS_OK,
-            natsStatistics_GetCounts(statistics, nil, nil, nil, nil, &count) == NATS_OK
-        else { return 0 }
-        return count
-    }
-}
 #endif

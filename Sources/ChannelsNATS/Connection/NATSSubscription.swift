@@ -4,26 +4,46 @@ import ChannelsBridge
 import CNATS
 import Dispatch
 
-/// One subscription: one thread of the C client, which calls the handler for one message at a time.
+/// One subscription: one thread of the C client, which calls the handler for one message at a time. It is
+/// restored on each connection.
 ///
-/// `drops` guards what has been reported about dropped messages.
+/// `state` guards the subscription of the C client, and what has been reported about dropped messages.
 final class NATSSubscription: Sendable {
-    let subject: String
-    private let connection: NATSConnection
-    private let pointer: LibraryPointer
-    private let isCancelled = Locked(false)
-    private let drops = Locked((reported: Int64(0), isWatching: false))
+    private struct State {
+        /// Nil while there is no connection.
+        var pointer: LibraryPointer?
+        var isCancelled = false
+        /// The dropped messages that were reported, of this subscription of the C client.
+        var reportedDrops: Int64 = 0
+        var isWatchingDrops = false
+        var number: UInt64 = 0
+    }
 
-    private init(_ subject: String, _ connection: NATSConnection, _ pointer: LibraryPointer) {
+    let subject: String
+    private let group: String?
+    private let connection: NATSConnection
+    private let handler: @Sendable (OpaquePointer) -> Void
+    private let state = Locked(State())
+
+    private init(
+        _ subject: String,
+        _ group: String?,
+        _ connection: NATSConnection,
+        _ handler: @escaping @Sendable (OpaquePointer) -> Void
+    ) {
         self.subject = subject
+        self.group = group
         self.connection = connection
-        self.pointer = pointer
+        self.handler = handler
+        let number = connection.add(self)
+        state.withLock { $0.number = number }
     }
 
     deinit {
-        let pointer = pointer
-        connection.remove(pointer.pointer)
+        let (pointer, number) = state.withLock { ($0.pointer, $0.number) }
+        connection.remove(number)
         // Also ends the subscription, if it has not ended. It writes to the socket, which may block.
+        guard let pointer else { return }
         connection.onControlLater { [connection] in
             withExtendedLifetime(connection) { natsSubscription_Destroy(pointer.pointer) }
         }
@@ -57,15 +77,40 @@ final class NATSSubscription: Sendable {
         }
     }
 
+    /// On the control queue. Without a connection, the subscription begins as soon as there is one.
     private static func subscribeNow(
         to pattern: String,
         group: String?,
         on connection: NATSConnection,
         handler: @escaping @Sendable (OpaquePointer) -> Void
     ) throws -> NATSSubscription {
-        guard let library = connection.state.withLock({ $0.isClosing ? nil : $0.library }) else {
-            throw BridgeError(.closed, subject: pattern, "the connection was closed")
+        let (library, isClosing) = connection.state.withLock { ($0.library, $0.isClosing) }
+        guard !isClosing else { throw BridgeError(.closed, subject: pattern, "the connection was closed") }
+        let subscription = NATSSubscription(pattern, group, connection, handler)
+        if let library {
+            try subscription.begin(on: library)
+            try confirm(pattern, library.pointer, connection)
         }
+        return subscription
+    }
+
+    /// On the control queue.
+    func restore(on library: LibraryConnection) {
+        guard !state.withLock({ $0.isCancelled }) else { return }
+        do {
+            try begin(on: library)
+        } catch {
+            // The connection is lost again, which is noticed elsewhere, or this is the only word about it.
+            connection.onEvent(.failed(BridgeError(wrapping: error)))
+        }
+    }
+
+    /// Whether this is the subscription of the C client.
+    func `is`(_ pointer: OpaquePointer) -> Bool {
+        state.withLock { $0.pointer?.pointer == pointer }
+    }
+
+    private func begin(on library: LibraryConnection) throws {
         // Released by `subscriptionCompleted`, after the thread of the subscription has called the handler
         // for the last time. The connection is retained so that it outlives every handler.
         let box = Unmanaged.passRetained(SubscriptionBox(handler, connection))
@@ -75,18 +120,19 @@ final class NATSSubscription: Sendable {
                 natsConnection_QueueSubscribe(
                     &pointer,
                     library.pointer,
-                    pattern,
+                    subject,
                     group,
                     subscriptionReceived,
                     box.toOpaque()
                 )
             } else {
-                natsConnection_Subscribe(&pointer, library.pointer, pattern, subscriptionReceived, box.toOpaque())
+                natsConnection_Subscribe(&pointer, library.pointer, subject, subscriptionReceived, box.toOpaque())
             }
         guard status == NATS_OK, let pointer else {
             // There is no subscription, so no thread has a reference to the box.
             box.release()
-            throw BridgeError(status, doing: "subscribing to \(pattern)", subject: pattern)
+            if status == NATS_CONNECTION_CLOSED { return }
+            throw BridgeError(status, doing: "subscribing to \(subject)", subject: subject)
         }
         // Fails only if the subscription has ended meanwhile, with its connection. Its thread may still be
         // running then, so the box is never released.
@@ -96,10 +142,12 @@ final class NATSSubscription: Sendable {
         }
         let limit = Int32(clamping: connection.configuration.incomingLimit)
         natsSubscription_SetPendingLimits(pointer, max(1, limit), .max)
-        let subscription = NATSSubscription(pattern, connection, LibraryPointer(pointer))
-        connection.add(subscription, pointer)
-        try confirm(pattern, library.pointer, connection)
-        return subscription
+        let (before, isCancelled) = state.withLock { state in
+            defer { (state.pointer, state.reportedDrops) = (LibraryPointer(pointer), 0) }
+            return (state.pointer, state.isCancelled)
+        }
+        if let before { natsSubscription_Destroy(before.pointer) }
+        if isCancelled { natsSubscription_Unsubscribe(pointer) }
     }
 
     /// A server reports the refusal of a subscription asynchronously, but in order: when the answer to a ping
@@ -117,9 +165,9 @@ final class NATSSubscription: Sendable {
     /// The C client reports only that it begins to drop messages. Their number is polled until it has
     /// stopped.
     func becameSlow() {
-        let begins = drops.withLock { drops in
-            defer { drops.isWatching = true }
-            return !drops.isWatching
+        let begins = state.withLock { state in
+            defer { state.isWatchingDrops = true }
+            return !state.isWatchingDrops
         }
         if begins { watchDrops() }
     }
@@ -128,17 +176,19 @@ final class NATSSubscription: Sendable {
         connection.onControlLater(after: .milliseconds(50)) { [weak self] in self?.reportDrops() }
     }
 
-    /// On the control queue.
+    /// On the control queue, where the subscription of the C client is replaced.
     private func reportDrops() {
         var (total, waiting): (Int64, Int32) = (0, 0)
-        guard natsSubscription_GetDropped(pointer.pointer, &total) == NATS_OK else { return }
-        natsSubscription_GetPending(pointer.pointer, &waiting, nil)
+        guard let pointer = state.withLock({ $0.pointer })?.pointer,
+            natsSubscription_GetDropped(pointer, &total) == NATS_OK
+        else { return state.withLock { $0.isWatchingDrops = false } }
+        natsSubscription_GetPending(pointer, &waiting, nil)
         let isFull = waiting >= Int32(clamping: max(1, connection.configuration.incomingLimit))
-        let (count, goesOn) = drops.withLock { drops in
-            defer { drops.reported = total }
+        let (count, goesOn) = state.withLock { state in
+            defer { state.reportedDrops = total }
             // Once more after it has stopped: it reports the next begin only if there was space in between.
-            drops.isWatching = isFull || total > drops.reported
-            return (Int(total - drops.reported), drops.isWatching)
+            state.isWatchingDrops = isFull || total > state.reportedDrops
+            return (Int(total - state.reportedDrops), state.isWatchingDrops)
         }
         if count > 0 { connection.onEvent(.slowConsumer(subject: subject, dropped: count)) }
         if goesOn { watchDrops() }
@@ -147,13 +197,14 @@ final class NATSSubscription: Sendable {
     /// Ends the subscription, and returns when the C client has been told. The handler may still be running,
     /// and may be called once more for a message that was already received.
     func cancel() async {
-        let isFirst = isCancelled.withLock { isCancelled in
-            defer { isCancelled = true }
-            return !isCancelled
+        let isFirst = state.withLock { state in
+            defer { state.isCancelled = true }
+            return !state.isCancelled
         }
         guard isFirst else { return }
-        let pointer = pointer
-        _ = try? await connection.onControl { _ = natsSubscription_Unsubscribe(pointer.pointer) }
+        _ = try? await connection.onControl { [self] in
+            if let pointer = state.withLock({ $0.pointer }) { natsSubscription_Unsubscribe(pointer.pointer) }
+        }
     }
 }
 

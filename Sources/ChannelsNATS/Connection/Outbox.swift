@@ -75,11 +75,6 @@ struct Outbox {
         waiting.removeBound()
     }
 
-    /// The connection has been replaced without a message that could not be sent.
-    mutating func removeBound() {
-        waiting.removeBound()
-    }
-
     /// - Returns: Whether a writer is to be started.
     mutating func reconnect() -> Bool {
         guard phase != .closed else { return false }

@@ -13,9 +13,8 @@ extension PackedMessages {
             let status = message.send(connection)
             switch status {
             case NATS_OK: break
-            // The C client is reconnecting. Its own buffer for that is disabled: the outbox is the only
-            // buffer, with one limit.
-            case NATS_INSUFFICIENT_BUFFER, NATS_CONNECTION_DISCONNECTED: return false
+            // The connection is lost: the outbox is the only buffer, with one limit.
+            case NATS_CONNECTION_CLOSED, NATS_CONNECTION_DISCONNECTED: return false
             default: onFailure(status, String(cString: message.subject))
             }
             return true

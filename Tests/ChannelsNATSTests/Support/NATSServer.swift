@@ -42,10 +42,12 @@ final class NATSServer: Sendable {
 
     /// Starts the server, on the same port and with the same files as before if there was a before. Returns
     /// when it accepts connections.
-    func start() async throws {
+    ///
+    /// - Parameter configuration: Further lines of the configuration file, instead of those of the options.
+    func start(_ configuration: String? = nil) async throws {
         let before = state.withLock { $0.port }
         let file = folder.appending(path: "server.conf")
-        try configurationFile(port: before > 0 ? before : options.port ?? -1).write(
+        try configurationFile(configuration, port: before > 0 ? before : options.port ?? -1).write(
             to: file,
             atomically: true,
             encoding: .utf8
@@ -81,7 +83,7 @@ final class NATSServer: Sendable {
         state.withLock { $0.process }?.signal(number)
     }
 
-    private func configurationFile(port: Int) -> String {
+    private func configurationFile(_ configuration: String?, port: Int) -> String {
         var lines = ["host: 127.0.0.1", "port: \(port)", "server_name: \(options.name)"]
         if options.jetStream {
             lines.append("jetstream { store_dir: \"\(folder.path)/jetstream\", max_file: 256MB, max_mem: 64MB }")
@@ -90,7 +92,7 @@ final class NATSServer: Sendable {
             let routes = options.clusterPorts.map { "nats://127.0.0.1:\($0)" }.joined(separator: ", ")
             lines.append("cluster { name: shop, listen: \"127.0.0.1:\(clusterPort)\", routes: [\(routes)] }")
         }
-        return (lines + [options.configuration]).joined(separator: "\n") + "\n"
+        return (lines + [configuration ?? options.configuration]).joined(separator: "\n") + "\n"
     }
 }
 

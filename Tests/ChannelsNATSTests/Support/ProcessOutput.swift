@@ -1,5 +1,4 @@
 #if NATS
-import Dispatch
 import Channels
 import Foundation
 
@@ -30,12 +29,13 @@ final class ProcessOutput: Sendable {
         guard descriptor >= 0 else {
             throw ChildProcess.Failure(description: "no pipe at \(path): \(String(cString: strerror(errno)))")
         }
-        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
-        source.setEventHandler { [self] in
-            if !read(descriptor) { source.cancel() }
+        // A thread, and no dispatch source: on Linux, those of many pipes that come and go crash Dispatch now
+        // and then.
+        Thread.detachNewThread { [self] in
+            var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            repeat { poll(&ready, 1, -1) } while read(descriptor)
+            close(descriptor)
         }
-        source.setCancelHandler { close(descriptor) }
-        source.resume()
     }
 
     var text: String { state.withLock { $0.text } }

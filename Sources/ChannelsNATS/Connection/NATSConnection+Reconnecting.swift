@@ -1,0 +1,143 @@
+#if NATS
+import Channels
+import ChannelsBridge
+import CNATS
+import Dispatch
+
+/// A connection that is lost is replaced by another one, with its subscriptions.
+///
+/// The C client could do that by itself, but it ends for good after some errors, and it keeps a message that was
+/// published while it had no connection, which then overtakes those that were lost before.
+extension NATSConnection {
+    /// Connects. On the control queue, or on that for reconnecting.
+    func makeLibraryConnection() throws -> LibraryConnection {
+        let id = ConnectionRegistry.shared.add(self)
+        do {
+            let discovered = state.withLock { $0.discovered }
+            let options = try ClientOptions(configuration, discovered: discovered, registration: id)
+            var pointer: OpaquePointer?
+            let status = natsConnection_Connect(&pointer, options.pointer)
+            guard status == NATS_OK, let pointer else { throw ClientOptions.connectError(status, configuration) }
+            return LibraryConnection(pointer, id: id)
+        } catch {
+            // After a connect that failed the C client calls nobody back.
+            ConnectionRegistry.shared.remove(id)
+            throw error
+        }
+    }
+
+    /// On a thread of the C client: a connection has ended, and no callback of it follows, except for those of
+    /// its subscriptions.
+    func closedByLibrary(_ id: UInt, _ reason: BridgeError?) {
+        let (library, isClosing) = state.withLock { state in
+            state.library?.id == id && !state.isClosing ? (state.lose(), false) : (nil, state.isClosing)
+        }
+        if isClosing { return hasClosed() }
+        guard let library else { return }
+        lost(reason)
+        // Destroyed there: not inside a callback of its own.
+        control.async { withExtendedLifetime(library) {} }
+    }
+
+    private func lost(_ reason: BridgeError?) {
+        resumeWaiters()
+        onEvent(.interrupted)
+        onEvent(.disconnected(reason))
+        // Not all clients of a server at the same instant.
+        reconnectLater(after: configuration.reconnectWait.milliseconds / 4)
+    }
+
+    /// - Parameter limit: The longest delay, in milliseconds.
+    private func reconnectLater(after limit: Int64, least: Int64 = 0) {
+        let delay = DispatchTimeInterval.milliseconds(Int(clamping: least + .random(in: 0...max(limit, 0))))
+        reconnecting.asyncAfter(deadline: .now() + delay) { [weak self] in self?.reconnect() }
+    }
+
+    /// On the queue for reconnecting.
+    private func reconnect() {
+        guard !state.withLock({ $0.isClosing }) else { return }
+        do {
+            let library = try makeLibraryConnection()
+            control.async { self.restore(library) }
+        } catch {
+            report(error)
+            let wait = configuration.reconnectWait.milliseconds
+            reconnectLater(after: wait, least: wait)
+        }
+    }
+
+    /// That the server is not there is what being disconnected means; other errors are reported, once.
+    private func report(_ error: any Error) {
+        let error = BridgeError(wrapping: error)
+        let isNew = state.withLock { state in
+            defer { state.reported = error.code }
+            return state.reported != error.code && error.code != .notConnected
+        }
+        if isNew { onEvent(.failed(error)) }
+    }
+
+    /// On the control queue, which is that of subscribing.
+    private func restore(_ library: LibraryConnection) {
+        let subscriptions = state.withLock { state in
+            state.isClosing ? [] : state.subscriptions.sorted { $0.key < $1.key }.compactMap(\.value.subscription)
+        }
+        for subscription in subscriptions { subscription.restore(on: library) }
+        let (isWanted, startsWriter) = state.withLock { state in
+            guard !state.isClosing else { return (false, false) }
+            state.adopt(library)
+            return (true, state.outbox.reconnect())
+        }
+        guard isWanted else { return }
+        if startsWriter { startWriter() }
+        onEvent(.reconnected)
+        // Lost again, before anybody could be told.
+        if library.isClosed { closedByLibrary(library.id, nil) }
+    }
+
+    // MARK: What the C client reports
+
+    func failed(_ error: BridgeError) {
+        onEvent(.failed(error))
+    }
+
+    func slow(_ pointer: OpaquePointer) {
+        let subscriptions = state.withLock { $0.subscriptions.values.compactMap(\.subscription) }
+        subscriptions.first { $0.is(pointer) }?.becameSlow()
+    }
+
+    /// - Returns: Its number.
+    func add(_ subscription: NATSSubscription) -> UInt64 {
+        state.withLock { state in
+            state.lastSubscription += 1
+            state.subscriptions[state.lastSubscription] = WeakSubscription(subscription: subscription)
+            return state.lastSubscription
+        }
+    }
+
+    func remove(_ number: UInt64) {
+        _ = state.withLock { $0.subscriptions.removeValue(forKey: number) }
+    }
+}
+
+extension NATSConnection.State {
+    /// There is a connection.
+    mutating func adopt(_ library: LibraryConnection) {
+        self.library = library
+        maxPayload = library.maxPayload
+        reported = nil
+        for server in library.discoveredServers where !discovered.contains(server) { discovered.append(server) }
+    }
+
+    /// There is none any more.
+    ///
+    /// - Returns: The connection, to be released without a lock.
+    mutating func lose() -> LibraryConnection? {
+        outbox.disconnect()
+        return library.take()
+    }
+}
+
+struct WeakSubscription {
+    weak var subscription: NATSSubscription?
+}
+#endif
