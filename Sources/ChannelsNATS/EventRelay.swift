@@ -29,6 +29,10 @@ final class EventRelay: @unchecked Sendable {  // every stored variable is touch
         queue.async { self.onEvent?(.failed(error)) }
     }
 
+    func reportLostValues(on subject: String?) {
+        queue.async { self.onEvent?(.lastValuesLost(subject: subject)) }
+    }
+
     func report(_ event: NATSConnection.Event) {
         queue.async { self.handOver(event) }
     }

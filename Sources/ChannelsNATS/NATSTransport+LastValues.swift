@@ -9,7 +9,11 @@ extension NATSTransport {
         return try await session.streams.preparing({ try await $0.prepareStates() }) {
             var stored = NATSMessage(message)
             stored.subject = subject
-            return try await session.jetStream.publish(stored, identifier: message.headers[TransportHeaders.id])
+            let sequence = try await session.jetStream.publish(
+                stored,
+                identifier: message.headers[TransportHeaders.id]
+            )
+            return session.streams.bucket.revision(sequence)
         }
     }
 
@@ -21,7 +25,7 @@ extension NATSTransport {
         let configuration = session.jetStream.configuration
         let stored = configuration.statePrefix + subject
         try WireRules.check(subject: stored)
-        let watch = LastValueWatch(stored, in: configuration.stateStream, session.jetStream, on: session.connection) {
+        let watch = LastValueWatch(stored, in: configuration.stateStream, session, on: session.connection) {
             value,
             revision in
             // Deleted with a tool for the key-value store. A state cannot be deleted: the previous value
@@ -31,6 +35,8 @@ extension NATSTransport {
             onValue(StoredValue(message, revision: revision))
         } onFailure: {
             relay.report($0)
+        } onLoss: {
+            relay.reportLostValues(on: subject)
         }
         guard session.keep(watch) else { throw BridgeError(.closed, subject: subject) }
         do {

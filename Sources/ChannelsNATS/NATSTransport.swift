@@ -95,7 +95,8 @@ public final class NATSTransport: Transport {
             }
         }
         do {
-            let session = Session(connection, try await ReplyInbox.open(on: connection), configuration)
+            let inbox = try await ReplyInbox.open(on: connection)
+            let session = Session(connection, inbox, configuration) { relay.reportLostValues(on: nil) }
             holder.session = session
             return session
         } catch {

@@ -21,11 +21,17 @@ final class Session: Sendable {
     let streams: StreamSetup
     private let state = Locked(State())
 
-    init(_ connection: NATSConnection, _ inbox: ReplyInbox, _ configuration: NATSConfiguration) {
+    /// - Parameter onLostValues: Called when the states are found to be lost.
+    init(
+        _ connection: NATSConnection,
+        _ inbox: ReplyInbox,
+        _ configuration: NATSConfiguration,
+        onLostValues: @escaping @Sendable () -> Void
+    ) {
         self.connection = connection
         self.inbox = inbox
         jetStream = JetStream(inbox, configuration)
-        streams = StreamSetup(jetStream, configuration)
+        streams = StreamSetup(jetStream, configuration, onLostValues: onLostValues)
     }
 
     func keep(_ subscription: NATSSubscription) async throws {
@@ -119,10 +125,17 @@ actor StreamSetup {
     private let configuration: NATSConfiguration
     private var messages: Task<Void, any Error>?
     private var states: Task<Void, any Error>?
+    nonisolated let bucket = Bucket()
+    private let onLostValues: @Sendable () -> Void
 
-    init(_ jetStream: JetStream, _ configuration: NATSConfiguration) {
+    init(
+        _ jetStream: JetStream,
+        _ configuration: NATSConfiguration,
+        onLostValues: @escaping @Sendable () -> Void
+    ) {
         self.jetStream = jetStream
         self.configuration = configuration
+        self.onLostValues = onLostValues
     }
 
     /// Checks again when they are needed next: the server may have lost them.
@@ -160,11 +173,17 @@ actor StreamSetup {
         }
     }
 
+    /// Looks again whether the bucket of the states is there, and the same as before.
+    func checkStates() async throws {
+        states = nil
+        try await prepareStates()
+    }
+
     /// The bucket of the states.
     func prepareStates() async throws {
         let task =
             states
-            ?? Task { [jetStream, configuration] in
+            ?? Task { [jetStream, configuration, bucket, onLostValues] in
                 guard configuration.createsStreams else { return }
                 var stream = NATSStream(
                     configuration.stateStream,
@@ -173,6 +192,8 @@ actor StreamSetup {
                 )
                 stream.keepsLastValues = true
                 try await jetStream.create(stream)
+                let (created, last) = try await jetStream.identity(ofStream: configuration.stateStream)
+                if bucket.identify(created: created, lastSequence: last) { onLostValues() }
             }
         states = task
         do { try await task.value } catch {

@@ -49,6 +49,7 @@ struct ConnectionOptions: ParsableArguments {
                 report("\(error)")
             case .disconnected: report("the connection is lost; trying to restore it")
             case .reconnected: report("the connection is back; messages may have been missed")
+            case .lastValuesLost: report("the server has lost the states")
             case .slowConsumer(_, let dropped): report("\(dropped) messages came too fast and are missing")
             case .closed(let reason):
                 report("the connection has ended: \(reason.map { "\($0)" } ?? "no reason is given")")

@@ -175,6 +175,39 @@ struct BridgeOverNATSTests {
         try await sender.close()
     }
 
+    /// Its sequences begin again; those of the old one are higher.
+    @Test(arguments: [false, true])
+    func statesConvergeAfterTheServerHasLostItsStorage(setsMeanwhile: Bool) async throws {
+        let server = try await NATSServer()
+        let routes: [BridgeRoute] = [.both(state: .natsTotal, initial: 0)]
+        let (first, second) = (try await Node("first", server, routes), try await Node("second", server, routes))
+        let totals = [first, second].map { $0.board.state(.natsTotal, initial: 0) }
+        for value in 1...100 { totals[0].set(value) }
+        _ = await totals[1].next { $0 == 100 }
+        let lost = Recorder<String>()
+        let tokens = [first, second].map { node in
+            node.bridge.events.listen { event in
+                if case .lastValuesLost(let subject) = event { lost.record(subject ?? "all") }
+            }
+        }
+        server.kill()
+        if setsMeanwhile { totals[1].set(101) }
+        try server.loseStorage()
+        try await server.start()
+        await lost.wait { $0.filter { $0 == "all" }.count == 2 }
+        let expected = setsMeanwhile ? 101 : 100
+        let third = try await Node("third", server, routes)
+        let last = third.board.state(.natsTotal, initial: 0)
+        _ = await last.next { $0 == expected }
+        _ = await totals[0].next { $0 == expected }
+        for (value, state) in [(202, totals[0]), (203, totals[1]), (204, last)] {
+            state.set(value)
+            for other in totals + [last] { _ = await other.next { $0 == value } }
+        }
+        for node in [first, second, third] { try await node.end() }
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func stateReachesAProcessThatJoinsLateAndOneAskedAnswers() async throws {
         let server = try await NATSServer()
         let till = try await Node("till", server, [.both(state: .natsTotal, initial: 0), .answering(.natsDouble)])

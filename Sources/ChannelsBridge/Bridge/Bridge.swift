@@ -162,6 +162,11 @@ public final class Bridge: Sendable {
         case .reconnected:
             for worker in workers { worker.connectionIsBack() }
             status.update { if $0 == .disconnected { $0 = context.isReady.isOpen ? .running : .waiting } }
+        case .lastValuesLost(let subject):
+            for worker in workers { worker.lastValuesLost(on: subject) }
+            guard subject == nil else { break }
+            let detail = "the broker has lost its states; those of this process are stored again"
+            context.report(BridgeError(.lastValuesLost, detail: detail))
         case .failed(let error):
             context.switchboard.reportBridgeFault(on: error.subject ?? "bridge \(context.name)", error: error)
         case .closed(let reason):

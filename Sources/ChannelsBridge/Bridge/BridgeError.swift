@@ -7,7 +7,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         private enum Storage: String {
             case notConnected, closed, authenticationFailed, certificateRejected, permissionDenied, bufferFull,
                 payloadTooLarge
-            case notAcknowledged, duplicateIdentifier, refused, timedOut, noResponder, remoteFailure, invalidName,
+            case notAcknowledged, duplicateIdentifier, refused, lastValuesLost, timedOut, noResponder, remoteFailure,
+                invalidName,
                 invalidHeader, invalidEnvelope,
                 unencodable, undecodable
             case unknownType, tooManyFailures, unsupported, deadlineExceeded, transportFailure
@@ -35,6 +36,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let duplicateIdentifier = Code(storage: .duplicateIdentifier)
         /// The broker refused a message, and would refuse it again.
         public static let refused = Code(storage: .refused)
+        /// The broker has lost the states that it had stored.
+        public static let lastValuesLost = Code(storage: .lastValuesLost)
         /// No reply arrived in time.
         public static let timedOut = Code(storage: .timedOut)
         /// Nobody responds to a request.

@@ -12,6 +12,11 @@ public enum TransportEvent: Sendable {
     /// lost since the last such event. Those that did not fit into the buffer threw
     /// ``BridgeError/Code/bufferFull`` and are not included.
     case reconnected(gap: Duration, unsent: Int)
+    /// The broker has lost the last values that it had stored. Later values have higher revisions all the same.
+    ///
+    /// Reported with nil when that is noticed, and for each watched subject that has no value now with the
+    /// subject. A bridge stores the values of its process again.
+    case lastValuesLost(subject: String?)
     /// Messages were dropped because they arrived faster than they were handled. `dropped` is their number
     /// since the last such event for the pattern.
     case slowConsumer(pattern: String, dropped: Int)

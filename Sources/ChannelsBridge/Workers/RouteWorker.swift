@@ -15,6 +15,9 @@ protocol RouteWorker: AnyObject, Sendable {
     /// The connection was lost and is back.
     func connectionIsBack()
 
+    /// The broker has lost its last values; nil: noticed, otherwise there is none on the subject.
+    func lastValuesLost(on subject: String?)
+
     /// Accepts nothing more, and returns when everything accepted is done.
     func finish() async
 
@@ -29,5 +32,6 @@ extension RouteWorker {
     func start() async throws {}
     func work() {}
     func connectionIsBack() {}
+    func lastValuesLost(on subject: String?) {}
     func add(to statistics: inout BridgeStatistics) {}
 }

@@ -34,6 +34,15 @@ struct StateSync<Local, Remote> {
         return local
     }
 
+    /// The broker has lost its value: the current one is stored, unless one that was set since waits.
+    ///
+    /// - Returns: The value if it is not needed, to be released without a lock.
+    mutating func storeAgain(_ value: Local) -> Local? {
+        guard local == nil else { return value }
+        local = value
+        return nil
+    }
+
     /// The listener heard a value from the broker, which has replaced what was set here before.
     mutating func heardRemote() -> Local? {
         isApplying = false

@@ -103,6 +103,18 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     /// Whether everything set here is stored.
     var isSettled: Bool { guarded.withLock { $0.sync.isSettled } }
 
+    /// Stores the value of this process again, as after any other partition: whichever process stores last wins
+    /// everywhere. One that watches does so only if nobody has stored a value yet.
+    func lastValuesLost(on subject: String?) {
+        guard sends, subject == (receives ? name : nil) else { return }
+        let current = Outgoing(value: channel.value)
+        let released = guarded.withLock { guarded in
+            guarded.isClosed ? current : guarded.sync.storeAgain(current)
+        }
+        withExtendedLifetime(released) {}
+        bell.ring()
+    }
+
     // MARK: From here
 
     /// Called by the listener, one value at a time.

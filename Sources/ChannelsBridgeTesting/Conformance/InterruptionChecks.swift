@@ -12,7 +12,7 @@ extension TransportConformance {
                 case .connected: events.record("connected")
                 case .disconnected: events.record("disconnected")
                 case .reconnected: events.record("reconnected")
-                case .slowConsumer, .failed, .closed: break
+                case .slowConsumer, .failed, .closed, .lastValuesLost: break
                 }
             }
             try await run.interrupt(transport) { await events.wait { $0.contains("disconnected") } }

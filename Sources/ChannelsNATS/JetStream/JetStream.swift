@@ -56,6 +56,12 @@ final class JetStream: Sendable {
         throw BridgeError(.unsupported, subject: pattern, "\(problem.singleLine); see NATSConfiguration.streams")
     }
 
+    /// When a stream was created, and its last sequence.
+    func identity(ofStream name: String) async throws -> (created: String, lastSequence: UInt64) {
+        let found: StreamInformation = try await call("STREAM.INFO.\(name)", [String: String]())
+        return (found.created ?? "", found.state?.lastSeq ?? 0)
+    }
+
     /// The patterns of the subjects that a stream keeps.
     func subjects(ofStream name: String) async throws -> [String] {
         let found: StreamInformation = try await call("STREAM.INFO.\(name)", [String: String]())
@@ -161,7 +167,10 @@ private struct StreamNames: Decodable { var streams: [String]? }
 
 private struct StreamInformation: Decodable {
     struct Configuration: Decodable { var subjects: [String]? }
+    struct State: Decodable { var lastSeq: UInt64? }
     var config: Configuration?
+    var created: String?
+    var state: State?
 }
 
 private struct StreamRequest: Encodable {

@@ -16,6 +16,8 @@ final class LastValueWatch: Sendable {
         var consumer: String?
         var nextSequence: UInt64 = 1
         var revision: UInt64 = 0
+        /// How often the bucket had been replaced when the consumer was created.
+        var replacements = 0
         var lastHeard = ContinuousClock.now
         var isBeginning = false
         /// Whether there was a reconnection while a consumer was being created.
@@ -36,26 +38,32 @@ final class LastValueWatch: Sendable {
     private let subject: String
     private let stream: String
     private let jetStream: JetStream
+    private let streams: StreamSetup
     private let connection: NATSConnection
     /// Each watch has its own subject, and therefore its own thread: a server delivers only to a subject that
     /// is subscribed to in exactly that form.
     private let inbox = "_INBOX.\(randomToken())"
     private let onValue: @Sendable (NATSMessage, UInt64) -> Void
     private let onFailure: @Sendable (BridgeError) -> Void
+    /// Called when the bucket is another one, and has no value.
+    private let onLoss: @Sendable () -> Void
     private let state = Locked(State())
     private static let heartbeat = Duration.seconds(2)
 
     init(
         _ subject: String,
         in stream: String,
-        _ jetStream: JetStream,
+        _ session: Session,
         on connection: NATSConnection,
         onValue: @escaping @Sendable (NATSMessage, UInt64) -> Void,
-        onFailure: @escaping @Sendable (BridgeError) -> Void
+        onFailure: @escaping @Sendable (BridgeError) -> Void,
+        onLoss: @escaping @Sendable () -> Void
     ) {
         self.subject = subject
         self.stream = stream
-        self.jetStream = jetStream
+        jetStream = session.jetStream
+        streams = session.streams
+        self.onLoss = onLoss
         self.connection = connection
         self.onValue = onValue
         self.onFailure = onFailure
@@ -110,6 +118,8 @@ final class LastValueWatch: Sendable {
             while true {
                 do {
                     state.withLock { $0.isStale = false }
+                    // Before anything of it arrives: its sequences may have begun again.
+                    try await streams.checkStates()
                     _ = try await create()
                 } catch {
                     // The connection is lost again, or the cluster has no leader: the next reconnection or
@@ -164,7 +174,14 @@ final class LastValueWatch: Sendable {
             config: .init(name: name, deliverSubject: inbox, filterSubject: subject)
         )
         let made: Consumer = try await jetStream.call("CONSUMER.CREATE.\(stream).\(name).\(subject)", request)
-        return (made.numPending ?? 0) + (made.delivered?.consumerSeq ?? 0) > 0
+        let hasValue = (made.numPending ?? 0) + (made.delivered?.consumerSeq ?? 0) > 0
+        let replacements = streams.bucket.replacements
+        let isReplaced = state.withLock { state in
+            defer { state.replacements = replacements }
+            return state.replacements != replacements && state.hasHandedOver
+        }
+        if isReplaced, !hasValue { onLoss() }
+        return hasValue
     }
 
     /// Deletes a consumer soon. The server would also remove it once it has no subscriber.
@@ -189,8 +206,9 @@ final class LastValueWatch: Sendable {
             guard let delivery, delivery.consumer == state.consumer else { return .ignore }
             guard delivery.consumerSequence == state.nextSequence else { return .restart }
             state.nextSequence += 1
-            guard delivery.streamSequence > state.revision else { return .ignore }
-            state.revision = delivery.streamSequence
+            let revision = streams.bucket.revision(delivery.streamSequence)
+            guard revision > state.revision else { return .ignore }
+            state.revision = revision
             return .handOver
         }
         switch step {
@@ -199,7 +217,7 @@ final class LastValueWatch: Sendable {
         case .restart: restart()
         case .handOver:
             if let message, let delivery {
-                onValue(message, delivery.streamSequence)
+                onValue(message, streams.bucket.revision(delivery.streamSequence))
             } else {
                 onFailure(BridgeError(.invalidEnvelope, subject: subject, "a value came whose headers cannot be read"))
             }

@@ -76,6 +76,11 @@ final class NATSServer: Sendable {
         process?.end()
     }
 
+    /// Removes what JetStream has stored. The server must not be running.
+    func loseStorage() throws {
+        try FileManager.default.removeItem(at: folder.appending(path: "jetstream"))
+    }
+
     func pause() { signal(SIGSTOP) }
     func resume() { signal(SIGCONT) }
 

@@ -1,0 +1,48 @@
+#if NATS
+import Channels
+
+/// Which bucket the states are in, and how its sequences become revisions.
+///
+/// A server that has lost its storage begins again with the first sequence. Revisions increase all the same, so
+/// that a value of the new bucket is newer than every value of the old one.
+///
+/// Guarded by its lock.
+final class Bucket: Sendable {
+    private struct State {
+        var created: String?
+        /// What is added to a sequence.
+        var offset: UInt64 = 0
+        var highest: UInt64 = 0
+        /// How often the bucket was found to be another one.
+        var replacements = 0
+    }
+
+    private let state = Locked(State())
+
+    /// How often the bucket was found to be another one.
+    var replacements: Int { state.withLock { $0.replacements } }
+
+    /// The revision of a value with this sequence.
+    func revision(_ sequence: UInt64) -> UInt64 {
+        state.withLock { state in
+            let revision = state.offset &+ sequence
+            state.highest = max(state.highest, revision)
+            return revision
+        }
+    }
+
+    /// The server has the bucket that was created at this time, up to this sequence.
+    ///
+    /// - Returns: Whether it is another one than before, or has lost values that it had.
+    func identify(created: String, lastSequence: UInt64) -> Bool {
+        state.withLock { state in
+            defer { state.created = created }
+            guard let before = state.created else { return false }
+            guard before != created || state.offset &+ lastSequence < state.highest else { return false }
+            state.offset = state.highest
+            state.replacements += 1
+            return true
+        }
+    }
+}
+#endif
