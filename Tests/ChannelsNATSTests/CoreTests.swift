@@ -165,5 +165,20 @@ struct CoreTests {
         let watch = await #expect(throws: BridgeError.self) { try await transport.watch("x") { _ in } }
         #expect(watch?.code == .closed)
     }
+
+    /// 40,000 of them took 36 seconds.
+    @Test func messageWithVeryManyHeadersIsRefusedAtOnce() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server)
+        let received = try await peer.subscribe(to: "count")
+        let start = ContinuousClock.now
+        try publishRaw(headers: (0..<40_000).map { "h\($0): 1\r\n" }.joined(), "x", to: "count", of: server)
+        try publishRaw(headers: (0..<256).map { "h\($0): 1\r\n" }.joined(), "y", to: "count", of: server)
+        #expect(await received.wait(count: 1).map(\.text) == ["y"])
+        #expect(received.all.first?.message.headers.count == 256)
+        #expect(peer.events.all.compactMap(\.failure).map(\.code) == [.invalidEnvelope])
+        #expect(start.duration(to: .now) < .seconds(5))
+        try await peer.close()
+    }
 }
 #endif

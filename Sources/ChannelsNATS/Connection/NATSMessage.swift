@@ -69,7 +69,11 @@ extension NATSMessage {
         return Array(UnsafeRawBufferPointer(start: bytes, count: count))
     }
 
-    /// Copies the headers of a message of the C client; nil if they cannot be read.
+    /// How many headers a message may have. A header takes up several times its bytes here, and each is compared
+    /// with the others, so that a peer could keep a process busy with one message.
+    static let mostHeaders = 256
+
+    /// Copies the headers of a message of the C client; nil if they cannot be read, or are too many.
     static func headers(of message: OpaquePointer) -> [Header]? {
         var names: UnsafeMutablePointer<UnsafePointer<CChar>?>?
         var count: Int32 = 0
@@ -79,6 +83,7 @@ extension NATSMessage {
         default: return nil
         }
         defer { free(names) }
+        guard count <= mostHeaders else { return nil }
         var headers: [Header] = []
         headers.reserveCapacity(Int(count))
         for index in 0..<Int(count) {
