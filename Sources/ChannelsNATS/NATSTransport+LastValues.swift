@@ -4,11 +4,27 @@ public import ChannelsBridge
 extension NATSTransport {
     /// Stores a message as the last value of its subject. See `Transport/store(_:)`.
     public func store(_ message: TransportMessage) async throws -> UInt64 {
+        try await store(message, headers: [])
+    }
+
+    /// Stores a message as the last value of its subject, if there is none. See
+    /// `Transport/storeIfNone(_:)`.
+    public func storeIfNone(_ message: TransportMessage) async throws -> UInt64? {
+        do {
+            let none = NATSMessage.Header(name: "Nats-Expected-Last-Subject-Sequence", value: "0")
+            return try await store(message, headers: [none])
+        } catch let error as BridgeError where (error.underlyingError as? Refusal)?.isWrongSequence == true {
+            return nil
+        }
+    }
+
+    private func store(_ message: TransportMessage, headers: [NATSMessage.Header]) async throws -> UInt64 {
         let session = try session
         let subject = session.jetStream.configuration.statePrefix + message.subject
         return try await session.streams.preparing({ try await $0.prepareStates() }) {
             var stored = NATSMessage(message)
             stored.subject = subject
+            stored.headers += headers
             let sequence = try await session.jetStream.publish(
                 stored,
                 identifier: message.headers[TransportHeaders.id]

@@ -113,6 +113,12 @@ public protocol Transport: Sendable {
     /// - Throws: As ``publish(_:durable:)`` of a durable message.
     func store(_ message: TransportMessage) async throws -> UInt64
 
+    /// Stores a message as the last value of its subject, if there is none. The default stores it in any case.
+    ///
+    /// - Returns: The revision of the value; nil if there is another one, which is watched.
+    /// - Throws: As ``store(_:)``.
+    func storeIfNone(_ message: TransportMessage) async throws -> UInt64?
+
     /// Watches the last value of a subject, until the transport is closed.
     ///
     /// - Parameters:
@@ -134,6 +140,11 @@ public protocol Transport: Sendable {
 }
 
 extension Transport {
+    /// Stores a message as the last value of its subject, whether or not there is one.
+    public func storeIfNone(_ message: TransportMessage) async throws -> UInt64? {
+        try await store(message)
+    }
+
     /// Publishes, and waits for the acknowledgement.
     public func publishDurably(
         _ message: TransportMessage,

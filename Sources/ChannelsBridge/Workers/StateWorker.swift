@@ -22,6 +22,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         /// that has stored it nevertheless recognises it. With a new identifier, it would overwrite what
         /// others have stored since.
         var message: TransportMessage?
+        /// Whether it is stored again, and must not replace what others have stored since.
+        var onlyIfNone = false
     }
 
     private let name: String
@@ -107,7 +109,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     /// everywhere. One that watches does so only if nobody has stored a value yet.
     func lastValuesLost(on subject: String?) {
         guard sends, subject == (receives ? name : nil) else { return }
-        let current = Outgoing(value: channel.value)
+        let current = Outgoing(value: channel.value, onlyIfNone: receives)
         let released = guarded.withLock { guarded in
             guarded.isClosed ? current : guarded.sync.storeAgain(current)
         }
@@ -139,8 +141,12 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             try await context.isReady.wait()
             let message = try outgoing.message ?? pack(outgoing.value)
             outgoing.message = message
-            let revision = try await context.transport.store(message)
+            let revision =
+                outgoing.onlyIfNone
+                ? try await context.transport.storeIfNone(message) : try await context.transport.store(message)
             attempts = 0
+            // Another process was faster; its value arrives here, too.
+            guard let revision else { return guarded.withLock { $0.sync.refused() } }
             context.count(\.sent)
             guarded.withLock { $0.sync.stored(revision) }
         } catch {

@@ -137,7 +137,7 @@ struct Acknowledgement {
                 case .full: .bufferFull
                 case .nameTaken, .other: .refused
                 }
-            throw BridgeError(code, subject: subject, refusal.description)
+            throw BridgeError(code, subject: subject, detail: refusal.description, underlyingError: refusal)
         }
         guard answer.stream != nil, let sequence = answer.seq else {
             throw BridgeError(.transportFailure, subject: subject, "somebody else answered in place of a stream")

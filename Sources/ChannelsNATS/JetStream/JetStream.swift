@@ -157,6 +157,9 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
         }
     }
 
+    /// Whether the subject has another last sequence than expected.
+    var isWrongSequence: Bool { errCode == 10071 }
+
     var description: String { "JetStream says: \((text ?? "no reason").singleLine) (\(errCode ?? code))" }
 }
 
