@@ -192,8 +192,9 @@ actor StreamSetup {
                 )
                 stream.keepsLastValues = true
                 try await jetStream.create(stream)
+                let known = bucket.highest
                 let (created, last) = try await jetStream.identity(ofStream: configuration.stateStream)
-                if bucket.identify(created: created, lastSequence: last) { onLostValues() }
+                if bucket.identify(created: created, lastSequence: last, known: known) { onLostValues() }
             }
         states = task
         do { try await task.value } catch {

@@ -164,13 +164,17 @@ struct PublishingOverNATSTests {
 
     @Test func revisionsRiseAcrossBuckets() {
         let bucket = Bucket()
-        #expect(!bucket.identify(created: "a", lastSequence: 0))
+        #expect(!bucket.identify(created: "a", lastSequence: 0, known: 0))
         #expect(bucket.revision(7) == 7)
-        #expect(!bucket.identify(created: "a", lastSequence: 9))
-        #expect(bucket.identify(created: "b", lastSequence: 0) && bucket.replacements == 1)
+        #expect(!bucket.identify(created: "a", lastSequence: 9, known: 7))
+        // 7 was stored after the answer.
+        #expect(!bucket.identify(created: "a", lastSequence: 6, known: 6))
+        #expect(bucket.identify(created: "b", lastSequence: 0, known: 7) && bucket.replacements == 1)
+        // Asked before the replacement was noticed.
+        #expect(!bucket.identify(created: "b", lastSequence: 0, known: 7))
         #expect(bucket.revision(1) == 8)
         // Restored from an older copy: the same, with less in it.
-        #expect(bucket.identify(created: "b", lastSequence: 0) && bucket.revision(1) == 9)
+        #expect(bucket.identify(created: "b", lastSequence: 0, known: 8) && bucket.revision(1) == 9)
     }
 
     @Test func deadlinesAreLookedAtInTheirOrder() {

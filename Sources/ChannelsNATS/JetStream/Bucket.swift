@@ -19,6 +19,9 @@ final class Bucket: Sendable {
 
     private let state = Locked(State())
 
+    /// The highest revision that is known.
+    var highest: UInt64 { state.withLock { $0.highest } }
+
     /// How often the bucket was found to be another one.
     var replacements: Int { state.withLock { $0.replacements } }
 
@@ -33,12 +36,13 @@ final class Bucket: Sendable {
 
     /// The server has the bucket that was created at this time, up to this sequence.
     ///
+    /// - Parameter known: ``highest`` before the server was asked: what came since may be missing in its answer.
     /// - Returns: Whether it is another one than before, or has lost values that it had.
-    func identify(created: String, lastSequence: UInt64) -> Bool {
+    func identify(created: String, lastSequence: UInt64, known: UInt64) -> Bool {
         state.withLock { state in
             defer { state.created = created }
             guard let before = state.created else { return false }
-            guard before != created || state.offset &+ lastSequence < state.highest else { return false }
+            guard before != created || state.offset &+ lastSequence < known else { return false }
             state.offset = state.highest
             state.replacements += 1
             return true
