@@ -74,6 +74,22 @@ struct StateTests {
         try await kitchen.stop()
     }
 
+    /// It looks for a value, finds none, and is overtaken.
+    @Test func theFirstValueOfAProcessDoesNotReplaceOneStoredMeanwhile() async throws {
+        let other = try await connectedTransport(broker)
+        let stored = try TransportMessage(subject: "shop.lastSale", body: Array(#"{"total":5}"#.utf8))
+        var transport = AlteredTransport(broker)
+        transport.stores = { _ in _ = try await other.storeIfNone(stored) }
+        let till = await MiniProcess("till", transport, [route])
+        _ = await state(of: till).next { $0.total == 5 }
+        try await till.stop()
+        #expect(state(of: till).value == Sale(total: 5))
+        #expect(till.bridge.statistics.sent == 0 && till.bridge.statistics.received == 1)
+        let values = Recorder<String>()
+        try await other.watch("shop.lastSale") { values.record(String(decoding: $0.message.body, as: UTF8.self)) }
+        #expect(await values.first(1) == [#"{"total":5}"#])
+    }
+
     @Test func whatTheBrokerHasWinsOverWhatWasSetBefore() async throws {
         let sender = try await connectedTransport(broker)
         _ = try await sender.store(try .event(#"{"total":9}"#, to: "shop.lastSale"))

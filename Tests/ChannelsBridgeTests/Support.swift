@@ -154,6 +154,11 @@ struct AlteredTransport: Transport {
         return try await base.store(message)
     }
 
+    func storeIfNone(_ message: TransportMessage) async throws -> UInt64? {
+        try await stores(message)
+        return try await base.storeIfNone(message)
+    }
+
     func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
         try await base.watch(subject, onValue: onValue)
     }

@@ -190,6 +190,8 @@ struct InMemoryBrokerState {
 
     // MARK: Last values
 
+    func hasValue(_ subject: String) -> Bool { values[subject] != nil }
+
     mutating func store(_ message: TransportMessage) -> (revision: UInt64, reached: [HandlerQueue<StoredValue>]) {
         lastNumber += 1
         let value = StoredValue(message, revision: lastNumber)

@@ -252,6 +252,16 @@ public final class InMemoryTransport: Transport {
         }
     }
 
+    /// Stores a last value, if there is none.
+    public func storeIfNone(_ message: TransportMessage) async throws -> UInt64? {
+        try check(message)
+        return try whileConnected(message.subject) { _, broker in
+            if broker.hasValue(message.subject) { return (UInt64?.none, [HandlerQueue<StoredValue>]()) }
+            let (revision, reached) = broker.store(message)
+            return (revision, reached)
+        }
+    }
+
     /// Watches the last value of a subject. See ``Transport/watch(_:onValue:)``.
     public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
         let queue = HandlerQueue(onValue)

@@ -8,8 +8,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private struct Guarded {
         var sync = StateSync<Outgoing, StoredValue>()
         var hasStoredValue = false
-        /// Whether the listener's next call is the initial one with the current value, which is ignored.
-        var skipsNext = false
+        /// Whether the listener's next call is the initial one with the current value.
+        var isInitial = true
         var isClosed = false
         var token: ListenerToken?
         var task: Task<Void, Never>?
@@ -22,7 +22,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         /// that has stored it nevertheless recognises it. With a new identifier, it would overwrite what
         /// others have stored since.
         var message: TransportMessage?
-        /// Whether it is stored again, and must not replace what others have stored since.
+        /// Whether nobody has set it since the start, or it is stored again: it must not replace what others have
+        /// stored.
         var onlyIfNone = false
     }
 
@@ -59,11 +60,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             try await context.transport.watch(name) { [weak self] value in self?.arrived(value) }
         }
         guard sends else { return }
-        // The broker's value replaces what was set here before. If it has none, the value here is its first.
-        guarded.withLock { guarded in
-            guarded.skipsNext = guarded.hasStoredValue
-            guarded.sync.beginListening()
-        }
+        guarded.withLock { $0.sync.beginListening() }
         let token = channel.posts.listen { [weak self] post in self?.heard(post.message, post.origin) }
         guarded.withLock { $0.token = token }
     }
@@ -123,10 +120,12 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private func heard(_ value: State, _ origin: Origin) {
         var released: Outgoing?
         guarded.withLock { guarded in
-            if guarded.skipsNext {
-                guarded.skipsNext = false
-            } else if origin == .local {
-                released = guarded.sync.setHere(Outgoing(value: value))
+            let isInitial = guarded.isInitial
+            guarded.isInitial = false
+            // The broker's value replaces what was set here before. If it has none, the value here is its first.
+            if isInitial, guarded.hasStoredValue { return }
+            if origin == .local {
+                released = guarded.sync.setHere(Outgoing(value: value, onlyIfNone: isInitial && receives))
             } else {
                 released = guarded.sync.heardRemote()
             }
