@@ -53,7 +53,7 @@ struct DurableTests {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) {
             withStream(&$0)
-            $0.deliveries.acknowledgementWait = .milliseconds(600)
+            $0.deliveries.acknowledgementWait = .milliseconds(1_500)
         }
         let settlements = try await peer.subscribe(to: "$JS.ACK.>")
         let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
@@ -166,7 +166,7 @@ struct DurableTests {
         try await peer.close()
     }
 
-    @Test func processesOfOneNameShareTheMessagesAndAnotherNameGetsItsOwn() async throws {
+    @Test(.timeLimit(.minutes(1))) func processesOfOneNameShareTheMessagesAndAnotherNameGetsItsOwn() async throws {
         let server = try await NATSServer()
         let (first, second, other) = (
             try await Peer.connect(to: server, withStream), try await Peer.connect(to: server, withStream),
