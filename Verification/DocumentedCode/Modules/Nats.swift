@@ -1,5 +1,6 @@
 // As much of nats.swift as the documentation sketches a transport over.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 public import Foundation
 
 public enum NatsEvent: Sendable { case connected, disconnected, closed }

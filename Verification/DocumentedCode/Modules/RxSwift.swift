@@ -1,5 +1,6 @@
 // As much of RxSwift and RxRelay as the documentation shows as old code.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 public protocol Disposable { func disposed(by bag: DisposeBag) }
 
 public final class DisposeBag {

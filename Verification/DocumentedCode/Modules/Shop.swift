@@ -1,5 +1,6 @@
 // The shop that the snippets of the documentation take for granted.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 public import Channels
 
 public struct Sale: Sendable, Codable, Equatable {

@@ -1,5 +1,6 @@
 // As much of SwiftUI as the documentation uses, where there is none.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 @MainActor public protocol View {
     associatedtype Body
     @ViewBuilder var body: Body { get }

@@ -1,5 +1,6 @@
 // As much of UIKit as the documentation uses, where there is none.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 open class NSCoder {}
 
 @MainActor open class UILabel {

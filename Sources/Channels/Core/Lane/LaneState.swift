@@ -96,18 +96,22 @@ struct LaneState: ~Copyable {
         guard staleCount > Self.mostStale, staleCount * 2 > count else { return }
         staleCount = 0
         var kept = Queue<Ticket>()
+        // More may be added to it, so it stays apart.
+        var newest: Ticket?
         while var ticket = pop(most: .max) {
             let skipped = ticket.borrowMailbox { $0.state.skipTickets(Int(ticket.count)) }
             if ticket.isOwn { leaving.ownCount += skipped }
             ticket.count -= UInt32(skipped)
             if ticket.count > 0 {
                 count += Int(ticket.count)
-                kept.append(ticket)
+                if let newest { kept.append(newest) }
+                newest = ticket
             } else if ticket.borrowMailbox({ $0.state.tickets == 0 }) {
                 leaving.add(ticket)
             }
         }
         swap(&tickets, &kept)
+        last = newest
     }
 
     private static let mostStale = 64
