@@ -1,4 +1,5 @@
 import Channels
+import Dispatch
 import Foundation
 import Testing
 
@@ -123,11 +124,10 @@ extension MemoryTests {
             for _ in 0..<2 { threadsAliveAtOnce(2_000) { channel.post(1) } }
             for _ in 0..<1_000 { threadsAliveAtOnce(1) { channel.post(1) } }
             // The last threads may be about to end.
-            var looks = 0
+            let end = ContinuousClock.now + .seconds(2)
             while isMemoryMeasured(), bytesInUse() - memory > 2 << 20 {
-                looks += 1
-                precondition(looks < 2_000, "\(bytesInUse() - memory) bytes more")
-                usleep(1_000)
+                precondition(ContinuousClock.now < end, "\(bytesInUse() - memory) bytes more")
+                sched_yield()
             }
             let later = costOfCancelling(on: channel)
             precondition(later < cost * 10, "\(later) instead of \(cost)")
@@ -149,17 +149,18 @@ private func costOfCancelling(on channel: Channel<Int>) -> Duration {
 
 /// Runs a body on threads of their own, none of which ends before all have run it.
 private func threadsAliveAtOnce(_ count: Int, _ body: @escaping @Sendable () -> Void) {
-    let done = Tally()
+    let (done, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     for _ in 0..<count {
         let thread = Thread {
             body()
-            done.add()
-            while done.value < count { usleep(50_000) }
+            done.signal()
+            gate.wait()
         }
         thread.stackSize = 256 << 10
         thread.start()
     }
-    while done.value < count { usleep(100) }
+    for _ in 0..<count { done.wait() }
+    for _ in 0..<count { gate.signal() }
 }
 
 /// Ends the process where a round leaves more behind, on average, than a stray block or two.

@@ -11,15 +11,15 @@
 ///
 /// - A post reaches the listeners registered when it begins, by priority, then in the order of registration.
 /// - A listener is called on its own isolation: before `post` returns if the poster has the same isolation or
-///   the listener has none. Every other listener has a mailbox: FIFO per poster, one call at a time, never
-///   overtaken.
+///   the listener has none. Every other listener hears in its lane, one for each actor and each queue: what one
+///   poster posts is heard there in the order posted, across channels, one call at a time, never overtaken.
 /// - Owners are held weakly, and strongly during a call. Listeners end with their owner.
 /// - No lock of the library is held while a listener runs: it may use any channel, this one included.
 /// - A listener that throws raises a ``Fault`` and does not affect the others.
 /// - When the channel is deallocated, what waits is delivered, then listeners become inactive and sequences
 ///   end.
 ///
-/// Calling listeners directly takes no lock and allocates nothing; a mailbox takes a spin lock of its own.
+/// Calling listeners directly takes no lock and allocates nothing; a message that waits takes the spin lock of its lane.
 /// All methods may be called from any thread.
 public final class Channel<Message: Sendable>: Listenable, Interceptable {
     @usableFromInline let list: ListenerList

@@ -52,7 +52,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// The first of them that has not been used up, and how much of it has.
     @safe @exclusivity(unchecked) var next = 0
     @safe @exclusivity(unchecked) var used = 0
-    /// How many tickets this turn, or the one before, has taken, and whether it has taken any.
+    /// How many tickets there had ever been when the drain last took some.
     @safe @exclusivity(unchecked) var takenCount = 0
 
     init(_ target: Target, of actor: (any Actor)? = nil) {

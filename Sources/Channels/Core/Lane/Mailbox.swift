@@ -16,9 +16,9 @@ enum AsyncIsolation: Sendable {
 /// The messages of a listener that cannot be called on the poster's thread: they wait for their turn in its
 /// lane, or for a reader.
 ///
-/// Guards: the lane's lock guards `state`, of a sequence `readersLock`. `batch` and `heldOwner` belong to the
-/// lane's drain, of a sequence `batch` to the readers, under their `readLock`. `asyncCall` is freed once no
-/// drain can begin.
+/// Guards: the lane's lock guards `state`, of a sequence `sequenceLock`. `batch` and `retainedOwner` belong to
+/// the lane's drain; `batch` also to whoever holds the lock while no drain is under way. Of a sequence, `batch`
+/// and `hasTaken` are guarded by `readLock`. `asyncCall` is freed once no drain can begin.
 @usableFromInline
 final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see above
     /// Where the messages have their turns; nil if a sequence is read.
@@ -32,7 +32,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     let takesAll: Bool
     let layout: MessageLayout
     private let sequenceLock = SpinLock()
-    /// Taken before `lock`, if both are.
+    /// Taken before `sequenceLock`, if both are.
     let readLock = SpinLock()
     /// Whether there is a ticket in the lane, so that a call is under way or to come. Of a sequence, whether
     /// messages wait.
