@@ -160,4 +160,159 @@ struct StateOrderTests {
         #expect(await heard.wait { $0.last == 4 } == [0, 3, 4])
         withExtendedLifetime(first) {}
     }
+
+    // MARK: Beside channels
+
+    @MainActor @Test func whatAListenerSetsAndThenPostsOnItsActorIsHeardThereInThatOrder() async {
+        let state = StateChannel(0)
+        let channel = Channel<Int>()
+        let heard = Recorder<Int>()
+        let tokens = [
+            state.listen { @MainActor value in
+                guard value == 1 else { return }
+                state.set(2)
+                channel.post(-2)
+                state.set(3)
+                channel.post(-3)
+            },
+            state.listen { @MainActor value in heard.record(value) },
+            channel.listen { @MainActor value in heard.record(value) },
+        ]
+        state.set(1)
+        #expect(await heard.wait(count: 6) == [0, 1, 2, -2, 3, -3])
+        // Nothing is expected any more.
+        channel.post(-4)
+        #expect(heard.all.last == -4)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @MainActor @Test func setsOfTwoStatesInsideAListenerAreHeardInTheirOrder() async {
+        let outer = StateChannel(0)
+        let other = StateChannel(0)
+        let heard = Recorder<Int>()
+        let tokens = [
+            outer.listen { @MainActor value in
+                guard value == 1 else { return }
+                outer.set(2)
+                other.set(-2)
+                outer.set(3)
+            },
+            outer.listen { @MainActor value in heard.record(value) },
+            other.listen { @MainActor value in heard.record(value) },
+        ]
+        outer.set(1)
+        #expect(await heard.wait(count: 6) == [0, 0, 1, 2, -2, 3])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @MainActor @Test(arguments: [true, false])
+    func aTurnExpectedByAListenerThatEndsDoesNotDelayLaterPosts(byCancelling: Bool) {
+        final class Owner: Sendable {}
+        let state = StateChannel(0)
+        let channel = Channel<Int>()
+        let heard = Recorder<Int>()
+        let ending = Slot<ListenerToken>()
+        let owner = Slot<Owner>()
+        owner.value = Owner()
+        let first = state.listen { @MainActor value in
+            guard value == 1 else { return }
+            state.set(2)
+            if byCancelling { ending.value?.cancel() } else { owner.value = nil }
+        }
+        if let owner = owner.value { ending.value = state.listen(owner) { @MainActor _, _ in } }
+        let token = channel.listen { @MainActor value in heard.record(value) }
+        state.set(1)
+        state.set(3)
+        channel.post(4)
+        #expect(heard.all == [4])
+        withExtendedLifetime((first, token)) {}
+    }
+
+    // MARK: Patterns
+
+    /// Each of four threads sets a named state and posts on a named channel in turn.
+    @Test(arguments: [true, false])
+    func aPatternHearsWhatEachThreadSetsAndPostsInThatOrder(onQueue: Bool) async throws {
+        let board = Switchboard()
+        let state = board.state("shop.state", initial: Note(thread: -1, number: 0, isState: true))
+        let channel = try board.channel("shop.channel", of: Note.self)
+        let heard = Recorder<Note>()
+        let plain = Tally()
+        let queue = DispatchQueue(label: "listener")
+        let clerk = Clerk()
+        let pattern = board[matching: "shop.*"]
+        let tokens = [
+            onQueue
+                ? pattern.listen(on: queue) { post in if let note = post.message as? Note { heard.record(note) } }
+                : pattern.listen(clerk) { (_: isolated Clerk, post) in
+                    if let note = post.message as? Note { heard.record(note) }
+                },
+            state.listen { _ in plain.add() },
+            pattern.listen { _ in plain.add() },
+        ]
+        let count = 400
+        await onThreads(4) { thread in
+            for number in 0..<count {
+                state.set(Note(thread: thread, number: number, isState: true))
+                channel.post(Note(thread: thread, number: number, isState: false))
+            }
+        }
+        _ = await heard.wait(count: 4 * 2 * count)
+        for thread in 0..<4 {
+            let expected = (0..<count).flatMap {
+                [
+                    Note(thread: thread, number: $0, isState: true),
+                    Note(thread: thread, number: $0, isState: false),
+                ]
+            }
+            #expect(heard.all.filter { $0.thread == thread } == expected)
+        }
+        await plain.wait(until: 1 + 4 * 3 * count)
+        #expect(tokens[0].deliveredCount == 4 * 2 * count)
+        withExtendedLifetime((tokens, clerk)) {}
+    }
+
+    @MainActor @Test func aPatternOnTheMainActorHearsAStateSetThereBeforeSetReturns() async {
+        let board = Switchboard()
+        let states: [StateChannel<Int>] = [
+            board.state("shop.state", initial: 0), board.state("shop.other", initial: 0),
+        ]
+        let heard = Recorder<Int>()
+        let tokens = [
+            states[0].listen { @MainActor value in
+                guard value == 1 else { return }
+                states[1].set(10)
+                states[0].set(2)
+            },
+            board[matching: "shop.*"].listen { @MainActor post in
+                if let value = post.message as? Int { heard.record(value) }
+            },
+        ]
+        states[0].set(1)
+        #expect(heard.all == [10, 1, 2])
+        onAnotherThread {
+            states[1].set(11)
+            states[0].set(3)
+        }
+        #expect(heard.count == 3)
+        states[0].set(4)
+        #expect(await heard.wait(count: 6) == [10, 1, 2, 11, 3, 4])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func aPausedPatternMissesValuesOfStatesAndCountsThem() async {
+        let board = Switchboard()
+        let state = board.state("shop.state", initial: 0)
+        let heard = Recorder<Int>()
+        let token = board[matching: "shop.*"].listen(on: DispatchQueue(label: "listener")) { post in
+            if let value = post.message as? Int { heard.record(value) }
+        }
+        state.set(1)
+        token.pause()
+        state.set(2)
+        token.resume()
+        state.set(3)
+        #expect(await heard.wait(count: 2) == [1, 3])
+        #expect(token.missedCount == 1)
+    }
 }

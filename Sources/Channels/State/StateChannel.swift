@@ -14,8 +14,8 @@
 /// - Listeners without isolation hear one value at a time, whichever threads set them: a value set, or a
 ///   listener registered, while another value is being delivered waits its turn and is delivered by the thread
 ///   that is delivering. So `set` may return before listeners have run, and `listen` before the new listener
-///   has. Listeners on an actor or a queue, async ones and sequences are given a value when it is set, so it
-///   keeps its place among what the same thread posts; those of a pattern, and with `once`, hear it in its turn.
+///   has. Listeners on an actor or a queue, async ones and sequences, those of a pattern too, are given a value
+///   when it is set, so it keeps its place among what the same thread posts.
 /// - No thread delivers for others without end: after 64 values of others, the next thread that sets one takes
 ///   over. For that, and while more than 1,024 values wait, a thread that is not inside a listener waits in
 ///   `set` or `update`, for at most 100 ms; if too many still wait, ``Fault/Code/stateBacklog`` is raised.

@@ -6,8 +6,8 @@ internal import Synchronization
 /// Not generic, because the metadata of generic types nested in a generic class is looked up at every use:
 /// `set` took ten times as long.
 ///
-/// Guards: `guarded` guards the value and the turns, which say who delivers (`StateTurns`). `updater` and
-/// `hasMailboxes` are atomic.
+/// Guards: `guarded` guards the value and the turns, which say who delivers (`StateTurns`). `updater` is
+/// atomic.
 @usableFromInline
 final class StateCore: @unchecked Sendable {  // guards: see above
     private struct Guarded: ~Copyable, @unchecked Sendable {  // reached under the lock only
@@ -20,8 +20,6 @@ final class StateCore: @unchecked Sendable {  // guards: see above
 
     let list: ListenerList
     private let guarded: Locked<Guarded>
-    /// Whether a listener has ever had a mailbox. Written under the lock.
-    private let hasMailboxes = Atomic<Bool>(false)
     /// The record of the thread inside the body of `update`, or 0.
     private let updater = Atomic<UInt>(0)
 
@@ -56,10 +54,10 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ) {
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
-        guard !hasMailboxes.load(ordering: .relaxed) else { return offer(message, with: envelope, isolation, store) }
+        guard !list.mayOffer else { return offer(message, with: envelope, isolation, store) }
         var mustOffer = false
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
-            mustOffer = hasMailboxes.load(ordering: .relaxed)
+            mustOffer = list.mayOffer
             guard !mustOffer else { return nil }
             guard isHeard else {
                 store(guarded.value.address)
@@ -125,7 +123,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
             guard isChanged, isHeard else { return nil }
-            if hasMailboxes.load(ordering: .relaxed) { offerChange(&guarded, nil, isolation, &offered) }
+            if list.mayOffer { offerChange(&guarded, nil, isolation, &offered) }
             return admitChange(&guarded, nil)
         }
     }
@@ -219,7 +217,7 @@ extension StateCore {
             guarded.value.address,
             envelope,
             from: PostFrame.identity(of: isolation),
-            mayReserve: guarded.turns.isNext(ThreadReference.current.address),
+            guarded.turns.turn(of: ThreadReference.current.address),
             &offered
         )
     }
@@ -232,13 +230,12 @@ extension StateCore {
         _ offered: inout ListenerList.Offered
     ) -> StateTurns.Admission? {
         if entry.hasItsTurnInLane {
-            hasMailboxes.store(true, ordering: .relaxed)
             let isReserved = list.offer(
                 guarded.value.address,
                 nil,
                 to: entry,
                 from: PostFrame.identity(of: isolation),
-                mayReserve: guarded.turns.isNext(ThreadReference.current.address),
+                guarded.turns.turn(of: ThreadReference.current.address),
                 &offered
             )
             guard isReserved else { return nil }

@@ -79,8 +79,11 @@ struct StateTurns: ~Copyable {
         deliverer == 0 || fanOut.hasRoom(depth: chain(of: thread))
     }
 
-    /// Whether a thread that sets a value now delivers it itself, before any that another thread has set.
-    func isNext(_ thread: UInt) -> Bool { deliverer == 0 || deliverer == thread && !othersWait }
+    /// When a thread that sets a value now delivers it; nil if it does not, or after values of other threads.
+    func turn(of thread: UInt) -> ListenerCounters.Reservation? {
+        guard deliverer != 0 else { return .now }
+        return deliverer == thread && !othersWait ? .later : nil
+    }
 
     /// How long the chain is that leads to what a thread is about to set.
     private func chain(of thread: UInt) -> Int { deliverer == thread ? depth + 1 : 1 }

@@ -42,16 +42,15 @@ extension Switchboard {
         intake: PatternListener.Intake? = nil
     ) -> ListenerToken {
         let patternListener = PatternListener(
-            pattern,
-            listener.priority,
-            listener.site,
+            listener,
+            matching: pattern,
             faults,
             counts: diagnostics == .counts,
             intake: intake
         )
         let hub = patternListener.hub
         hub.delegate = HubDelegate(patternListener, reference)
-        let entry = hub.makeEntry(listener)
+        let entry = patternListener.listener
         // Inserted directly, so that the delegate does not see the hub before it has its listener.
         guard hub.insert(entry, priority: listener.priority.rawValue).isIn else { return ListenerToken(entry) }
         patterns.add(patternListener, to: registry)

@@ -8,28 +8,29 @@ internal import Synchronization
 /// are taken inside it.
 final class PatternListener: Sendable {
     let pattern: ChannelPattern
-    let priority: Priority
-    let site: PackedSite
     let hub: ListenerList
+    /// The hub's.
+    let listener: ListenerEntry
+    private let priority: Priority
+    private let site: PackedSite
     /// For a bridge, which hears only messages posted in this process: what to enqueue for a message; nil to
     /// skip it.
-    let intake: Intake?
+    private let intake: Intake?
     private let forwarders = Locked(Forwarders())
 
     typealias Intake = @Sendable (_ name: String, _ message: any Sendable) -> (any Sendable)?
 
     init(
-        _ pattern: ChannelPattern,
-        _ priority: Priority,
-        _ site: PackedSite,
+        _ listener: Registration,
+        matching pattern: ChannelPattern,
         _ faults: FaultReporter,
         counts: Bool,
         intake: Intake? = nil
     ) {
         self.intake = intake
         self.pattern = pattern
-        self.priority = priority
-        self.site = site
+        priority = listener.priority
+        site = listener.site
         hub = ListenerList(
             layout: MessageLayout(Posted<any Sendable>.self),
             of: MatchingChannels.self,
@@ -38,6 +39,7 @@ final class PatternListener: Sendable {
             faults: faults,
             counts: counts
         )
+        self.listener = hub.makeEntry(listener)
     }
 
     deinit {
@@ -57,36 +59,16 @@ final class PatternListener: Sendable {
     /// Adds a forwarder to a channel, if there is none and this has not been detached. Runs no user code.
     ///
     /// The caller calls `didUnlock` of the list later.
-    func attach(to list: ListenerList, named name: String) {
+    func attach(to list: ListenerList) {
         guard forwarders.withLock({ $0.mayInsert(list.address) }) else { return }
-        let entry = forwarder(on: list, named: name)
+        let forwarder = PatternForwarder(to: listener, of: hub, intake)
+        let entry = list.makeEntry(Registration(nil, .forwarder(forwarder), ListenerOptions(priority, site), .nothing))
         // In one section: whoever removes the entry from `forwarders` finds it in the list.
         forwarders.withLock { forwarders in
             guard forwarders.mayInsert(list.address) else { return }
             forwarders.insert(entry, for: list.address)
             _ = list.insert(entry, priority: priority.rawValue)
         }
-    }
-
-    private func forwarder(on list: ListenerList, named name: String) -> ListenerEntry {
-        let layout = list.layout
-        let options = ListenerOptions(priority, site)
-        let call = BareCall { [hub, intake] message, _, frame in
-            var content = layout.boxed(message)
-            if let intake {
-                guard frame.pointee.envelope?.origin ?? .local == .local, let taken = intake(name, content) else {
-                    return
-                }
-                content = taken
-            }
-            var inner = PostFrame(forwarding: frame.pointee, to: hub)
-            let posted = Posted(content, PostContext(frame))
-            frame.pointee.forwardedTo = MessageAddress.lending(posted) { posted in
-                inner.lend { hub.isEmptyNow ? 0 : hub.post(posted, in: $0) }
-            }
-            inner.end()
-        }
-        return list.makeEntry(Registration(nil, .forwarder, options, call))
     }
 
     /// The channel was deallocated.
@@ -102,5 +84,29 @@ final class PatternListener: Sendable {
         for entries in forwarders.withLock({ $0.end() }) {
             for entry in entries.values { entry.cancel() }
         }
+    }
+}
+
+/// Hands the messages of one channel on to the listener of a pattern.
+private final class PatternForwarder: Forwarder, @unchecked Sendable {  // constants
+    private let intake: PatternListener.Intake?
+
+    init(to listener: ListenerEntry, of hub: ListenerList, _ intake: PatternListener.Intake?) {
+        self.intake = intake
+        super.init(to: listener, of: hub)
+    }
+
+    override func withMessage(
+        for message: MessageAddress,
+        _ context: PostContext,
+        of list: ListenerList,
+        _ body: (MessageAddress) -> Void
+    ) {
+        var content = list.layout.boxed(message)
+        if let intake, let name = context.channelName {
+            guard context.origin == .local, let taken = intake(name, content) else { return }
+            content = taken
+        }
+        MessageAddress.lending(Posted(content, context), body)
     }
 }

@@ -46,7 +46,7 @@ final class PatternListeners: Sendable {
             guard listener.hears(channel.kind), let name = channel.list.name, listener.pattern.matches(name) else {
                 return
             }
-            listener.attach(to: channel.list, named: name)
+            listener.attach(to: channel.list)
             channel.list.didUnlock()
         }
         sweep()
@@ -83,7 +83,7 @@ final class PatternListeners: Sendable {
         _ kind: ChannelContent
     ) {
         for listener in listeners where listener.hears(kind) && listener.pattern.matches(name) {
-            listener.attach(to: list, named: name)
+            listener.attach(to: list)
         }
     }
 

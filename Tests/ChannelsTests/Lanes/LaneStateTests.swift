@@ -38,6 +38,8 @@ private struct Run: ~Copyable {
     private struct Waiting: Equatable {
         var member: Int
         var message: Int
+        /// The task of the lane's actor that posted it, or 0.
+        var task: Int
     }
 
     private let seed: Int
@@ -92,7 +94,7 @@ private struct Run: ~Copyable {
         guard !members[index].isCancelled, !members[index].hasLeft, !mailbox.state.isDead else { return }
         message += 1
         members[index].posted += 1
-        let isOwn = Int.random(in: 0..<3, using: &random) == 0
+        let task = max(0, Int.random(in: -6...3, using: &random))
         let admission = MessageAddress.lending(message) { mailbox.state.admit(copying: $0, nil) }
         if case .dropped = admission {
             members[index].dropped += 1
@@ -102,8 +104,9 @@ private struct Run: ~Copyable {
             mailbox.isBusy.store(true, ordering: .releasing)
             Unretained(members[index].entry).retain()
         }
-        if isOwn { ownWaiting += 1 }
-        if state.append(Unretained(members[index].entry), isOwn: isOwn) { jobs += 1 }
+        if task != 0 { ownWaiting += 1 }
+        let poster = task == 0 ? 0 : state.ownPosters.add(task)
+        if state.append(Unretained(members[index].entry), from: poster) { jobs += 1 }
         if case .replaces = admission {
             members[index].dropped += 1
             // What was taken at once can no longer be dropped: only bounded buffers drop.
@@ -113,7 +116,7 @@ private struct Run: ~Copyable {
             state.areStale(1, &leaving)
             leave(leaving)
         }
-        waiting.append(Waiting(member: index, message: message))
+        waiting.append(Waiting(member: index, message: message, task: task))
     }
 
     /// Cancels, or the owner goes.
@@ -173,13 +176,13 @@ private struct Run: ~Copyable {
         if members[index].isCancelled {
             // As `Lane.giveUpRest`.
             mailbox.batch.discardAll()
-            if ticket.isOwn { ownWaiting -= Int(ticket.count) - used }
+            areUsed(Int(ticket.count) - used, of: ticket)
             used = Int(ticket.count)
             return settle()
         }
         if mailbox.takesAll, mailbox.batch.isEmpty { mailbox.state.takeAll(into: &mailbox.batch) }
         used += 1
-        if ticket.isOwn { ownWaiting -= 1 }
+        areUsed(1, of: ticket)
         let heard = MessageAddress.receiving(as: Int.self) { place in
             guard !mailbox.takesAll else {
                 guard !mailbox.batch.isEmpty else { return false }
@@ -193,13 +196,19 @@ private struct Run: ~Copyable {
             mailbox.countDelivered()
             members[index].called += 1
             let expected = waiting.isEmpty ? nil : waiting.removeFirst()
-            if expected != Waiting(member: index, message: heard) {
+            if expected?.member != index || expected?.message != heard {
                 problem = "listener \(index) is called with \(heard), not \(String(describing: expected))"
             }
         } else if mailbox.takesAll {
             problem = "a ticket of an unbounded mailbox without a message"
         }
         if used == ticket.count { settle() }
+    }
+
+    private mutating func areUsed(_ count: Int, of ticket: LaneState.Ticket) {
+        guard ticket.poster != 0 else { return }
+        state.ownPosters.remove(count, of: ticket.poster)
+        ownWaiting -= count
     }
 
     private mutating func settle() {
@@ -249,6 +258,11 @@ private struct Run: ~Copyable {
     func check(atEnd: Bool = false) -> Bool {
         var problems = problem.map { [$0] } ?? []
         if ownWaiting < 0 { problems.append("\(ownWaiting) own messages wait") }
+        for task in 1...3 {
+            let isFound = state.ownPosters.contains(task)
+            if !isFound, waiting.contains(where: { $0.task == task }) { problems.append("\(task) is forgotten") }
+            if isFound, ownWaiting == 0 { problems.append("\(task) is remembered") }
+        }
         if jobs != (state.phase == .scheduled ? 1 : 0) { problems.append("\(jobs) jobs, \(state.phase)") }
         if state.phase == .idle, state.count > 0 || !taken.isEmpty { problems.append("idle with tickets") }
         // Stale ones are removed when they are more than half, and more than a few.

@@ -194,14 +194,14 @@ extension Lane {
     @inline(__always)
     private func countUse(of ticket: LaneState.Ticket) {
         used += 1
-        if ticket.isOwn { ownMessagesAreGone(1) }
+        areUsed(1, of: ticket)
     }
 
     /// If a ticket has not been used up, the listener has ended, and the rest stands for nothing. To find that
     /// out takes about as long as a call.
     private func endIfGivenUp(_ ticket: LaneState.Ticket, _ turn: inout DrainTurn) -> DrainTurn.End? {
         guard used < ticket.count else { return nil }
-        if ticket.isOwn { ownMessagesAreGone(Int(ticket.count) - used) }
+        areUsed(Int(ticket.count) - used, of: ticket)
         used = Int(ticket.count)
         return turn.endAfterCall()
     }

@@ -9,8 +9,8 @@ internal import Synchronization
 /// drain job at a time delivers, however long the burst and whoever listens.
 ///
 /// Guards: `lock` guards `state`, `waiters`, and the states of the mailboxes that have their turns here.
-/// `ownPosters` belongs to the actor. What stands from `taken` on belongs to the drain, of which there is one at a time (`LaneState.phase`). The rest
-/// is constant or atomic.
+/// `expected` belongs to the actor. What stands from `taken` on belongs to the drain, of which there is one at a
+/// time (`LaneState.phase`). The rest is constant or atomic.
 final class Lane: @unchecked Sendable {  // guards: see above
     /// Where the listeners run.
     enum Target {
@@ -34,13 +34,15 @@ final class Lane: @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) private var waiters: [Waiter] = []
     /// How many tickets there have ever been. Written under the lock.
     let arrived = Atomic<Int>(0)
-    /// How many messages wait that were posted on the lane's own actor.
+    /// How many messages wait that were posted on the lane's own actor, in the lane or for a turn of a state.
     private let ownWaiting = Atomic<Int>(0)
+    /// How many of them wait for a turn of a state, see ``ListenerCounters/Reservation``.
+    private let ownTurns = Atomic<Int>(0)
     /// Written in the initialiser only.
     @safe @exclusivity(unchecked) private(set) weak var actor: (any Actor)?
 
-    /// Who posted them. Belongs to the actor.
-    @safe @exclusivity(unchecked) private var ownPosters: [Int] = []
+    /// The state of which turns are expected, and who set the values. Compared only.
+    @safe @exclusivity(unchecked) private var expected: (state: UInt, poster: Int) = (0, 0)
 
     // Keeps what the drain writes for each message off the cache lines that posters write.
     private let padding = Padding()
@@ -80,13 +82,30 @@ final class Lane: @unchecked Sendable {  // guards: see above
     ///
     /// What other tasks of the actor have posted does not count: the main actor is shared by parts of a
     /// program that do not know of each other, and one that is behind would delay the posts of all.
-    var hasOwnOfThisTask: Bool {
-        ownWaiting.load(ordering: .relaxed) > 0
-            && (ownPosters.count == Self.mostPosters || ownPosters.contains(poster))
+    ///
+    /// - Parameter list: A state, of which values may have turns to come.
+    func hasOwnOfThisTask(exceptTurnsOf list: ListenerList?) -> Bool {
+        guard ownWaiting.load(ordering: .relaxed) > 0 else { return false }
+        let poster = poster
+        if ownTurns.load(ordering: .relaxed) > 0, expected.poster == poster, expected.state != list?.address {
+            return true
+        }
+        return lock.withLock { state.ownPosters.contains(poster) }
     }
 
-    /// So many tasks are told apart.
-    private static let mostPosters = 16
+    /// A listener is to be called with a value set on the lane's actor when that has its turn, before the calling
+    /// task gives the actor up: what it posts until then is heard later. Called on the actor.
+    func expectsTurn(of list: ListenerList) {
+        expected = (list.address, poster)
+        ownTurns.wrappingAdd(1, ordering: .relaxed)
+        ownWaiting.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    /// So many of these turns have come, or will not.
+    func turnsAreGone(_ count: Int) {
+        ownTurns.wrappingSubtract(count, ordering: .relaxed)
+        ownMessagesAreGone(count)
+    }
 
     /// The calling task; 0 outside of tasks, and 1 inside a call of the drain, whose turns may be of several
     /// tasks: the listeners are the same. Called on the lane's actor.
@@ -119,15 +138,14 @@ final class Lane: @unchecked Sendable {  // guards: see above
             // Balanced in `Leaving`.
             Unretained(listener).retain()
         }
-        if isOwn { addOwn() }
+        let poster = isOwn ? addOwn() : 0
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        return state.append(Unretained(listener), isOwn: isOwn)
+        return state.append(Unretained(listener), from: poster)
     }
 
-    private func addOwn() {
-        if ownWaiting.wrappingAdd(1, ordering: .relaxed).oldValue == 0 { ownPosters.removeAll(keepingCapacity: true) }
-        let poster = poster
-        if ownPosters.count < Self.mostPosters, !ownPosters.contains(poster) { ownPosters.append(poster) }
+    private func addOwn() -> UInt32 {
+        ownWaiting.wrappingAdd(1, ordering: .relaxed)
+        return state.ownPosters.add(poster)
     }
 
     // MARK: Ending
@@ -153,6 +171,14 @@ final class Lane: @unchecked Sendable {  // guards: see above
     func leave(_ leaving: LaneState.Leaving) {
         ownMessagesAreGone(leaving.ownCount)
         leaving.leave()
+    }
+
+    /// So many messages of a ticket that the drain has taken do not wait any more.
+    @inline(__always)
+    func areUsed(_ count: Int, of ticket: LaneState.Ticket) {
+        guard ticket.poster != 0 else { return }
+        lock.withLock { state.ownPosters.remove(count, of: ticket.poster) }
+        ownMessagesAreGone(count)
     }
 
     /// So many messages posted on the lane's own actor do not wait any more.

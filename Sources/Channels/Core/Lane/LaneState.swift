@@ -12,17 +12,8 @@ struct LaneState: ~Copyable {
         /// Retained while it has tickets (see ``Leaving``): once, not once for each.
         let listener: Unretained<ListenerEntry>
         var count: UInt32
-        /// Not 0 if the messages were posted on the lane's own actor. A number, so that a ticket is two words.
-        private let own: UInt32
-
-        @inline(__always)
-        init(listener: Unretained<ListenerEntry>, count: UInt32, isOwn: Bool) {
-            self.listener = listener
-            self.count = count
-            own = isOwn ? 1 : 0
-        }
-
-        @inline(__always) var isOwn: Bool { own != 0 }
+        /// Who posted the messages, if that was on the lane's own actor; otherwise 0.
+        let poster: UInt32
 
         /// Kept by the listener.
         @inline(__always)
@@ -41,7 +32,8 @@ struct LaneState: ~Copyable {
         mutating func add(_ ticket: Ticket) {
             ticket.borrowMailbox {
                 $0.isBusy.store(false, ordering: .releasing)
-                listeners.append((ticket.listener, $0.state.hasLeft))
+                // The last one: where no post can see the listener, nothing is let in from here on.
+                listeners.append((ticket.listener, $0.state.hasLeft && $0.state.leave()))
             }
         }
 
@@ -67,22 +59,24 @@ struct LaneState: ~Copyable {
     private(set) var count = 0
     /// How many may be stale.
     private var staleCount = 0
+    /// Who has posted the messages of tickets that have a poster.
+    var ownPosters = OwnPosters()
 
     // MARK: Posting
 
     /// Adds the ticket of a message that a mailbox has let in. True if the drain is to be started.
     @inline(__always)
-    mutating func append(_ listener: Unretained<ListenerEntry>, isOwn: Bool) -> Bool {
+    mutating func append(_ listener: Unretained<ListenerEntry>, from poster: UInt32) -> Bool {
         count &+= 1
         if let newest = last {
-            if newest.listener == listener, newest.isOwn == isOwn, newest.count < .max {
-                last = Ticket(listener: listener, count: newest.count &+ 1, isOwn: isOwn)
+            if newest.listener == listener, newest.poster == poster, newest.count < .max {
+                last = Ticket(listener: listener, count: newest.count &+ 1, poster: poster)
             } else {
                 tickets.append(newest)
-                last = Ticket(listener: listener, count: 1, isOwn: isOwn)
+                last = Ticket(listener: listener, count: 1, poster: poster)
             }
         } else {
-            last = Ticket(listener: listener, count: 1, isOwn: isOwn)
+            last = Ticket(listener: listener, count: 1, poster: poster)
         }
         guard phase == .idle else { return false }
         phase = .scheduled
@@ -100,7 +94,7 @@ struct LaneState: ~Copyable {
         var newest: Ticket?
         while var ticket = pop(most: .max) {
             let skipped = ticket.borrowMailbox { $0.state.skipTickets(Int(ticket.count)) }
-            if ticket.isOwn { leaving.ownCount += skipped }
+            remove(skipped, ofPosterOf: ticket, &leaving)
             ticket.count -= UInt32(skipped)
             if ticket.count > 0 {
                 count += Int(ticket.count)
@@ -147,7 +141,7 @@ struct LaneState: ~Copyable {
                 if mailbox.takesAll, mailbox.batch.isEmpty { mailbox.state.takeAll(into: &mailbox.batch) }
                 return skipped
             }
-            if ticket.isOwn { leaving.ownCount += skipped }
+            remove(skipped, ofPosterOf: ticket, &leaving)
             ticket.count -= UInt32(skipped)
             if ticket.count > 0 {
                 left -= Int(ticket.count)
@@ -165,6 +159,14 @@ struct LaneState: ~Copyable {
     mutating func endTurn(holds taken: borrowing [Ticket]) -> Bool {
         phase = taken.isEmpty && count == 0 ? .idle : .scheduled
         return phase == .idle
+    }
+
+    /// So many messages of a ticket will not be delivered.
+    @inline(__always)
+    private mutating func remove(_ count: Int, ofPosterOf ticket: Ticket, _ leaving: inout Leaving) {
+        guard ticket.poster != 0 else { return }
+        ownPosters.remove(count, of: ticket.poster)
+        leaving.ownCount += count
     }
 
     /// Whether a drain is under way, so that what it has taken is its own.
@@ -186,7 +188,7 @@ struct LaneState: ~Copyable {
         let taken = min(Int(oldest.count), most)
         count -= taken
         let rest = oldest.count - UInt32(taken)
-        first = rest == 0 ? nil : Ticket(listener: oldest.listener, count: rest, isOwn: oldest.isOwn)
-        return Ticket(listener: oldest.listener, count: UInt32(taken), isOwn: oldest.isOwn)
+        first = rest == 0 ? nil : Ticket(listener: oldest.listener, count: rest, poster: oldest.poster)
+        return Ticket(listener: oldest.listener, count: UInt32(taken), poster: oldest.poster)
     }
 }

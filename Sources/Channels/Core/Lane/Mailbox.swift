@@ -22,7 +22,8 @@ enum AsyncIsolation: Sendable {
 @usableFromInline
 final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see above
     /// Where the messages have their turns; nil if a sequence is read.
-    let lane: Lane?
+    override var lane: Lane? { laneOfMessages }
+    private let laneOfMessages: Lane?
     let readers: SequenceReaders?
     /// The same, for posts, which retain nothing.
     private let laneReference: Unretained<Lane>?
@@ -48,9 +49,6 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     @safe @exclusivity(unchecked) private var retainedOwner: Unretained<AnyObject>?
     /// Whether a reader has taken messages before.
     @safe @exclusivity(unchecked) var hasTaken = false
-    /// In how many of the next turns of a state the listener is to be called directly. Raised under the state's
-    /// lock.
-    private let reservations = Atomic<Int>(0)
     @safe @exclusivity(unchecked) private(set) var asyncCall: AsyncListenerCall?
 
     init(
@@ -60,7 +58,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         _ policy: BufferingPolicy,
         awaiting asyncCall: AsyncListenerCall? = nil
     ) {
-        self.lane = lane
+        laneOfMessages = lane
         self.readers = readers
         // The mailbox keeps both.
         laneReference = lane.map { Unretained($0) }
@@ -83,9 +81,11 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     /// Whether a post of this isolation may call the listener directly: it is made on the lane's actor,
     /// nothing waits for the listener, and nothing that the task posted there before waits in the lane.
-    func mayCall(from isolation: UInt, _ listener: ListenerEntry) -> Bool {
+    ///
+    /// - Parameter list: A state, of which the task may have set values before that have their turns first.
+    func mayCall(from isolation: UInt, _ listener: ListenerEntry, inTurnOf list: ListenerList? = nil) -> Bool {
         guard let lane, isolation != 0, isolation == lane.actorAddress else { return false }
-        guard !lane.hasOwnOfThisTask else { return false }
+        guard !lane.hasOwnOfThisTask(exceptTurnsOf: list) else { return false }
         // The drain settles what it has called at the end of its turn. This is the drain, or it is not at
         // work: the poster is on its actor.
         return !isBusy.load(ordering: .acquiring) || !lane.isCalling(listener) && accounts.waiting == 0
@@ -97,29 +97,6 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         guard let laneReference, laneReference.borrow({ $0.mayCall(from: isolation) }) else { return false }
         return !isBusy.load(ordering: .acquiring)
     }
-
-    // MARK: Turns of a state
-
-    /// The thread that delivers a state calls the listener in one more of its next turns.
-    func reserve() { reservations.wrappingAdd(1, ordering: .relaxed) }
-
-    /// Whether the listener is to be called in this turn.
-    func takeReservation() -> Bool {
-        var count = reservations.load(ordering: .relaxed)
-        while count > 0 {
-            let (exchanged, original) = reservations.compareExchange(
-                expected: count,
-                desired: count - 1,
-                ordering: .relaxed
-            )
-            if exchanged { return true }
-            count = original
-        }
-        return false
-    }
-
-    /// The listener resumes: it is called with none of the values set before.
-    func giveUpReservations() { reservations.store(0, ordering: .relaxed) }
 
     // MARK: Enqueueing
 
@@ -290,6 +267,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     /// Discards what waits: the listener was cancelled.
     func discardWaiting() {
+        giveUpReservations()
         if let lane { return lane.discard(self, inDrain: false) }
         var discarded = MessageQueue(layout)
         withLock { _ = state.end(into: &discarded) }
@@ -304,6 +282,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// No post can see the listener any more: its closure is freed once nothing waits for it. That of a
     /// sequence goes with its entry: a reader may be making an element, and may have taken out what waits.
     func listenerHasLeft(_ listener: ListenerEntry) {
+        giveUpReservations()
         guard let lane else { return }
         if lane.lock.withLock({ state.leave() }) { listener.freeBody() }
     }

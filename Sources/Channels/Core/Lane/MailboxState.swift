@@ -142,7 +142,8 @@ struct MailboxState: ~Copyable {
     mutating func leave() -> Bool {
         hasLeft = true
         guard tickets == 0 else { return false }
-        // Nothing may be let in after the closure is freed, by an owner that registers in its deinit.
+        // Nothing may be let in after the closure is freed, by an owner that registers in its deinit, or by a
+        // state that still offers values to the listener of a pattern.
         isDead = true
         return true
     }

@@ -22,7 +22,7 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
     static let once: UInt64 = 1 << 58
     /// The body is a `ListenerCall`; without this bit, a bare `Body1` or, with an owner, `Body2`.
     static let general: UInt64 = 1 << 57
-    /// Forwards messages to the listener of a pattern.
+    /// Hands messages on to the listener of another list: what it keeps is a ``Forwarder``.
     static let forwards: UInt64 = 1 << 56
     /// Has a mailbox.
     static let waits: UInt64 = 1 << 55
@@ -75,6 +75,14 @@ extension ListenerEntry {
 
     var mailbox: Mailbox? { mailboxReference?.object }
 
+    /// The same, if it forwards messages.
+    @inline(__always)
+    var forwarder: Unretained<Forwarder>? {
+        guard isForwarder else { return nil }
+        // The bit is set only where it is one.
+        return Unretained(address: countersAddress.load(ordering: .relaxed))
+    }
+
     /// The owner, retained: to be given up with ``Unretained/release()``. Written as one expression, which
     /// the compiler makes one load of the weak reference and nothing else.
     @inline(__always)
@@ -102,10 +110,14 @@ extension ListenerEntry {
 
     var isForwarder: Bool { word.load(ordering: .relaxed) & Self.forwards != 0 }
 
+    /// Whether it has a mailbox, or hands messages on to a listener that may have one.
+    @inline(__always)
+    var mayWait: Bool { word.load(ordering: .relaxed) & (Self.waits | Self.forwards) != 0 }
+
     var isGeneral: Bool { word.load(ordering: .relaxed) & Self.general != 0 }
 
     /// Whether it is offered the messages of a channel that delivers one after the other, see
-    /// ``ListenerList/offer(_:_:from:mayReserve:_:)``. One that hears a single message is removed for it, which
+    /// `ListenerList+Offer`. One that hears a single message is removed for it, which
     /// runs user code.
     var hasItsTurnInLane: Bool { word.load(ordering: .relaxed) & (Self.waits | Self.once) == Self.waits }
 
@@ -133,7 +145,11 @@ extension ListenerEntry {
     }
 
     /// Called once no post can see the entry any more.
-    func hasLeft() { if let mailbox { mailbox.listenerHasLeft(self) } else { freeBody() } }
+    func hasLeft() {
+        if let mailbox { return mailbox.listenerHasLeft(self) }
+        forwarder?.borrow { $0.giveUpReservations() }
+        freeBody()
+    }
 
     /// Frees the closure's captures. No post and no mailbox uses it any more.
     func freeBody() {

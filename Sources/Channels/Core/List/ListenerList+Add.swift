@@ -10,7 +10,6 @@ extension ListenerList {
         var bits = listener.owner == nil ? 0 : ListenerEntry.owned
         if listener.isOnce { bits |= ListenerEntry.once }
         if !listener.isBare { bits |= ListenerEntry.general }
-        if case .forwarder = listener.delivery { bits |= ListenerEntry.forwards }
         var counters: ListenerCounters?
         let isCounted = isCounted || counter != nil
         if case .isolated(nil) = listener.delivery, !isCounted {
@@ -54,7 +53,11 @@ extension ListenerList {
         case .responder(let calls):
             bits |= ListenerEntry.special
             return ListenerCounters(responderCalls: calls)
-        case .isolated(nil), .interceptor, .forwarder:
+        case .forwarder(let forwarder):
+            bits |= ListenerEntry.forwards
+            if isCounted { bits |= ListenerEntry.special }
+            return forwarder
+        case .isolated(nil), .interceptor:
             guard isCounted else { return nil }
             bits |= ListenerEntry.special
             return ListenerCounters()
@@ -105,7 +108,10 @@ extension ListenerList {
             guard !isClosed else { return (false, false) }
             link(entry, into: level(of: priority, forInterceptors: asInterceptor))
             if isOwned { ownedCount += 1 }
-            if entry.isForwarder { forwarderCount += 1 }
+            if entry.mayWait {
+                mayHaveMailboxes.store(true, ordering: .relaxed)
+                if entry.isForwarder { forwarderCount += 1 }
+            }
             return (true, changeCallsForSweep())
         }
         if !outcome.0 { entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent) }

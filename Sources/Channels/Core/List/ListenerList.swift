@@ -11,8 +11,8 @@ internal import Synchronization
 /// Nothing here is generic: a message is an address, read by closures made where its type was known.
 ///
 /// Guards: `lock` guards the levels, counts, `cursor`, `retired` and `waiters`. The heads, `nextNumber`,
-/// `hasRetired` and `mustCollect` are atomic. The list of a `LocalChannel` (`isLocal`) is used by one
-/// isolation domain, which replaces the lock.
+/// `hasRetired`, `mustCollect` and `mayHaveMailboxes` are atomic. The list of a `LocalChannel` (`isLocal`) is used
+/// by one isolation domain, which replaces the lock.
 @usableFromInline
 final class ListenerList: @unchecked Sendable {  // guards: see above
     let layout: MessageLayout
@@ -39,6 +39,9 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
 
     /// Set by a post that ends while another thread holds the lock; see `collectIfAsked`.
     let mustCollect = Atomic<Bool>(false)
+    /// Whether a listener has ever had a mailbox, or another list's that is forwarded to may have. Written under
+    /// the lock.
+    let mayHaveMailboxes = Atomic<Bool>(false)
     let listenerCount = Atomic<Int>(0)
 
     @safe @exclusivity(unchecked) var levels = PriorityIndex()
@@ -98,6 +101,10 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
 
     /// The channel's name, or its type if it has none.
     var displayName: String { name ?? "\(channelType)" }
+
+    /// Whether messages may have to be offered to mailboxes, see `ListenerList+Offer`.
+    @inline(__always)
+    var mayOffer: Bool { mayHaveMailboxes.load(ordering: .relaxed) }
 
     /// The number the next listener gets.
     var nextNumberNow: UInt64 { nextNumber.load(ordering: .acquiring) }

@@ -22,8 +22,8 @@ struct Registration {
         case interceptor
         /// By whoever asks.
         case responder(ResponderCalls)
-        /// On the poster's thread, to hand the message on to the listener of a pattern.
-        case forwarder
+        /// By the listener of another list, to which messages are handed on on the poster's thread.
+        case forwarder(Forwarder)
     }
 
     let owner: AnyObject?

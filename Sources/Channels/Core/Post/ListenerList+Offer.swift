@@ -13,14 +13,14 @@ extension ListenerList {
     /// Offers a message to every mailbox. Runs no user code.
     ///
     /// - Parameters:
-    ///   - mayReserve: Whether the calling thread delivers the message, before any that another thread has
-    ///     posted. Then a listener that it may call at once is called in that turn.
+    ///   - reservation: When the calling thread delivers the message, if it does so before any that another
+    ///     thread has posted. Then a listener that it may call at once is called in that turn.
     ///   - offered: For ``finish(_:)``, which must follow.
     func offer(
         _ message: MessageAddress,
         _ envelope: Envelope?,
         from isolation: UInt,
-        mayReserve: Bool,
+        _ reservation: ListenerCounters.Reservation?,
         _ offered: inout Offered
     ) {
         enterToOffer(&offered)
@@ -29,7 +29,9 @@ extension ListenerList {
             // The list is entered, see `deliver`.
             entry.borrow {
                 if $0.hasItsTurnInLane {
-                    offer(message, envelope, to: $0, from: isolation, mayReserve: mayReserve, &offered)
+                    offer(message, envelope, to: $0, from: isolation, reservation, &offered)
+                } else if let forwarder = $0.forwarder, $0.isActive {
+                    forwarder.borrow { offer(message, envelope, to: $0, from: isolation, reservation, &offered) }
                 }
                 address = $0.next.load(ordering: .sequentiallyConsistent)
             }
@@ -45,26 +47,60 @@ extension ListenerList {
         _ envelope: Envelope?,
         to listener: ListenerEntry,
         from isolation: UInt,
-        mayReserve: Bool,
+        _ reservation: ListenerCounters.Reservation?,
+        _ offered: inout Offered
+    ) -> Bool {
+        guard let mailbox = listener.mailboxReference else { return false }
+        return mailbox.borrow {
+            offer(message, envelope, to: listener, $0, from: isolation, reservation, heldBy: $0, &offered)
+        }
+    }
+
+    /// The same for the listener of a forwarder's hub.
+    private func offer(
+        _ message: MessageAddress,
+        _ envelope: Envelope?,
+        to forwarder: Forwarder,
+        from isolation: UInt,
+        _ reservation: ListenerCounters.Reservation?,
+        _ offered: inout Offered
+    ) {
+        let listener = forwarder.listener
+        // Any other is called in the message's turn.
+        guard listener.hasItsTurnInLane, let mailbox = listener.mailbox else { return }
+        forwarder.withMessage(for: message, PostContext(envelope, self), of: self) { message in
+            forwarder.hub.countPost()
+            offer(message, envelope, to: listener, mailbox, from: isolation, reservation, heldBy: forwarder, &offered)
+        }
+    }
+
+    /// - Parameter holder: Keeps the reservation.
+    @discardableResult
+    private func offer(
+        _ message: MessageAddress,
+        _ envelope: Envelope?,
+        to listener: ListenerEntry,
+        _ mailbox: Mailbox,
+        from isolation: UInt,
+        _ reservation: ListenerCounters.Reservation?,
+        heldBy holder: ListenerCounters,
         _ offered: inout Offered
     ) -> Bool {
         enterToOffer(&offered)
         let word = listener.word.load(ordering: .acquiring)
-        guard word & ListenerEntry.ended == 0, let mailbox = listener.mailboxReference else { return false }
-        return mailbox.borrow { mailbox in
-            guard word & ListenerEntry.paused == 0 else {
-                mailbox.countMissed()
-                return false
-            }
-            guard !mayReserve || !mailbox.mayCall(from: isolation, listener) else {
-                mailbox.reserve()
-                return true
-            }
-            let outcome = mailbox.letIn(message, envelope, from: isolation, for: listener)
-            // Nothing to do is what is usual.
-            if outcome.leavesWork { offered.add(mailbox, outcome) }
+        guard word & ListenerEntry.ended == 0 else { return false }
+        guard word & ListenerEntry.paused == 0 else {
+            mailbox.countMissed()
             return false
         }
+        if let reservation, mailbox.mayCall(from: isolation, listener, inTurnOf: reservation == .later ? self : nil) {
+            holder.reserve(reservation, of: self)
+            return true
+        }
+        let outcome = mailbox.letIn(message, envelope, from: isolation, for: listener)
+        // Nothing to do is what is usual.
+        if outcome.leavesWork { offered.add(mailbox, outcome) }
+        return false
     }
 
     private func enterToOffer(_ offered: inout Offered) {

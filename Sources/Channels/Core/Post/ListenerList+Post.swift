@@ -200,6 +200,12 @@ extension ListenerList {
         let word = listener.word.load(ordering: .acquiring)
         if frame.pointee.isTurn {
             if listener.hasItsTurnInLane { return deliverReserved(message, frame, listener, before: number) }
+            if let forwarder = listener.forwarder,
+                word & ListenerEntry.number >= number
+                    || !forwarder.borrow({ $0.isItsTurn() })
+            {
+                return false
+            }
             if (word & ~ListenerEntry.owned) ^ ListenerEntry.special < number, !frame.pointee.takesCare {
                 return callAlone(listener, message, frame)
             }
@@ -243,12 +249,8 @@ extension ListenerList {
         if word & (ListenerEntry.waits | ListenerEntry.special) != 0 {
             listener.counters?.borrow { $0.countDirectCall() }
         }
-        guard word & ListenerEntry.forwards == 0 else {
-            // The pattern's listener is counted, and waited for, in its own list.
-            frame.pointee.forwardedTo = 0
-            listener.run(message, nil, frame)
-            return frame.pointee.forwardedTo > 0
-        }
+        // The listener is counted, and waited for, in the hub.
+        if let forwarder = listener.forwarder { return forwarder.borrow { forward(message, frame, $0) } }
         call(listener, message, owner, frame)
         return true
     }

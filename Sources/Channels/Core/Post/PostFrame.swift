@@ -22,8 +22,6 @@ struct PostFrame {
     var isTurn = false
     /// An interceptor's verdict on the message.
     var verdict = Verdict.continue
-    /// The number of listeners that the last forwarder reached.
-    var forwardedTo = 0
     /// The listener being called, for the site of a fault. Kept alive by the list while the post is under
     /// way.
     var listener: Unretained<ListenerEntry>?
@@ -55,7 +53,7 @@ struct PostFrame {
         isolation.map { Unretained<AnyObject>($0).address } ?? 0
     }
 
-    /// The frame of a post that forwards the message of another to the listener of a pattern.
+    /// The frame of a post that hands the message of another on to a hub.
     init(forwarding outer: PostFrame, to list: ListenerList) {
         self = outer
         self.list = Unretained(list)
