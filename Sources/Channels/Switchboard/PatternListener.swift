@@ -93,20 +93,20 @@ private final class PatternForwarder: Forwarder, @unchecked Sendable {  // const
 
     init(to listener: ListenerEntry, of hub: ListenerList, _ intake: PatternListener.Intake?) {
         self.intake = intake
-        super.init(to: listener, of: hub)
+        super.init(to: listener, of: hub, translatesForAll: intake == nil)
     }
 
-    override func withMessage(
-        for message: MessageAddress,
+    override func translate(
+        _ message: MessageAddress,
         _ context: PostContext,
         of list: ListenerList,
-        _ body: (MessageAddress) -> Void
-    ) {
+        into translation: inout Translation
+    ) -> MessageAddress? {
         var content = list.layout.boxed(message)
         if let intake, let name = context.channelName {
-            guard context.origin == .local, let taken = intake(name, content) else { return }
+            guard context.origin == .local, let taken = intake(name, content) else { return nil }
             content = taken
         }
-        MessageAddress.lending(Posted(content, context), body)
+        return translation.fill(with: Posted(content, context))
     }
 }

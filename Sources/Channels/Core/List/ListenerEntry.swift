@@ -27,6 +27,8 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
     /// Has a mailbox.
     static let waits: UInt64 = 1 << 55
     static let ended = cancelled | closed
+    /// What a forwarder has that needs no other treatment.
+    static let plainForwarder = general | forwards
     static let number: UInt64 = (1 << 55) - 1
 
     /// The registration number and the bits above it.

@@ -72,6 +72,8 @@ struct ThreadRecord: ~Copyable {
     var spent = 0
     /// How many posts have been refused because of that.
     private var refused = 0
+    /// For the next post that needs them: retained.
+    var spareExtras: Unretained<PostExtras>?
     /// The lowest address of the thread's stack; 0 as long as nobody has asked.
     var stackEnd: UInt = 0
     /// The number of posts by name under way on this thread.
@@ -100,6 +102,8 @@ struct ThreadRecord: ~Copyable {
         self.group = group
         endsWithBarrier = !channels_barrier_on_all_threads()
     }
+
+    deinit { spareExtras?.release() }
 
     /// Whether a listener is being called on this thread, as far as the thread knows.
     var isInsideListener: Bool { top != nil || drains > 0 }

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// What an entry keeps that hands a channel's messages on to the one listener of another list, a hub.
 ///
 /// So that listener takes its place among those of many channels, and has one token and one mailbox.
@@ -6,20 +8,23 @@ class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
     final let hub: ListenerList
     /// The hub's listener. Kept, so that it is there while a message is offered to it; its closure may be gone.
     final let listener: ListenerEntry
+    /// Whether what a message is for it, it is for all forwarders of a channel.
+    final let translatesForAll: Bool
 
-    init(to listener: ListenerEntry, of hub: ListenerList) {
+    init(to listener: ListenerEntry, of hub: ListenerList, translatesForAll: Bool) {
         self.hub = hub
         self.listener = listener
+        self.translatesForAll = translatesForAll
         super.init()
     }
 
-    /// Lends the message for the hub that stands for one of a list, unless there is none.
-    func withMessage(
-        for message: MessageAddress,
+    /// Makes what a message of a list is for the hub; nil to skip it.
+    func translate(
+        _ message: MessageAddress,
         _ context: PostContext,
         of list: ListenerList,
-        _ body: (MessageAddress) -> Void
-    ) {
+        into translation: inout Translation
+    ) -> MessageAddress? {
         preconditionFailure("\(Self.self) hands no messages on")
     }
 
@@ -41,14 +46,37 @@ extension ListenerList {
     /// - Returns: Whether anybody was reached.
     func forward(_ message: MessageAddress, _ frame: FrameReference, _ forwarder: Forwarder) -> Bool {
         let hub = forwarder.hub
-        guard !hub.hasNoListenerNow else { return false }
-        var reached = 0
-        forwarder.withMessage(for: message, PostContext(frame), of: self) { message in
-            var inner = PostFrame(forwarding: frame.pointee, to: hub)
-            inner.isTurn = frame.pointee.isTurn && forwarder.listener.hasItsTurnInLane
-            reached = inner.lend { hub.post(message, in: $0) }
-            inner.end()
-        }
+        guard !hub.hasNoListenerNow, let message = frame.translated(message, by: forwarder) else { return false }
+        if !frame.pointee.takesCare, hub.callOnly(forwarder.listener, message, frame) { return true }
+        var inner = PostFrame(forwarding: frame.pointee, to: hub)
+        inner.isTurn = frame.pointee.isTurn && forwarder.listener.hasItsTurnInLane
+        let reached = inner.lend { hub.post(message, in: $0) }
+        inner.end()
         return reached > 0
+    }
+
+    /// Calls the one listener of a hub as a part of another list's post, which is as if it were in that list.
+    ///
+    /// - Returns: False if it needs special treatment, and has not been called.
+    @inline(__always)
+    private func callOnly(_ listener: ListenerEntry, _ message: MessageAddress, _ frame: FrameReference) -> Bool {
+        guard counter == nil else { return false }
+        let thread = ThreadReference.current
+        // Before the word is read: it says that the listener has ended before it is taken out of the list. So
+        // either this sees that, or whoever takes it out waits for this, as for any post.
+        enter(thread)
+        defer { leave(thread) }
+        let limit = nextNumber.load(ordering: .relaxed)
+        let word = listener.word.load(ordering: .sequentiallyConsistent)
+        if word < limit {
+            frame.pointee.begins(listener)
+            listener.body.callBare(message)
+            return true
+        }
+        guard word ^ ListenerEntry.owned < limit, let owner = listener.retainedOwner else { return false }
+        frame.pointee.begins(listener)
+        listener.body.callBare(message, owner: OwnerReference(owner))
+        owner.release()
+        return true
     }
 }

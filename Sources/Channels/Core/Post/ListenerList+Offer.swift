@@ -68,10 +68,9 @@ extension ListenerList {
         let listener = forwarder.listener
         // Any other is called in the message's turn.
         guard listener.hasItsTurnInLane, let mailbox = listener.mailbox else { return }
-        forwarder.withMessage(for: message, PostContext(envelope, self), of: self) { message in
-            forwarder.hub.countPost()
-            offer(message, envelope, to: listener, mailbox, from: isolation, reservation, heldBy: forwarder, &offered)
-        }
+        guard let message = offered.translated(message, envelope, of: self, by: forwarder) else { return }
+        forwarder.hub.countPost()
+        offer(message, envelope, to: listener, mailbox, from: isolation, reservation, heldBy: forwarder, &offered)
     }
 
     /// - Parameter holder: Keeps the reservation.
@@ -145,18 +144,35 @@ extension ListenerList {
     }
 }
 
-/// Messages let in that start a drain, wake a reader, or have taken the place of another. Made only where there
-/// is one, so that a state that nobody hears that way pays nothing.
+/// Messages let in that start a drain, wake a reader, or have taken the place of another, and what the message is
+/// for forwarders. Made only where there is one, so that a state that nobody hears that way pays nothing.
 final class OfferedWork {
-    var letIn: [(mailbox: Mailbox, outcome: Mailbox.LetIn)] = []
+    fileprivate var letIn: [(mailbox: Mailbox, outcome: Mailbox.LetIn)] = []
+    fileprivate var translation = Translation()
 
-    func finish() { for (mailbox, outcome) in letIn { mailbox.finish(outcome) } }
+    fileprivate func finish() { for (mailbox, outcome) in letIn { mailbox.finish(outcome) } }
 }
 
 extension ListenerList.Offered {
     fileprivate mutating func add(_ mailbox: Mailbox, _ outcome: Mailbox.LetIn) {
+        ensureWork().letIn.append((mailbox, outcome))
+    }
+
+    /// What the message is for a forwarder; nil if it skips it.
+    fileprivate mutating func translated(
+        _ message: MessageAddress,
+        _ envelope: Envelope?,
+        of list: ListenerList,
+        by forwarder: Forwarder
+    ) -> MessageAddress? {
+        let work = ensureWork()
+        if forwarder.translatesForAll, let known = work.translation.message { return known }
+        return forwarder.translate(message, PostContext(envelope, list), of: list, into: &work.translation)
+    }
+
+    private mutating func ensureWork() -> OfferedWork {
         let known = work ?? OfferedWork()
-        known.letIn.append((mailbox, outcome))
         work = known
+        return known
     }
 }

@@ -189,9 +189,32 @@ extension ListenerList {
     private func removeOrphan(_ listener: ListenerEntry) { remove(listener) }
 
     /// Delivers to a listener that may need special treatment: too new, paused, removed, excluded, counted,
-    /// once, or with a mailbox.
+    /// once, or with a mailbox. Short, because it is what happens to listeners on the main actor and to those of
+    /// states.
     @inline(never)
     func deliverWithCare(
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        _ listener: ListenerEntry,
+        before number: UInt64
+    ) -> Bool {
+        guard !frame.pointee.takesCare else { return deliverWithMoreCare(message, frame, listener, before: number) }
+        let word = listener.word.load(ordering: .acquiring)
+        let bits = word & ~ListenerEntry.owned
+        if frame.pointee.isTurn {
+            if bits ^ ListenerEntry.special < number { return callAlone(listener, message, frame) }
+        } else if bits ^ ListenerEntry.waits < number {
+            // The bit says that there is one.
+            let isFree = listener.mailboxReference?.borrow { $0.isFree(for: frame.pointee.isolation) }
+            if isFree == true { return callAlone(listener, message, frame) }
+        } else if word ^ ListenerEntry.plainForwarder < number, let forwarder = listener.forwarder {
+            return forwarder.borrow { forward(message, frame, $0) }
+        }
+        return deliverWithMoreCare(message, frame, listener, before: number)
+    }
+
+    @inline(never)
+    private func deliverWithMoreCare(
         _ message: MessageAddress,
         _ frame: FrameReference,
         _ listener: ListenerEntry,
@@ -206,15 +229,6 @@ extension ListenerList {
             {
                 return false
             }
-            if (word & ~ListenerEntry.owned) ^ ListenerEntry.special < number, !frame.pointee.takesCare {
-                return callAlone(listener, message, frame)
-            }
-        }
-        if (word & ~ListenerEntry.owned) ^ ListenerEntry.waits < number, !frame.pointee.takesCare,
-            let mailbox = listener.mailboxReference
-        {
-            let mayCall = mailbox.borrow { $0.isFree(for: frame.pointee.isolation) }
-            if mayCall { return callAlone(listener, message, frame) }
         }
         guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < number else { return false }
         let mayEnqueueUnseen = word & (ListenerEntry.once | ListenerEntry.forwards | ListenerEntry.paused) == 0
@@ -277,7 +291,7 @@ extension ListenerList {
 
     /// Calls a listener with a plain body that needs no other treatment than to be counted, and of which there
     /// is one call at a time: its mailbox is free for this post, or its messages have turns.
-    @inline(__always)
+    @inline(never)
     private func callAlone(_ listener: ListenerEntry, _ message: MessageAddress, _ frame: FrameReference) -> Bool {
         frame.pointee.begins(listener)
         guard listener.hasOwner else {

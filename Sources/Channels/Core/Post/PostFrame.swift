@@ -15,7 +15,7 @@ struct PostFrame {
     var depth = 1
     /// What few posts need, made on demand. Released by ``end()``. Separate so that creating and dropping a
     /// frame is free.
-    private var extras: Unretained<Extras>?
+    private var extras: Unretained<PostExtras>?
     /// Whether every listener takes the slow path.
     var takesCare: Bool
     /// Whether the message has its turn now, and was offered to mailboxes before.
@@ -66,19 +66,14 @@ struct PostFrame {
         if let envelope = outer.envelope { self.envelope = envelope }
     }
 
-    private final class Extras {
-        var envelope: Envelope?
-        var queue: PostQueue?
-        var thrown: (any Error)?
-    }
-
     /// The extras, which are made if there are none.
-    private mutating func ensureExtras() -> Extras {
+    @inline(__always)
+    fileprivate mutating func ensureExtras() -> PostExtras {
         if let extras { return extras.object }
-        let made = Extras()
         // Balanced in `end`.
-        extras = .retaining(made)
-        return made
+        let made = PostExtras.make()
+        extras = made
+        return made.object
     }
 
     /// Makes a listener the one being called.
@@ -90,12 +85,12 @@ struct PostFrame {
 
     /// Releases what the frame holds. Called once, when the post has ended.
     @inline(__always)
-    mutating func end() { if let extras { extras.release() } }
+    mutating func end() { if let extras { PostExtras.giveBack(extras) } }
 
     @inline(__always) var hasExtras: Bool { extras != nil }
 
     /// Whether anything travels with the message beyond the message itself.
-    @inline(__always) var carriesMore: Bool { hasExtras || sender != nil }
+    @inline(__always) var carriesMore: Bool { sender != nil || hasExtras && envelope != nil }
 
     /// What travels with the message. Made when a mailbox first needs it.
     var envelope: Envelope? {
@@ -149,6 +144,12 @@ struct FrameReference: @unchecked Sendable {  // used by the posting thread only
         // The frame exists for the whole post, see the type's comment.
         @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) }
         @inline(__always) nonmutating unsafeMutableAddress { unsafe pointer }
+    }
+
+    /// What the message is for a forwarder; nil if it skips it. It is there until the post has ended.
+    @inline(__always)
+    func translated(_ message: MessageAddress, by forwarder: Forwarder) -> MessageAddress? {
+        pointee.ensureExtras().translated(message, self, by: forwarder)
     }
 
     /// Reports what a listener threw.
