@@ -47,7 +47,7 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
             name: name,
             reentrancy: reentrancy,
             faults: faults,
-            counts: diagnostics == .counts
+            diagnostics: diagnostics
         )
     }
 

@@ -8,6 +8,16 @@ public struct ChannelSnapshot: Codable, Hashable, Sendable {
     public var messageType: String
     /// Messages posted, where they are counted.
     public var posts: Int?
+    /// Those of them that reached nobody: there was no listener, or each was paused or left out.
+    public var unheard: Int?
+    /// Listeners that ended because their owner was deallocated, where they are counted.
+    public var lostOwners: Int?
+    /// For how long there have been counts, in nanoseconds; nil where there are none.
+    public var countedNanoseconds: Int?
+    /// Who posts, where it is traced: those who post most come first.
+    public var posters: [PosterSnapshot] = []
+    /// The last messages, where they are kept: the oldest comes first.
+    public var messages: [MessageSnapshot] = []
     /// In the order of delivery, interceptors first.
     public var listeners: [ListenerSnapshot]
 }

@@ -1,10 +1,56 @@
-/// What is counted besides mailboxes, drops and faults, which always are.
+/// What is counted and recorded besides mailboxes, drops and faults, which always are.
+///
+/// ```swift
+/// board.diagnostics = .counts
+/// board.diagnostics = .trace(keeping: 32, redacting: [Card.self])
+/// board.diagnostics = .off
+/// ```
+///
+/// What was posted before is not in the counts: each switching on begins at zero.
 public struct Diagnostics: Hashable, Sendable {
-    private enum Storage { case off, counts }
-    private let storage: Storage
+    enum Level: Int, Comparable, Sendable {
+        case off, counts, trace
+
+        static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    let level: Level
+    /// How many messages of each channel are kept.
+    let kept: Int
+    /// The types whose values are not shown in them.
+    let redacted: [ObjectIdentifier]
+
+    private init(_ level: Level, keeping kept: Int = 0, redacting redacted: [ObjectIdentifier] = []) {
+        self.level = level
+        self.kept = kept
+        self.redacted = redacted
+    }
 
     /// Nothing more. Costs nothing.
-    public static let off = Diagnostics(storage: .off)
-    /// Posts, and calls of listeners that have no mailbox.
-    public static let counts = Diagnostics(storage: .counts)
+    public static let off = Diagnostics(.off)
+    /// How many posts there are, how many that nobody heard, the calls of listeners that have no mailbox, and
+    /// how many messages have waited at most.
+    public static let counts = Diagnostics(.counts)
+    /// Besides, how long messages are on their way and listeners take, who posts, and the calls of each
+    /// ``Instrument``.
+    public static let trace = Diagnostics(.trace)
+
+    /// The same, and the last messages of each channel as text.
+    ///
+    /// The text is made on the poster's thread, by `String(describing:)`, before the message is delivered, and is
+    /// cut after 1,024 characters.
+    ///
+    /// - Parameters:
+    ///   - messages: How many of each channel, 4,096 at most.
+    ///   - types: Types whose values are shown as their type only, also where they are part of a message.
+    public static func trace(keeping messages: Int, redacting types: [any Any.Type] = []) -> Diagnostics {
+        precondition(messages >= 0, "Diagnostics.trace(keeping: \(messages)): the number must not be negative")
+        return Diagnostics(.trace, keeping: min(messages, 4_096), redacting: types.map { ObjectIdentifier($0) })
+    }
+
+    /// Whether anything is counted.
+    public var isOn: Bool { level > .off }
+
+    /// Whether posts and deliveries are traced.
+    public var isTracing: Bool { level == .trace }
 }

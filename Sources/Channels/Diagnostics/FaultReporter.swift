@@ -16,9 +16,14 @@ final class FaultReporter: Sendable {
     private static let mostPlaces = 4_096
 
     private let handler: FaultHandler?
+    /// Of the switchboard whose reporter this is.
+    let instruments: Instruments?
     private let totals = Locked<[Place: Int]>([:])
 
-    init(_ handler: FaultHandler?) { self.handler = handler }
+    init(_ handler: FaultHandler?, _ instruments: Instruments? = nil) {
+        self.handler = handler
+        self.instruments = instruments
+    }
 
     /// For channels without a handler: one line on standard error.
     static let standard = FaultReporter(nil)
@@ -37,7 +42,19 @@ final class FaultReporter: Sendable {
         detail: String? = nil
     ) {
         let site = listener?.site.site
-        report(code, list.kind, list.displayName, site: site, count: count, error: error, detail: detail)
+        let meter = list.meter
+        if meter != nil, code == .listenerThrew { listener?.ensureCounters().borrow { $0.countFailure() } }
+        report(
+            code,
+            list.kind,
+            meter?.name ?? list.displayName,
+            site: site,
+            count: count,
+            error: error,
+            detail: detail,
+            // Those of the switchboard that watches the channel, if it has none of its own.
+            instruments ?? meter?.instruments
+        )
     }
 
     /// Whether anybody is told of a fault that is this often at one place: without a handler, of the 1st,
@@ -51,7 +68,8 @@ final class FaultReporter: Sendable {
         site: RegistrationSite? = nil,
         count: Int? = nil,
         error: (any Error)? = nil,
-        detail: String? = nil
+        detail: String? = nil,
+        _ instruments: Instruments? = nil
     ) {
         let count = count ?? countAnother(Place(code: code, kind: kind, channel: channel, site: site))
         let fault = Fault(
@@ -64,14 +82,16 @@ final class FaultReporter: Sendable {
             detail: detail
         )
         let thread = ThreadReference.current
-        guard let handler, !thread.pointee.isReportingFault else {
-            // The 1st, 2nd, 4th, 8th … of a kind and place.
-            if count & (count - 1) == 0 { writeToStandardError("swift-channels: \(fault)\n") }
-            return
-        }
+        guard !thread.pointee.isReportingFault else { return write(fault) }
         thread.pointee.isReportingFault = true
-        handler(fault)
+        if let handler { handler(fault) } else { write(fault) }
+        for instrument in (instruments ?? self.instruments)?.all ?? [] { instrument.report(fault) }
         thread.pointee.isReportingFault = false
+    }
+
+    /// The 1st, 2nd, 4th, 8th … of a kind and place.
+    private func write(_ fault: Fault) {
+        if fault.count & (fault.count - 1) == 0 { writeToStandardError("swift-channels: \(fault)\n") }
     }
 
     private func countAnother(_ place: Place) -> Int {

@@ -20,6 +20,8 @@ public struct ListenerSnapshot: Codable, Hashable, Sendable {
         case responder
     }
 
+    /// Tells the listeners of a channel apart: a higher number was registered later.
+    public var number: UInt64
     /// The type of the owner; nil where the token owns the listener.
     public var ownerType: String?
     /// The rank of its priority.
@@ -36,6 +38,18 @@ public struct ListenerSnapshot: Codable, Hashable, Sendable {
     public var waiting: Int?
     /// Messages dropped because its buffer was full.
     public var dropped: Int?
+    /// Messages that it missed because it was paused.
+    public var missed: Int
+    /// The most messages that have waited in its mailbox, where they are counted.
+    public var mostWaiting: Int?
+    /// Calls that threw, where they are counted.
+    public var failures: Int?
+    /// How long messages were on their way to it, where it is traced.
+    public var waited: Histogram?
+    /// How long its calls took, where it is traced.
+    public var spent: Histogram?
+    /// Which of ``SwitchboardSnapshot/lanes`` it has its turns in; nil where it shares none.
+    public var lane: Int?
 }
 
 extension ListenerSnapshot: CustomStringConvertible {
@@ -45,7 +59,12 @@ extension ListenerSnapshot: CustomStringConvertible {
         if isPaused { line += ", paused" }
         if let delivered { line += ", \(delivered) delivered" }
         if let waiting, waiting > 0 { line += ", \(waiting) waiting" }
+        if let mostWaiting, mostWaiting > 0 { line += ", at most \(mostWaiting)" }
         if let dropped, dropped > 0 { line += ", \(dropped) dropped" }
+        if missed > 0 { line += ", \(missed) missed" }
+        if let failures, failures > 0 { line += ", \(failures) failed" }
+        if let slow = waited?.percentile(0.99) { line += ", waited \(slow)" }
+        if let slow = spent?.percentile(0.99) { line += ", took \(slow)" }
         return line + ", \(registrationSite)"
     }
 }

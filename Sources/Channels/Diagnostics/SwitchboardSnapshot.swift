@@ -9,6 +9,10 @@ public struct SwitchboardSnapshot: Codable, Hashable, Sendable {
     public var protocols: [ChannelSnapshot]
     /// The listeners to patterns, in the order of registration; each name is a pattern.
     public var patterns: [ChannelSnapshot]
+    /// The channels without a name that are watched, see `Switchboard.watch(_:as:)`.
+    public var watched: [ChannelSnapshot]
+    /// Where the listeners of these channels have their turns.
+    public var lanes: [LaneSnapshot]
 }
 
 extension Switchboard {
@@ -16,17 +20,40 @@ extension Switchboard {
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func snapshot() -> SwitchboardSnapshot {
-        SwitchboardSnapshot(
-            channels: foundChannels().sorted { $0.name < $1.name }.map { channel in
-                let (kind, type) = channel.kind.described
-                return channel.list.snapshot(name: channel.name, kind: kind, messageType: type)
-            },
-            protocols: protocols.all
-                .map { $0.list.snapshot(name: $0.list.displayName, kind: .protocol, messageType: $0.list.displayName) }
-                .sorted { $0.name < $1.name },
-            patterns: patterns.all.map {
-                $0.hub.snapshot(name: $0.pattern.text, kind: .pattern, messageType: "any Sendable")
-            }
+        var lanes = LaneSnapshots()
+        var channels = foundChannels().map { channel in
+            let (kind, type) = channel.kind.described
+            return channel.list.snapshot(name: channel.name, kind: kind, messageType: type, &lanes)
+        }
+        let names = Set(channels.map(\.name))
+        // Names to which somebody posts, and that have no channel because nobody listens.
+        for unheard in observation.unheard where !names.contains(unheard.name) {
+            channels.append(
+                ChannelSnapshot(
+                    name: unheard.name,
+                    kind: .messages,
+                    messageType: "\(unheard.type)",
+                    posts: unheard.posts,
+                    unheard: unheard.posts,
+                    listeners: []
+                )
+            )
+        }
+        let protocols = protocols.all.map {
+            $0.list.snapshot(name: $0.list.displayName, kind: .protocol, messageType: $0.list.displayName, &lanes)
+        }
+        let patterns = patterns.all.map {
+            $0.hub.snapshot(name: $0.pattern.text, kind: .pattern, messageType: "any Sendable", &lanes)
+        }
+        let watched = observation.watched.map { _, watched in
+            watched.list.snapshot(name: watched.name, kind: watched.kind, messageType: watched.messageType, &lanes)
+        }
+        return SwitchboardSnapshot(
+            channels: channels.sorted { $0.name < $1.name },
+            protocols: protocols.sorted { $0.name < $1.name },
+            patterns: patterns,
+            watched: watched,
+            lanes: lanes.all
         )
     }
 }
@@ -56,53 +83,6 @@ extension ChannelContent {
     }
 }
 
-extension ListenerList {
-    fileprivate func snapshot(name: String, kind: ChannelKind, messageType: String) -> ChannelSnapshot {
-        var interceptors: [ListenerSnapshot] = []
-        var listeners: [ListenerSnapshot] = []
-        forEachEntry { entry in
-            guard entry.isActive, let level = entry.level?.object else { return }
-            let owner = entry.owner
-            guard owner != nil || !entry.hasOwner else { return }
-            // The calls of responders are counted only with diagnostics on.
-            let accounts = kind == .requests && counter == nil ? nil : entry.accounts
-            let snapshot = ListenerSnapshot(
-                ownerType: owner.map { "\(type(of: $0))" },
-                priority: level.priority,
-                delivery: level.isForInterceptors ? .interceptor : entry.delivery(kind),
-                isPaused: entry.isPaused,
-                registrationSite: entry.site.site,
-                delivered: accounts?.delivered,
-                waiting: accounts?.waiting,
-                dropped: accounts?.dropped
-            )
-            if level.isForInterceptors { interceptors.append(snapshot) } else { listeners.append(snapshot) }
-        }
-        return ChannelSnapshot(
-            name: name,
-            kind: kind,
-            messageType: messageType,
-            posts: counter?.count,
-            listeners: interceptors + listeners
-        )
-    }
-}
-
-extension ListenerEntry {
-    fileprivate func delivery(_ kind: ChannelKind) -> ListenerSnapshot.Delivery {
-        if isForwarder { return .pattern }
-        if kind == .requests { return .responder }
-        guard let mailbox else { return .direct }
-        return switch mailbox.lane?.target {
-        case .mainActor: .mainActor
-        case .actor: .actor
-        case .queue: .queue
-        case .awaiting: .async
-        case nil: .sequence
-        }
-    }
-}
-
 extension SwitchboardSnapshot: CustomStringConvertible {
     /// A readable table: a line per channel, and below it one per listener.
     public var description: String {
@@ -110,14 +90,14 @@ extension SwitchboardSnapshot: CustomStringConvertible {
         // The listener of a pattern is in each channel that matches, and counts once.
         let all =
             channels.flatMap { $0.listeners.filter { $0.delivery != .pattern } }
-            + (protocols + patterns).flatMap(\.listeners)
+            + (protocols + patterns + watched).flatMap(\.listeners)
         let total = all.count
         let counts = [
-            (channels.count, "channel"), (protocols.count, "protocol"), (patterns.count, "pattern"),
+            (channels.count + watched.count, "channel"), (protocols.count, "protocol"), (patterns.count, "pattern"),
             (total, "listener"),
         ]
         lines.append(counts.map { "\($0) \($1)\($0 == 1 ? "" : "s")" }.joined(separator: ", "))
-        for channel in channels + protocols + patterns {
+        for channel in channels + watched + protocols + patterns {
             var line = "\(channel.name): "
             switch channel.kind {
             case .messages: line += channel.messageType
@@ -126,9 +106,15 @@ extension SwitchboardSnapshot: CustomStringConvertible {
                 line += "\(channel.kind.rawValue) \(channel.messageType)"
             }
             if let posts = channel.posts { line += ", \(posts) \(posts == 1 ? "post" : "posts")" }
+            if let unheard = channel.unheard, unheard > 0 { line += ", \(unheard) unheard" }
+            if let lost = channel.lostOwners, lost > 0 { line += ", \(lost) lost" }
             lines.append(line)
+            lines += channel.posters.compactMap { poster in
+                poster.senderType.map { "  from \($0), \(poster.posts) \(poster.posts == 1 ? "post" : "posts")" }
+            }
             lines += channel.listeners.map { "  \($0)" }
         }
+        lines += lanes.filter { $0.waiting > 0 || $0.longestWait != nil }.map { "\($0)" }
         return lines.joined(separator: "\n")
     }
 }

@@ -39,7 +39,7 @@ public final class ProtocolChannel<Observer> {
             kind: .protocol,
             name: "\(Observer.self)",
             faults: faults,
-            counts: diagnostics == .counts
+            diagnostics: diagnostics
         )
     }
 
@@ -202,7 +202,7 @@ extension ListenerList {
     /// Walks the chain like a post, but calls a closure of the notifier's, which need not escape.
     @usableFromInline
     func notify(from sender: AnyObject?, echo: Bool, _ visit: (MessageAddress) -> Void) -> Int {
-        if head.load(ordering: .acquiring) == 0, counter == nil { return 0 }
+        if head.load(ordering: .acquiring) == 0, !isMetered { return 0 }
         var frame = PostFrame(list: self, sender: sender, echo: echo)
         defer { frame.end() }
         return frame.lend { frame in
@@ -212,10 +212,20 @@ extension ListenerList {
                 if let top = thread.pointee.top, let refused = admit(visitor, frame, nestedIn: top, thread) {
                     return refused
                 }
-                countPost()
+                if isMetered { return notifyMetered(frame, visitor, visit, thread) }
                 return withPost(frame, thread) { notify(frame, visitor, visit) }
             }
         }
+    }
+
+    @inline(never)
+    private func notifyMetered(
+        _ frame: FrameReference,
+        _ visitor: MessageAddress,
+        _ visit: (MessageAddress) -> Void,
+        _ thread: ThreadReference
+    ) -> Int {
+        meter(visitor, frame) { withPost(frame, thread) { notify(frame, visitor, visit) } }
     }
 
     @inline(__always)
@@ -250,10 +260,18 @@ extension ListenerList {
         defer { owner.release() }
         guard frame.pointee.excluded != owner.address else { return false }
         frame.pointee.begins(observer)
-        observer.counters?.borrow { $0.countDirectCall() }
         observer.body.callGeneral(visitor, nil, frame)
         // Set by the entry's call; the owner it names is held above.
-        if let existential = visitor.load(as: Visitor.self).existential { visit(existential) }
+        guard let existential = visitor.load(as: Visitor.self).existential else { return true }
+        if frame.pointee.takesCare { countCall(of: observer, frame) { visit(existential) } } else { visit(existential) }
         return true
+    }
+
+    /// Calls an observer while diagnostics may be on.
+    @inline(never)
+    private func countCall(of observer: ListenerEntry, _ frame: FrameReference, _ call: () -> Void) {
+        if isMetered { observer.ensureCounters().borrow { $0.countDirectCall() } }
+        guard let trace = frame.pointee.envelope?.trace else { return call() }
+        trace.deliver(to: observer, call)
     }
 }

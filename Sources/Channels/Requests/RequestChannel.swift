@@ -39,7 +39,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
             kind: .requests,
             name: name,
             faults: faults,
-            counts: diagnostics == .counts
+            diagnostics: diagnostics
         )
     }
 
@@ -160,7 +160,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         return ChannelError(.recursionLimit, name: list.name, "\(list.displayName) was \(detail)")
     }
 
-    private func countAsk() { list.counter?.posts.wrappingAdd(1, ordering: .relaxed) }
+    private func countAsk() { list.meter?.posts.wrappingAdd(1, ordering: .relaxed) }
 
     /// A responder and the owner held for the call.
     struct Responder: Sendable {
@@ -197,7 +197,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
                 guard owner != nil || !entry.hasOwner else { return }
                 var responder: Responder?
                 frame.pointee.begins(entry)
-                if list.counter != nil { entry.counters?.borrow { $0.countDirectCall() } }
+                if list.isMetered { entry.counters?.borrow { $0.countDirectCall() } }
                 MessageAddress.lending(mutable: &responder) { entry.run($0, owner.map { OwnerReference($0) }, frame) }
                 guard var responder else { return }
                 responder.owner = owner.map { sendable($0) }

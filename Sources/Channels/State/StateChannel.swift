@@ -47,7 +47,7 @@ public final class StateChannel<State: Sendable>: Listenable {
             name: name,
             reentrancy: .queued,
             faults: faults,
-            counts: diagnostics == .counts
+            diagnostics: diagnostics
         )
         core = MessageAddress.lending(initial) { StateCore(list, initial: $0) }
     }

@@ -54,6 +54,19 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ) {
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
+        guard !list.isMetered else {
+            return list.traceState(envelope) { change(message, with: $0, isolation, store) }
+        }
+        change(message, with: envelope, isolation, store)
+    }
+
+    @inline(__always)
+    private func change(
+        _ message: MessageAddress,
+        with envelope: Envelope?,
+        _ isolation: (any Actor)?,
+        _ store: (MessageAddress) -> Void
+    ) {
         guard !list.mayOffer else { return offer(message, with: envelope, isolation, store) }
         var mustOffer = false
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
@@ -116,21 +129,29 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     func update(isolation: (any Actor)?, change: (MessageAddress) -> Bool) {
         trapInsideUpdate("update")
         guard !refusesChange() else { return }
+        guard !list.isMetered else {
+            return list.traceState(nil) { self.change(with: $0, isolation, change) }
+        }
+        self.change(with: nil, isolation, change)
+    }
+
+    @inline(__always)
+    private func change(with envelope: Envelope?, _ isolation: (any Actor)?, _ change: (MessageAddress) -> Bool) {
         let thread = ThreadReference.current
-        takeTurn(isolation) { guarded, offered in
+        takeTurn(isolation, envelope) { guarded, offered in
             guard hasRoom(&guarded) else { return .refuse }
             updater.store(thread.address, ordering: .relaxed)
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
             guard isChanged, isHeard else { return nil }
-            if list.mayOffer { offerChange(&guarded, nil, isolation, &offered) }
-            return admitChange(&guarded, nil)
+            if list.mayOffer { offerChange(&guarded, envelope, isolation, &offered) }
+            return admitChange(&guarded, envelope)
         }
     }
 
     /// Whether anybody listens. Who registers does so under the state's lock and is handed the value then.
     @inline(__always)
-    private var isHeard: Bool { !list.hasNoListenerNow || list.counter != nil }
+    private var isHeard: Bool { !list.hasNoListenerNow || list.isMetered }
 
     /// Whether one more value may be set. Under the lock.
     @inline(__always)
@@ -253,6 +274,7 @@ extension StateCore {
     /// Does something under the lock and delivers the value stored, where that is the caller's part.
     private func takeTurn(
         _ isolation: (any Actor)?,
+        _ envelope: Envelope? = nil,
         _ body: (inout Guarded, inout ListenerList.Offered) -> StateTurns.Admission?
     ) {
         list.layout.withTemporary { message in
@@ -265,7 +287,7 @@ extension StateCore {
             list.finish(offered)
             guard let admission else { return }
             if case .deliver(let turn) = admission {
-                deliver(message, turn, isolation)
+                deliver(message, turn, isolation, envelope)
                 list.layout.destroy(message)
             } else {
                 settle(admission, isolation)

@@ -45,7 +45,6 @@ extension Switchboard {
             listener,
             matching: pattern,
             faults,
-            counts: diagnostics == .counts,
             intake: intake
         )
         let hub = patternListener.hub
@@ -54,6 +53,7 @@ extension Switchboard {
         // Inserted directly, so that the delegate does not see the hub before it has its listener.
         guard hub.insert(entry, priority: listener.priority.rawValue).isIn else { return ListenerToken(entry) }
         patterns.add(patternListener, to: registry)
+        observation.apply(to: hub)
         // The owner may have been deallocated before the delegate could find the listener.
         if hub.isEmptyNow { patterns.remove(patternListener) }
         return ListenerToken(entry)

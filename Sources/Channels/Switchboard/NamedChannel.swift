@@ -131,7 +131,10 @@ extension Switchboard {
         }
         if let found { return found }
         // Kept for the one post only: nothing but forwarders listens on it.
-        guard let name = key.name, patterns.match(name) else { return nil }
+        guard let name = key.name, patterns.match(name) else {
+            observation.noteUnheard(key.name ?? "\(Message.self)", Message.self)
+            return nil
+        }
         return channel(key, reentrancy: nil)
     }
 }

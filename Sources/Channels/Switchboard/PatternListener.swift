@@ -24,7 +24,6 @@ final class PatternListener: Sendable {
         _ listener: Registration,
         matching pattern: ChannelPattern,
         _ faults: FaultReporter,
-        counts: Bool,
         intake: Intake? = nil
     ) {
         self.intake = intake
@@ -36,8 +35,7 @@ final class PatternListener: Sendable {
             of: MatchingChannels.self,
             kind: .pattern,
             name: pattern.text,
-            faults: faults,
-            counts: counts
+            faults: faults
         )
         self.listener = hub.makeEntry(listener)
     }

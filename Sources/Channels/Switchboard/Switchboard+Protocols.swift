@@ -1,7 +1,10 @@
 extension Switchboard {
     /// The protocol channel of a protocol: one per protocol, by the identity of its type.
     public func protocolChannel<Observer: Sendable>(_ observer: Observer.Type) -> ProtocolChannel<Observer> {
-        protocols.channel(Observer.self) { ProtocolChannel(faults: faults, diagnostics: diagnostics) }
+        let channel = protocols.channel(Observer.self) { ProtocolChannel(faults: faults, diagnostics: .off) }
+        // Also if it is there already: whoever changes the diagnostics while it is entered may not have found it.
+        observation.apply(to: channel.list)
+        return channel
     }
 
     /// Adds an observer of a protocol, unless it has been added. See ``ProtocolChannel``.

@@ -27,7 +27,7 @@ public final class Switchboard: Sendable {
 
     let reentrancy: Reentrancy
     let faults: FaultReporter
-    let diagnostics: Diagnostics
+    let observation: Observation
     let registry = Registry()
     let patterns = PatternListeners()
     let protocols = ProtocolRegistry()
@@ -46,8 +46,8 @@ public final class Switchboard: Sendable {
         diagnostics: Diagnostics = .off
     ) {
         self.reentrancy = reentrancy
-        faults = .with(onFault)
-        self.diagnostics = diagnostics
+        observation = Observation(diagnostics)
+        faults = FaultReporter(onFault, observation.instruments)
         reference = SwitchboardReference(registry, patterns)
         reference.switchboard = self
     }
@@ -193,7 +193,7 @@ public final class Switchboard: Sendable {
                     name: key.name,
                     reentrancy: reentrancy ?? self.reentrancy,
                     faults: faults,
-                    diagnostics: diagnostics
+                    diagnostics: .off
                 )
                 return (made, made.list)
             }
@@ -216,7 +216,7 @@ public final class Switchboard: Sendable {
         }
         let value = initial()
         return try create(key, kind: .state(State.self)) {
-            let made = StateChannel(value, name: key.text, faults: faults, diagnostics: diagnostics)
+            let made = StateChannel(value, name: key.text, faults: faults, diagnostics: .off)
             return (made, made.list)
         }
     }
@@ -229,7 +229,7 @@ public final class Switchboard: Sendable {
         let kind = ChannelContent.requests(Request.self, Response.self)
         return try registry.channel(key, kind: kind, as: RequestChannel<Request, Response>.self)
             ?? create(key, kind: kind) {
-                let made = RequestChannel<Request, Response>(name: key.text, faults: faults, diagnostics: diagnostics)
+                let made = RequestChannel<Request, Response>(name: key.text, faults: faults, diagnostics: .off)
                 return (made, made.list)
             }
     }
@@ -242,6 +242,7 @@ public final class Switchboard: Sendable {
         _ make: () -> (Made, ListenerList)
     ) throws -> Made {
         let (made, list) = make()
+        observation.apply(to: list)
         list.delegate = NamedChannelDelegate(key, reference, keeping: kind.isHeld ? nil : made, list.delegate)
         let slot = RegistrySlot(key, kind, made, list)
         let entered = patterns.attaching(to: list, kind) { mayEnter in registry.enter(slot, made, if: mayEnter) }
@@ -250,6 +251,8 @@ public final class Switchboard: Sendable {
         list.didUnlock()
         registry.sweepSome()
         guard entered.kind == kind else { throw registry.mismatch(key, entered.kind, kind) }
+        // Whoever changes the diagnostics meanwhile may not have found it.
+        observation.apply(to: list)
         // The kind records the types of which the object is generic.
         return known(entered.object, as: Made.self)
     }

@@ -1,7 +1,8 @@
 /// Every case, in the order in which they are measured.
 enum Cases {
     static var all: [Case] {
-        Floors.cases + Peers.cases + Posting.cases + Names.cases + Registering.cases + Streams.cases + Mailboxes.cases
+        Floors.cases + Peers.cases + Posting.cases + Measured.cases + Names.cases + Registering.cases + Streams.cases
+            + Mailboxes.cases
             + Threads.cases
             + Growth.cases
     }

@@ -68,7 +68,14 @@ extension Lane {
         let outcome = await ListenerChain.$current.withValue(chain) {
             // A closure has the isolation of a parameter that it captures; without, it would leave this turn.
             _ = isolation
-            return await self.outcome(message, owner, envelope, listener, mailbox)
+            guard let trace = envelope?.trace else {
+                return await self.outcome(message, owner, envelope, listener, mailbox)
+            }
+            var outcome = PostTracker.Outcome.discarded
+            await trace.deliver(to: listener, isolation: isolation) {
+                outcome = await self.outcome(message, owner, envelope, listener, mailbox)
+            }
+            return outcome
         }
         chain.callHasEnded()
         envelope?.tracker?.finish(outcome)

@@ -10,8 +10,15 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     private let missed = Atomic<Int>(0)
     /// How many turns of each kind are reserved, see ``Reservation``. Raised under the state's lock.
     private let reservations = Atomic<UInt64>(0)
+    /// The address of the ``ListenerTimes``, or 0. Retained, and released in `deinit`. Set once, when the
+    /// listener is first traced.
+    private let timesAddress = Atomic<UInt>(0)
+    private let most = Atomic<Int>(0)
+    private let failed = Atomic<Int>(0)
 
     init(responderCalls: ResponderCalls? = nil) { self.responderCalls = responderCalls }
+
+    deinit { times?.release() }
 
     /// Counts a call on the poster's thread.
     @inline(__always)
@@ -70,6 +77,45 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     final func giveUpReservations() {
         guard reservations.load(ordering: .relaxed) > 0 else { return }
         lane?.turnsAreGone(Int(reservations.exchange(0, ordering: .relaxed) >> 32))
+    }
+}
+
+// MARK: - While diagnostics are on
+
+extension ListenerCounters {
+    /// How long calls took, if the listener was ever traced. Kept until `deinit`.
+    final var times: Unretained<ListenerTimes>? { Unretained(address: timesAddress.load(ordering: .acquiring)) }
+
+    final func ensureTimes() -> ListenerTimes {
+        if let times { return times.object }
+        let made = Unretained.retaining(ListenerTimes())
+        let (exchanged, _) = timesAddress.compareExchange(
+            expected: 0,
+            desired: made.address,
+            ordering: .acquiringAndReleasing
+        )
+        if exchanged { return made.object }
+        // Another thread has made them meanwhile.
+        made.release()
+        return ensureTimes()
+    }
+
+    /// The most messages that have waited.
+    final var mostWaiting: Int { most.load(ordering: .relaxed) }
+
+    final func noteWaiting(_ count: Int) { most.max(count, ordering: .relaxed) }
+
+    /// Calls that threw.
+    final var failureCount: Int { failed.load(ordering: .relaxed) }
+
+    final func countFailure() { failed.wrappingAdd(1, ordering: .relaxed) }
+
+    /// - Parameter withCalls: Whether its calls are counted only while diagnostics are on.
+    final func startOver(withCalls: Bool) {
+        if withCalls { direct.store(0, ordering: .relaxed) }
+        most.store(0, ordering: .relaxed)
+        failed.store(0, ordering: .relaxed)
+        times?.borrow { $0.startOver() }
     }
 }
 

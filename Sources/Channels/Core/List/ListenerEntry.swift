@@ -15,7 +15,7 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
     /// deallocated, or it was `once`.
     static let closed: UInt64 = 1 << 62
     static let paused: UInt64 = 1 << 61
-    /// Its calls are counted.
+    /// Its calls are counted without diagnostics, too.
     static let special: UInt64 = 1 << 60
     /// Has an owner, held weakly.
     static let owned: UInt64 = 1 << 59
@@ -166,7 +166,7 @@ extension ListenerEntry {
     var isPaused: Bool { word.load(ordering: .acquiring) & Self.paused != 0 }
 
     func pause() {
-        if counters == nil { makeCounters() }
+        _ = ensureCounters()
         word.bitwiseOr(Self.paused, ordering: .sequentiallyConsistent)
     }
 
@@ -175,22 +175,30 @@ extension ListenerEntry {
         word.bitwiseAnd(~Self.paused, ordering: .sequentiallyConsistent)
     }
 
-    /// Gives a listener a place to count the messages it misses.
-    private func makeCounters() {
+    /// Gives a listener a place to count, if it has none. It keeps it.
+    @inline(__always)
+    func ensureCounters() -> Unretained<ListenerCounters> { counters ?? makeCounters() }
+
+    @inline(never)
+    private func makeCounters() -> Unretained<ListenerCounters> {
         let made = Unretained.retaining(ListenerCounters())
-        let (exchanged, _) = countersAddress.compareExchange(
+        let (exchanged, known) = countersAddress.compareExchange(
             expected: 0,
             desired: made.address,
             ordering: .acquiringAndReleasing
         )
-        // Another thread has paused it meanwhile.
-        if !exchanged { made.release() }
+        if exchanged { return made }
+        made.release()
+        // Another thread has set it meanwhile, and it stays.
+        return Unretained(address: known)!
     }
 
     /// What became of its messages, if they are counted.
     var accounts: ListenerAccounts? {
         if let mailbox { return mailbox.accounts }
-        guard word.load(ordering: .relaxed) & Self.special != 0, let counters else { return nil }
+        guard let counters, word.load(ordering: .relaxed) & Self.special != 0 || list?.isMetered == true else {
+            return nil
+        }
         let calls = counters.borrow { $0.direct.load(ordering: .relaxed) }
         return ListenerAccounts(posted: calls, delivered: calls)
     }

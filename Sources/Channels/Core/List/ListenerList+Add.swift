@@ -4,14 +4,13 @@ internal import Synchronization
 extension ListenerList {
     /// Makes an entry of a listener.
     ///
-    /// - Parameter isCounted: Whether its calls are counted also without diagnostics.
+    /// - Parameter isCounted: Whether its calls are counted without diagnostics, too.
     @inline(__always)
     func makeEntry(_ listener: borrowing Registration, isCounted: Bool = false) -> ListenerEntry {
         var bits = listener.owner == nil ? 0 : ListenerEntry.owned
         if listener.isOnce { bits |= ListenerEntry.once }
         if !listener.isBare { bits |= ListenerEntry.general }
         var counters: ListenerCounters?
-        let isCounted = isCounted || counter != nil
         if case .isolated(nil) = listener.delivery, !isCounted {
             // Nothing of it is counted.
         } else {

@@ -23,12 +23,12 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     let reentrancy: Reentrancy
     let faults: FaultReporter
     let isLocal: Bool
-    /// Posts made, if diagnostics count them.
-    let counter: PostCounter?
 
     let lock = SpinLock()
 
     // Read by every post.
+    /// The address of what is counted, or 0; see ``isMetered``.
+    let meterWord = Atomic<UInt>(0)
     let head = Atomic<UInt>(0)
     let interceptorHead = Atomic<UInt>(0)
     let nextNumber = Atomic<UInt64>(1)
@@ -76,7 +76,7 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
         name: String? = nil,
         reentrancy: Reentrancy = .standard,
         faults: FaultReporter = .standard,
-        counts: Bool = false
+        diagnostics: Diagnostics = .off
     ) {
         self.layout = layout
         self.channelType = channelType
@@ -85,8 +85,10 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
         self.reentrancy = reentrancy
         self.faults = faults
         isLocal = kind == .local
-        counter = counts ? PostCounter() : nil
+        measure(own: diagnostics)
     }
+
+    deinit { releaseMeter() }
 
     /// The number of listeners, some of which may have lost their owner.
     var listenerCountNow: Int { listenerCount.load(ordering: .acquiring) }
@@ -134,11 +136,4 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
         // Set under the lock before a post could leave work, so a later holder sees it.
         if hasRetired.load(ordering: .relaxed) { collectIfAsked() }
     }
-}
-
-/// The number of posts of a channel, if diagnostics count them.
-final class PostCounter: Sendable {
-    let posts = Atomic<Int>(0)
-
-    var count: Int { posts.load(ordering: .relaxed) }
 }

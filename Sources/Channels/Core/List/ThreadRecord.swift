@@ -64,6 +64,8 @@ struct ThreadRecord: ~Copyable {
     var top: FrameReference?
     /// Whether a fault handler runs on this thread.
     var isReportingFault = false
+    /// Whether an instrument runs on this thread, outside of what it was called around.
+    var isInInstrument = false
     /// The number of posts under way on this thread.
     var depth = 0
     /// How many mailboxes are being emptied on this thread.

@@ -5,11 +5,14 @@ final class Envelope: Sendable {
     let origin: Origin
     /// Tracks the listeners, if the poster waits for them to finish.
     let tracker: PostTracker?
+    /// When it was posted, and what instruments gave it, if its channel is traced.
+    let trace: PostTrace?
 
-    init(sender: (any AnyObject & Sendable)?, origin: Origin, tracker: PostTracker?) {
+    init(sender: (any AnyObject & Sendable)?, origin: Origin, tracker: PostTracker?, trace: PostTrace? = nil) {
         self.sender = sender
         self.origin = origin
         self.tracker = tracker
+        self.trace = trace
     }
 }
 

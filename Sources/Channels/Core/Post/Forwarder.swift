@@ -60,7 +60,7 @@ extension ListenerList {
     /// - Returns: False if it needs special treatment, and has not been called.
     @inline(__always)
     private func callOnly(_ listener: ListenerEntry, _ message: MessageAddress, _ frame: FrameReference) -> Bool {
-        guard counter == nil else { return false }
+        guard !isMetered else { return false }
         let thread = ThreadReference.current
         // Before the word is read: it says that the listener has ended before it is taken out of the list. So
         // either this sees that, or whoever takes it out waits for this, as for any post.

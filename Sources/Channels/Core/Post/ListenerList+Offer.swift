@@ -69,7 +69,7 @@ extension ListenerList {
         // Any other is called in the message's turn.
         guard listener.hasItsTurnInLane, let mailbox = listener.mailbox else { return }
         guard let message = offered.translated(message, envelope, of: self, by: forwarder) else { return }
-        forwarder.hub.countPost()
+        forwarder.hub.meter?.posts.wrappingAdd(1, ordering: .relaxed)
         offer(message, envelope, to: listener, mailbox, from: isolation, reservation, heldBy: forwarder, &offered)
     }
 

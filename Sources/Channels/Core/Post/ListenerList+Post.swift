@@ -8,7 +8,7 @@ extension ListenerList {
     /// - Returns: How many listeners were called or enqueued.
     @usableFromInline
     func post(_ message: MessageAddress, from sender: AnyObject?, echo: Bool, isolation: (any Actor)?) -> Int {
-        if head.load(ordering: .acquiring) == 0, interceptorHead.load(ordering: .relaxed) == 0, counter == nil {
+        if head.load(ordering: .acquiring) == 0, interceptorHead.load(ordering: .relaxed) == 0, !isMetered {
             return 0
         }
         return postToListeners(message, from: sender, echo: echo, isolation: isolation)
@@ -46,7 +46,7 @@ extension ListenerList {
         if let top = thread.pointee.top {
             if let refused = admit(message, frame, nestedIn: top, thread) { return refused }
         }
-        countPost()
+        if isMetered { return postMetered(message, frame, thread) }
         let reached = withPost(frame, thread) { deliver(message, frame) }
         if frame.pointee.hasExtras { deliverQueued(frame) }
         return reached
@@ -64,8 +64,11 @@ extension ListenerList {
         var frame = PostFrame(list: self, isolation: isolation, envelope: envelope)
         frame.isTurn = true
         defer { frame.end() }
-        if only == nil { countPost() }
         frame.lend { frame in
+            if isMetered, only == nil {
+                _ = meter(message, frame) { withPost(frame, .current) { deliver(message, frame, before: number) } }
+                return
+            }
             withPost(frame, .current) {
                 if let only {
                     _ = deliverWithCare(message, frame, only, before: number)
@@ -75,9 +78,6 @@ extension ListenerList {
             }
         }
     }
-
-    @inline(__always)
-    func countPost() { if let counter { counter.posts.wrappingAdd(1, ordering: .relaxed) } }
 
     /// Makes a frame the innermost post of the thread while a body visits the listeners.
     @inline(__always)
@@ -258,10 +258,12 @@ extension ListenerList {
         }
         defer { withExtendedLifetime(owner) {} }
         if let mailbox = listener.mailbox, !mailbox.mayCall(from: frame.pointee.isolation, listener) {
-            return mailbox.enqueue(message, frame, for: listener)
+            let isLetIn = mailbox.enqueue(message, frame, for: listener)
+            if isMetered { mailbox.noteWaiting() }
+            return isLetIn
         }
-        if word & (ListenerEntry.waits | ListenerEntry.special) != 0 {
-            listener.counters?.borrow { $0.countDirectCall() }
+        if word & (ListenerEntry.waits | ListenerEntry.special) != 0 || isMetered {
+            listener.ensureCounters().borrow { $0.countDirectCall() }
         }
         // The listener is counted, and waited for, in the hub.
         if let forwarder = listener.forwarder { return forwarder.borrow { forward(message, frame, $0) } }
@@ -279,13 +281,11 @@ extension ListenerList {
         frame.pointee.begins(listener)
         // The caller holds the owner.
         let reference = owner.map { OwnerReference($0) }
-        guard let tracker = frame.pointee.envelope?.tracker else {
-            listener.run(message, reference, frame)
-            return
-        }
+        let envelope = frame.pointee.envelope
+        guard let tracker = envelope?.tracker else { return run(listener, message, reference, frame, envelope?.trace) }
         frame.pointee.thrown = nil
         tracker.expectOne()
-        listener.run(message, reference, frame)
+        run(listener, message, reference, frame, envelope?.trace)
         tracker.finish(frame.pointee.outcome(for: listener))
     }
 
@@ -361,9 +361,9 @@ extension ListenerList {
             return true
         }
         frame.pointee.begins(interceptor)
-        if word & ListenerEntry.special != 0 { interceptor.counters?.borrow { $0.countDirectCall() } }
+        if isMetered { interceptor.ensureCounters().borrow { $0.countDirectCall() } }
         // The owner is held until after the call.
-        interceptor.run(message, owner.map { OwnerReference($0) }, frame)
+        run(interceptor, message, owner.map { OwnerReference($0) }, frame, frame.pointee.envelope?.trace)
         withExtendedLifetime(owner) {}
         return frame.pointee.verdict == .continue
     }

@@ -78,9 +78,8 @@ extension ListenerList {
                 later.isolation = isolation
                 later.depth = depth
                 later.queue = queue
-                countPost()
                 later.lend { frame in
-                    _ = withPost(frame, .current) { deliver(kept.address, frame) }
+                    _ = meter(kept.address, frame) { withPost(frame, .current) { deliver(kept.address, frame) } }
                 }
                 later.end()
                 envelope?.tracker?.finish(.settled)

@@ -44,7 +44,7 @@ final class SequenceBuffer: Sendable {
     func take(into place: MessageAddress) -> Bool {
         // Released at the end, without a lock: it may hold the last reference to the sender.
         var envelope: Envelope?
-        defer { withExtendedLifetime(envelope) {} }
+        defer { if let trace = envelope?.trace { trace.isRead(by: entry) } }
         guard !isPlain else { return mailbox.takeOne(into: place, &envelope) }
         return mailbox.layout.withTemporary { message in
             guard mailbox.takeOne(into: message, &envelope), let list = entry.list else { return false }

@@ -1,0 +1,29 @@
+/// The instruments of a switchboard, in the order in which they were added.
+///
+/// Guarded by its mutex; they are called without it.
+final class Instruments: Sendable {
+    private struct Guarded {
+        var all: [(id: Int, instrument: any Instrument)] = []
+        var lastID = 0
+    }
+
+    private let guarded = Locked(Guarded())
+
+    var all: [any Instrument] { guarded.withLock { $0.all.map(\.instrument) } }
+
+    func add(_ instrument: any Instrument) -> Int {
+        guarded.withLock { guarded in
+            guarded.lastID += 1
+            guarded.all.append((guarded.lastID, instrument))
+            return guarded.lastID
+        }
+    }
+
+    func remove(_ id: Int) {
+        // Released without the lock.
+        let removed = guarded.withLock { guarded in
+            guarded.all.firstIndex { $0.id == id }.map { guarded.all.remove(at: $0) }
+        }
+        withExtendedLifetime(removed) {}
+    }
+}

@@ -1,0 +1,179 @@
+internal import Synchronization
+
+// Counting and tracing, while the channel's diagnostics are on. A post looks at one word that it reads anyway
+// only to find whether they are; what it does then is here.
+extension ListenerList {
+    /// Whether diagnostics are on.
+    @inline(__always)
+    var isMetered: Bool { meterWord.load(ordering: .relaxed) & Self.meterIsOn != 0 }
+
+    /// Set in the word while diagnostics are on. Objects are 16 bytes apart.
+    private static var meterIsOn: UInt { 1 }
+
+    /// What is counted, if anything ever was. Kept until the list's `deinit`.
+    private var knownMeter: Unretained<ChannelMeter>? {
+        Unretained(address: meterWord.load(ordering: .acquiring) & ~Self.meterIsOn)
+    }
+
+    /// Whether anything was ever counted.
+    var wasMetered: Bool { meterWord.load(ordering: .relaxed) != 0 }
+
+    /// What is counted; nil while diagnostics are off.
+    var meter: ChannelMeter? { isMetered ? knownMeter?.object : nil }
+
+    /// The list counts as its channel was told to when it was created.
+    func measure(own diagnostics: Diagnostics) {
+        guard diagnostics.isOn else { return }
+        _ = makeMeter(diagnostics)
+        measure { diagnostics }
+    }
+
+    func releaseMeter() { knownMeter?.release() }
+
+    /// Changes what is counted and recorded, beside any number of posts.
+    ///
+    /// A post under way is counted in part.
+    ///
+    /// - Parameters:
+    ///   - diagnostics: Asked under the meter's lock: of two threads, the later one sets the later value.
+    ///   - name: Under which the channel is watched, if it has no name.
+    func measure(_ instruments: Instruments? = nil, named name: String? = nil, _ diagnostics: () -> Diagnostics) {
+        guard meterWord.load(ordering: .relaxed) != 0 || diagnostics().isOn else { return }
+        let meter = knownMeter ?? makeMeter(.off)
+        if !isMetered { forEachEntry { $0.startCountingOver() } }
+        meter.borrow { known in
+            known.set(instruments, named: name, diagnostics) { isOn in
+                meterWord.store(meter.address | (isOn ? Self.meterIsOn : 0), ordering: .releasing)
+            }
+        }
+    }
+
+    private func makeMeter(_ own: Diagnostics) -> Unretained<ChannelMeter> {
+        let made = Unretained.retaining(ChannelMeter(own))
+        let (isFirst, known) = meterWord.compareExchange(
+            expected: 0,
+            desired: made.address,
+            ordering: .acquiringAndReleasing
+        )
+        if isFirst { return made }
+        made.release()
+        // Set by another thread, and kept from then on.
+        return Unretained(address: known & ~Self.meterIsOn)!
+    }
+}
+
+// MARK: - Posting
+
+extension ListenerList {
+    /// Delivers a message as ``post(_:in:)`` does, within the instruments if the channel is traced, and counts it.
+    @inline(never)
+    func postMetered(_ message: MessageAddress, _ frame: FrameReference, _ thread: ThreadReference) -> Int {
+        let reached = meter(message, frame) { withPost(frame, thread) { deliver(message, frame) } }
+        if frame.pointee.hasExtras { deliverQueued(frame) }
+        return reached
+    }
+
+    /// Counts a post, and traces it, if diagnostics are on, around its delivery.
+    func meter(_ message: MessageAddress, _ frame: FrameReference, _ deliver: () -> Int) -> Int {
+        guard let meter else { return deliver() }
+        meter.posts.wrappingAdd(1, ordering: .relaxed)
+        frame.pointee.takesCare = true
+        let reached = meter.isTracing.load(ordering: .relaxed) ? trace(message, frame, meter, deliver) : deliver()
+        // The listeners of a state that have mailboxes were offered it before.
+        if frame.pointee.isTurn ? hasNoListenerNow : reached == 0 {
+            meter.unheard.wrappingAdd(1, ordering: .relaxed)
+        }
+        return reached
+    }
+
+    private func trace(
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        _ meter: ChannelMeter,
+        _ deliver: () -> Int
+    ) -> Int {
+        let former = frame.pointee.envelope
+        if frame.pointee.isTurn, let event = former?.trace?.event { meter.keep(message, layout, event) }
+        // One that has a trace was traced where it came from: it is forwarded, or a value of a state.
+        guard former?.trace == nil else { return deliver() }
+        let sender = frame.pointee.sender?.living
+        let senderType: (any Any.Type)? = (sender ?? former?.sender).map { type(of: $0) }
+        var reached = 0
+        withTrace(message, meter, senderType, former?.origin ?? .local) { trace in
+            frame.pointee.envelope = Envelope(
+                // Observers of a protocol have no mailbox, to which a sender would have to be Sendable.
+                sender: kind == .protocol ? nil : former?.sender ?? sender.map { sendable($0) },
+                origin: former?.origin ?? .local,
+                tracker: former?.tracker,
+                trace: trace
+            )
+            reached = deliver()
+        }
+        return reached
+    }
+
+    /// The same for a value of a state, before it is stored and offered to mailboxes.
+    ///
+    /// - Parameter body: Is given the envelope with which it is to travel. Called in any case.
+    func traceState(_ envelope: Envelope?, _ body: (Envelope?) -> Void) {
+        guard let meter, meter.isTracing.load(ordering: .relaxed), envelope?.trace == nil else { return body(envelope) }
+        let origin = envelope?.origin ?? .local
+        withTrace(nil, meter, envelope?.sender.map { type(of: $0) }, origin) { trace in
+            body(Envelope(sender: envelope?.sender, origin: origin, tracker: envelope?.tracker, trace: trace))
+        }
+    }
+
+    private func withTrace(
+        _ message: MessageAddress?,
+        _ meter: ChannelMeter,
+        _ senderType: (any Any.Type)?,
+        _ origin: Origin,
+        _ deliver: (PostTrace?) -> Void
+    ) {
+        guard !ThreadReference.current.pointee.isInInstrument else { return deliver(nil) }
+        let event = PostEvent(
+            channelName: meter.name ?? displayName,
+            channelKind: kind,
+            messageType: layout.type,
+            senderType: senderType,
+            origin: origin
+        )
+        meter.notePoster(senderType, nil)
+        // The others carry what calls a responder or an observer.
+        if let message, kind == .messages || kind == .state { meter.keep(message, layout, event) }
+        PostTrace.post(event, to: (meter.instruments?.all ?? [])[...]) { deliver($0) }
+    }
+}
+
+extension ListenerList {
+    /// Calls a listener on the current thread, within the instruments if its message is traced.
+    @inline(__always)
+    func run(
+        _ listener: ListenerEntry,
+        _ message: MessageAddress,
+        _ owner: OwnerReference?,
+        _ frame: FrameReference,
+        _ trace: PostTrace?
+    ) {
+        guard let trace else { return listener.run(message, owner, frame) }
+        trace.deliver(to: listener) { listener.run(message, owner, frame) }
+    }
+}
+
+// MARK: - Listeners
+
+extension Mailbox {
+    /// Notes how many messages wait, after one more has been let in.
+    func noteWaiting() { noteWaiting(accounts.waiting) }
+}
+
+extension ListenerEntry {
+    /// Counting begins. What is counted always goes on.
+    func startCountingOver() {
+        counters?.borrow { counters in
+            let word = word.load(ordering: .relaxed)
+            let isAlwaysCounted = word & (Self.waits | Self.special) != 0 && counters.responderCalls == nil
+            counters.startOver(withCalls: !isAlwaysCounted)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/// A message as text, without what is not to be shown.
+struct MessageText {
+    /// So many characters of a text are kept.
+    static let mostCharacters = 1_024
+    /// So deep, and so wide, values are searched for what is not to be shown.
+    private static let deepest = 8
+    private static let mostParts = 64
+
+    let redacted: [ObjectIdentifier]
+
+    func text(of message: MessageAddress, _ layout: MessageLayout) -> String {
+        let text =
+            redacted.contains(ObjectIdentifier(layout.type)) ? hidden(layout.type) : text(of: layout.boxed(message))
+        return text.count <= Self.mostCharacters ? text : text.prefix(Self.mostCharacters) + "…"
+    }
+
+    /// The value's own description, unless a part of it is not to be shown.
+    private func text(of value: Any) -> String {
+        redacted.isEmpty || !hides(value, 0) ? String(describing: value) : parts(of: value, 0)
+    }
+
+    private func hides(_ value: Any, _ depth: Int) -> Bool {
+        if redacted.contains(ObjectIdentifier(type(of: value))) { return true }
+        // Too deep to be searched: it might be in there.
+        guard depth < Self.deepest else { return true }
+        let children = Mirror(reflecting: value).children
+        return children.count > Self.mostParts || children.contains { hides($0.value, depth + 1) }
+    }
+
+    /// The value by its parts.
+    private func parts(of value: Any, _ depth: Int) -> String {
+        let type = type(of: value)
+        if redacted.contains(ObjectIdentifier(type)) { return hidden(type) }
+        guard depth < Self.deepest else { return "…" }
+        let mirror = Mirror(reflecting: value)
+        guard !mirror.children.isEmpty else { return String(describing: value) }
+        let parts = mirror.children.prefix(Self.mostParts).map { child in
+            (child.label.map { "\($0): " } ?? "") + self.parts(of: child.value, depth + 1)
+        }
+        return "\(type)(\(parts.joined(separator: ", "))\(mirror.children.count > Self.mostParts ? ", …" : ""))"
+    }
+
+    private func hidden(_ type: any Any.Type) -> String { "<\(type), redacted>" }
+}

@@ -1,0 +1,125 @@
+/// What travels with a message whose channel is traced: when it was posted, and what the instruments gave it.
+final class PostTrace: Sendable {
+    typealias Told = (instrument: any Instrument, context: (any Sendable)?)
+
+    let event: PostEvent
+    /// When it was posted, see ``ChannelMeter/now``.
+    let time: Int
+    private let told: [Told]
+
+    init(_ event: PostEvent, _ time: Int, _ told: [Told]) {
+        self.event = event
+        self.time = time
+        self.told = told
+    }
+
+    /// Tells every instrument of a post and delivers it within.
+    static func post(
+        _ event: PostEvent,
+        to instruments: ArraySlice<any Instrument>,
+        _ told: [Told] = [],
+        _ deliver: (PostTrace) -> Void
+    ) {
+        guard let next = instruments.first else { return deliver(PostTrace(event, ChannelMeter.now, told)) }
+        var hasDelivered = false
+        func goOn(_ context: (any Sendable)?) {
+            // What an instrument does twice, it does once.
+            guard !hasDelivered else { return }
+            hasDelivered = true
+            OwnPosts.areInstrumented { post(event, to: instruments.dropFirst(), told + [(next, context)], deliver) }
+        }
+        OwnPosts.areNotInstrumented { next.post(event, goOn) }
+        if !hasDelivered { goOn(nil) }
+    }
+
+    /// Calls a synchronous listener within every instrument, and notes the times.
+    func deliver(to listener: ListenerEntry, _ call: () -> Void) {
+        let times = listener.ensureCounters().borrow { $0.ensureTimes() }
+        let waited = ChannelMeter.now - time
+        times.waited.add(waited)
+        deliver(told.isEmpty ? nil : event(for: listener, waited), told[...]) {
+            let start = ChannelMeter.now
+            call()
+            times.spent.add(ChannelMeter.now - start)
+        }
+    }
+
+    private func deliver(_ event: DeliveryEvent?, _ rest: ArraySlice<Told>, _ call: () -> Void) {
+        guard let next = rest.first, let event else { return call() }
+        var hasCalled = false
+        func goOn() {
+            guard !hasCalled else { return }
+            hasCalled = true
+            OwnPosts.areInstrumented { deliver(event, rest.dropFirst(), call) }
+        }
+        OwnPosts.areNotInstrumented { next.instrument.deliver(event.with(next.context), goOn) }
+        if !hasCalled { goOn() }
+    }
+
+    /// Calls an async listener within every instrument, and notes the times.
+    func deliver(
+        to listener: ListenerEntry,
+        isolation: isolated (any Actor)?,
+        _ call: () async -> Void
+    ) async {
+        let times = listener.ensureCounters().borrow { $0.ensureTimes() }
+        let waited = ChannelMeter.now - time
+        times.waited.add(waited)
+        let event = told.isEmpty ? nil : event(for: listener, waited)
+        await deliver(event, told[...], isolation: isolation) {
+            _ = isolation
+            let start = ChannelMeter.now
+            await call()
+            times.spent.add(ChannelMeter.now - start)
+        }
+    }
+
+    private func deliver(
+        _ event: DeliveryEvent?,
+        _ rest: ArraySlice<Told>,
+        isolation: isolated (any Actor)?,
+        _ call: () async -> Void
+    ) async {
+        guard let next = rest.first, let event else { return await call() }
+        var hasCalled = false
+        func goOn() async {
+            _ = isolation
+            guard !hasCalled else { return }
+            hasCalled = true
+            await deliver(event, rest.dropFirst(), isolation: isolation, call)
+        }
+        await next.instrument.deliver(event.with(next.context), isolation: isolation, goOn)
+        if !hasCalled { await goOn() }
+    }
+
+    /// A sequence is given the message.
+    func isRead(by listener: ListenerEntry) {
+        listener.ensureCounters().borrow { $0.ensureTimes() }.waited.add(ChannelMeter.now - time)
+    }
+
+    private func event(for listener: ListenerEntry, _ waited: Int) -> DeliveryEvent {
+        DeliveryEvent(
+            post: event,
+            delivery: listener.delivery,
+            ownerType: listener.owner.map { type(of: $0) },
+            site: listener.site.site,
+            waited: .nanoseconds(waited)
+        )
+    }
+}
+
+/// Whether posts of the calling thread are handed to instruments: not those that an instrument makes, which
+/// would have no end.
+enum OwnPosts {
+    static func areInstrumented<Result>(_ body: () -> Result) -> Result { with(false, body) }
+
+    static func areNotInstrumented<Result>(_ body: () -> Result) -> Result { with(true, body) }
+
+    private static func with<Result>(_ isInInstrument: Bool, _ body: () -> Result) -> Result {
+        let thread = ThreadReference.current
+        let before = thread.pointee.isInInstrument
+        thread.pointee.isInInstrument = isInInstrument
+        defer { thread.pointee.isInInstrument = before }
+        return body()
+    }
+}

@@ -1,0 +1,49 @@
+internal import Synchronization
+
+/// How often something took how long, in classes that double: lock-free to add to.
+///
+/// `@safe` because the memory lives as long as this object, and holds atomics only.
+@safe
+final class TimeCounts: @unchecked Sendable {  // a constant pointer to what is atomic
+    /// Class *n* holds what took less than 2^*n* nanoseconds, and the last everything longer: 9 minutes.
+    static let classCount = 40
+
+    private let classes: UnsafeMutablePointer<Atomic<Int>>
+    private let total = Atomic<Int>(0)
+    private let longest = Atomic<Int>(0)
+
+    init() {
+        // Freed in `deinit`.
+        unsafe classes = .allocate(capacity: Self.classCount)
+        for index in 0..<Self.classCount { unsafe (classes + index).initialize(to: Atomic(0)) }
+    }
+
+    deinit {
+        unsafe classes.deinitialize(count: Self.classCount)
+        unsafe classes.deallocate()
+    }
+
+    func add(_ nanoseconds: Int) {
+        let time = max(nanoseconds, 0)
+        let index = min(Int.bitWidth - time.leadingZeroBitCount, Self.classCount - 1)
+        unsafe classes[index].wrappingAdd(1, ordering: .relaxed)
+        total.wrappingAdd(time, ordering: .relaxed)
+        longest.max(time, ordering: .relaxed)
+    }
+
+    func startOver() {
+        for index in 0..<Self.classCount { unsafe classes[index].store(0, ordering: .relaxed) }
+        total.store(0, ordering: .relaxed)
+        longest.store(0, ordering: .relaxed)
+    }
+
+    var histogram: Histogram {
+        var counts = (0..<Self.classCount).map { unsafe classes[$0].load(ordering: .relaxed) }
+        while counts.last == 0 { counts.removeLast() }
+        return Histogram(
+            counts: counts,
+            totalNanoseconds: total.load(ordering: .relaxed),
+            longestNanoseconds: longest.load(ordering: .relaxed)
+        )
+    }
+}

@@ -1,0 +1,225 @@
+import Channels
+import Dispatch
+import Foundation
+import Testing
+
+struct CountingTests {
+    let board = Switchboard(onFault: { _ in })
+    let number = ChannelName<Int>("count.number")
+
+    private func counted(_ name: String = "count.number") throws -> ChannelSnapshot {
+        let snapshot = board.snapshot()
+        return try #require((snapshot.channels + snapshot.watched + snapshot.patterns).first { $0.name == name })
+    }
+
+    @Test func nothingIsCountedWhileDiagnosticsAreOff() throws {
+        let token = board[number].listen { _ in }
+        board[number].post(1)
+        let channel = try counted()
+        #expect(channel.posts == nil && channel.unheard == nil && channel.countedNanoseconds == nil)
+        #expect(channel.listeners.map(\.delivered) == [nil])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func switchedOnAtRunTimePostsAndDeliveriesAreCountedFromThere() throws {
+        let token = board[number].listen { _ in }
+        for message in 0..<5 { board[number].post(message) }
+        board.diagnostics = .counts
+        for message in 0..<3 { board[number].post(message) }
+        let channel = try counted()
+        #expect(channel.posts == 3)
+        #expect(channel.listeners.map(\.delivered) == [3])
+        #expect(token.deliveredCount == 3)
+    }
+
+    @Test func switchedOnAgainCountsBeginAtZero() throws {
+        let token = board[number].listen { _ in }
+        board.diagnostics = .counts
+        board[number].post(1)
+        board.diagnostics = .off
+        board[number].post(2)
+        board.diagnostics = .trace
+        board[number].post(3)
+        board[number].post(4)
+        board.diagnostics = .counts
+        board[number].post(5)
+        #expect(try counted().posts == 3)
+        #expect(try counted().listeners.map(\.delivered) == [3])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func postsNobodyHearsAreCountedAlsoOfNamesWithoutAChannel() throws {
+        board.diagnostics = .counts
+        board[number].post(1)
+        #expect(try counted().posts == 1)
+        #expect(try counted().unheard == 1)
+        #expect(try counted().listeners.isEmpty)
+        let channel = board.channel(number)
+        channel.post(2)
+        let token = channel.listen { _ in }
+        channel.post(3)
+        token.pause()
+        channel.post(4)
+        #expect(try counted().posts == 3)
+        #expect(try counted().unheard == 2)
+        #expect(try counted().listeners.map(\.missed) == [1])
+    }
+
+    @Test func aStateThatOnlyAMailboxHearsIsHeard() throws {
+        board.diagnostics = .counts
+        let queue = DispatchQueue.suspended()
+        let state = board.state(StateName<Int>("count.state"), initial: 0)
+        state.set(1)
+        #expect(try counted("count.state").unheard == 1)
+        let token = state.listen(on: queue) { _ in }
+        state.set(2)
+        state.update { $0 = 3 }
+        #expect(try counted("count.state").posts == 3)
+        #expect(try counted("count.state").unheard == 1)
+        token.cancel()
+        queue.resume()
+    }
+
+    @Test func ownersThatDiedAreCounted() throws {
+        board.diagnostics = .counts
+        let channel = board.channel(number)
+        let stays = channel.listen { _ in }
+        do {
+            let owner = Owner()
+            channel.listen(owner) { _, _ in }
+            channel.post(1)
+        }
+        channel.post(2)
+        #expect(try counted().lostOwners == 1)
+        #expect(try counted().listeners.map(\.delivered) == [2])
+        withExtendedLifetime(stays) {}
+    }
+
+    @Test func theMostThatWaitedAndTheDepthOfTheLaneAreShown() throws {
+        board.diagnostics = .counts
+        let queue = DispatchQueue.suspended()
+        let slow = board[number].listen(on: queue) { _ in }
+        let other = board.channel(ChannelName<Int>("count.other")).listen(on: queue) { _ in }
+        for message in 0..<7 { board[number].post(message) }
+        let channel = try counted()
+        #expect(channel.listeners.map(\.mostWaiting) == [7])
+        #expect(channel.listeners.map(\.waiting) == [7])
+        let lanes = board.snapshot().lanes
+        #expect(lanes.map(\.waiting) == [7])
+        #expect(try counted("count.other").listeners.map(\.lane) == [0])
+        #expect(channel.listeners.map(\.lane) == [0])
+        slow.cancel()
+        queue.resume()
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func failuresAreCounted() throws {
+        board.diagnostics = .counts
+        struct Broken: Error {}
+        let token = board[number].listen { (_: Int) throws in throw Broken() }
+        board[number].post(1)
+        board[number].post(1)
+        #expect(try counted().listeners.map(\.failures) == [2])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aWatchedChannelWithoutANameIsShownWhileItLives() throws {
+        var till: Channel<Int>? = Channel<Int>()
+        let token = till?.listen { _ in }
+        board.watch(till!, as: "till.sold")
+        till?.post(1)
+        #expect(try counted("till.sold").posts == nil)
+        board.diagnostics = .counts
+        till?.post(2)
+        #expect(try counted("till.sold").posts == 1)
+        #expect(try counted("till.sold").listeners.count == 1)
+        #expect("\(board)".contains("till.sold: Int, 1 post"))
+        till = nil
+        #expect(board.snapshot().watched.isEmpty)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func whatAChannelWasCreatedToCountNoSwitchboardSwitchesOff() throws {
+        let channel = Channel<Int>(diagnostics: .counts)
+        let token = channel.listen { _ in }
+        channel.post(1)
+        board.watch(channel, as: "own")
+        board.diagnostics = .trace
+        board.diagnostics = .off
+        channel.post(2)
+        #expect(try counted("own").posts == 2)
+        #expect(token.deliveredCount == 2)
+    }
+
+    @Test func everyKindOfChannelCanBeWatched() async throws {
+        board.diagnostics = .counts
+        let state = StateChannel(0)
+        let requests = RequestChannel<Int, String>()
+        let events = ProtocolChannel<any Sounding>()
+        let bell = Bell()
+        events.add(bell)
+        board.watch(state, as: "state")
+        board.watch(requests, as: "requests")
+        board.watch(events, as: "events")
+        let token = requests.respond { "\($0)" }
+        state.set(1)
+        _ = try await requests.ask(1)
+        events.notify { $0.sound() }
+        let watched = board.snapshot().watched
+        #expect(watched.map(\.name) == ["state", "requests", "events"])
+        #expect(watched.map(\.kind) == [.state, .requests, .protocol])
+        #expect(watched.map(\.posts) == [1, 1, 1])
+        #expect(watched.map { $0.listeners.map(\.delivered) } == [[], [1], [1]])
+        withExtendedLifetime((state, requests, events, token, bell)) {}
+    }
+
+    /// Switched on and off by one thread while others post, register and cancel: nothing is lost, and what is
+    /// shown is never more than there was.
+    @Test func switchingBesidePostingThreadsLosesNothing() async {
+        let heard = Tally()
+        let queue = DispatchQueue(label: "switching")
+        let channel = board.channel(number)
+        let tokens = [channel.listen { _ in heard.add() }, channel.listen(on: queue) { _ in heard.add() }]
+        let instrument = board.add(CallCounter())
+        let posters = 3
+        let posts = 2_000
+        DispatchQueue.concurrentPerform(iterations: posters + 1) { index in
+            guard index > 0 else {
+                for round in 0..<400 {
+                    let settings: [Diagnostics] = [.counts, .trace, .off, .trace(keeping: 3)]
+                    board.diagnostics = settings[round % 4]
+                    let shown = board.snapshot().channels.first
+                    #expect(shown?.posts ?? 0 <= posters * posts)
+                }
+                return
+            }
+            for message in 0..<posts {
+                channel.post(message)
+                if message % 64 == 0 { channel.listen { _ in }.cancel() }
+            }
+        }
+        // Behind everything else in the lane.
+        await channel.postAndWait(0)
+        #expect(heard.value == 2 * (posters * posts + 1))
+        withExtendedLifetime((tokens, instrument)) {}
+    }
+}
+
+/// An instrument that counts what it is called around.
+final class CallCounter: Instrument {
+    let posts = Tally()
+    let calls = Tally()
+    let faults = Tally()
+
+    func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) {
+        posts.add()
+        deliver(posts.value)
+    }
+
+    func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {
+        calls.add()
+        call()
+    }
+
+    func report(_ fault: Fault) { faults.add() }
+}

@@ -1,0 +1,308 @@
+import Channels
+import ChannelsTesting
+import Dispatch
+import Foundation
+import Testing
+
+private struct Card: Sendable {
+    let number: String
+}
+
+private struct Payment: Sendable, CustomStringConvertible {
+    let total: Int
+    let card: Card?
+
+    var description: String { "\(total) with \(card?.number ?? "cash")" }
+}
+
+struct TracingTests {
+    let board = Switchboard(onFault: { _ in }, diagnostics: .trace)
+    let number = ChannelName<Int>("trace.number")
+
+    private func traced(_ name: String = "trace.number") throws -> ChannelSnapshot {
+        try #require(board.snapshot().channels.first { $0.name == name })
+    }
+
+    @Test func postersAreToldApartByType() throws {
+        let owner = Owner()
+        let token = board[number].listen { _ in }
+        board[number].post(1, from: owner)
+        board[number].post(2, from: owner)
+        board[number].post(3)
+        #expect(try traced().posters.map(\.senderType) == ["Owner", nil])
+        #expect(try traced().posters.map(\.posts) == [2, 1])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func timesAreShownForDirectQueuedAndAsyncListeners() async throws {
+        let queue = DispatchQueue(label: "tracing")
+        let tokens = [
+            board[number].listen { _ in },
+            board[number].listen(on: queue) { _ in },
+            board[number].listen { _ in await Task.yield() },
+        ]
+        for message in 0..<4 { await board[number].postAndWait(message) }
+        for listener in try traced().listeners {
+            #expect(listener.waited?.count == 4, "\(listener)")
+            #expect(listener.spent?.count == 4, "\(listener)")
+            #expect(try #require(listener.spent?.longest) >= #require(listener.spent?.mean))
+        }
+        #expect(board.snapshot().lanes.first?.longestWait != nil)
+        let data = try JSONEncoder().encode(board.snapshot())
+        #expect(try JSONDecoder().decode(SwitchboardSnapshot.self, from: data).channels.count == 1)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func aSequenceShowsHowLongItsMessagesWaited() async throws {
+        let messages = board[number].messages()
+        board[number].post(1)
+        var iterator = messages.makeAsyncIterator()
+        _ = await iterator.next()
+        #expect(try traced().listeners.map { $0.waited?.count } == [1])
+    }
+
+    @Test func theLastMessagesAreKeptAndTheOldestComesFirst() throws {
+        board.diagnostics = .trace(keeping: 3)
+        let token = board[number].listen { _ in }
+        for message in 1...5 { board[number].post(message) }
+        #expect(try traced().messages.map(\.text) == ["3", "4", "5"])
+        #expect(try traced().messages.map(\.number) == [3, 4, 5])
+        board.diagnostics = .trace
+        #expect(try traced().messages.isEmpty)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func whatIsToBeRedactedIsNotShownEvenInsideAMessageWithADescriptionOfItsOwn() throws {
+        board.diagnostics = .trace(keeping: 8, redacting: [Card.self])
+        let cards = board.channel(ChannelName<Card>("trace.card"))
+        let payments = board.channel(ChannelName<Payment>("trace.payment"))
+        let several = board.channel(ChannelName<[String: Payment]>("trace.several"))
+        cards.post(Card(number: "4711"))
+        payments.post(Payment(total: 1, card: Card(number: "4711")))
+        payments.post(Payment(total: 2, card: nil))
+        several.post(["a": Payment(total: 3, card: Card(number: "4711"))])
+        let texts = board.snapshot().channels.flatMap(\.messages).map(\.text)
+        #expect(texts.count == 4)
+        #expect(!texts.contains { $0.contains("4711") }, "\(texts)")
+        #expect(texts.contains("<Card, redacted>"))
+        #expect(texts.contains("2 with cash"))
+        withExtendedLifetime((cards, payments, several)) {}
+    }
+
+    @Test func aLongTextIsCut() throws {
+        board.diagnostics = .trace(keeping: 1)
+        let channel = board.channel(ChannelName<String>("trace.text"))
+        channel.post(String(repeating: "x", count: 100_000))
+        #expect(try traced("trace.text").messages.map(\.text.count) == [1_025])
+    }
+
+    @Test func valuesOfAStateAreKeptHoweverTheyAreSet() throws {
+        board.diagnostics = .trace(keeping: 8)
+        let state = board.state(StateName<Int>("trace.state"), initial: 0)
+        let token = state.listen { _ in }
+        state.set(1)
+        state.update { $0 = 2 }
+        #expect(try traced("trace.state").messages.map(\.text) == ["1", "2"])
+        #expect(try traced("trace.state").posts == 2)
+        withExtendedLifetime(token) {}
+    }
+}
+
+// MARK: - Instruments
+
+/// Writes down what it is called around, and hands a context on.
+private final class Scribe: Instrument {
+    let name: String
+    let lines: Locked<[String]>
+
+    init(_ name: String, _ lines: Locked<[String]>) {
+        self.name = name
+        self.lines = lines
+    }
+
+    func write(_ line: String) { lines.withLock { $0.append("\(name) \(line)") } }
+
+    func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) {
+        write("posts \(post.channelName)")
+        deliver("context of \(name)")
+        write("posted")
+    }
+
+    func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {
+        write("calls \(delivery.delivery) with \(delivery.context as? String ?? "nothing")")
+        call()
+        write("called")
+    }
+
+    func deliver(_ delivery: DeliveryEvent, isolation: isolated (any Actor)?, _ call: () async -> Void) async {
+        write("awaits \(delivery.delivery) with \(delivery.context as? String ?? "nothing")")
+        await call()
+        write("awaited")
+    }
+
+    func report(_ fault: Fault) { write("reports \(fault.code)") }
+}
+
+/// Does not do what it is called for.
+private struct Forgetful: Instrument {
+    func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) {}
+    func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {}
+    func deliver(_ delivery: DeliveryEvent, isolation: isolated (any Actor)?, _ call: () async -> Void) async {}
+}
+
+/// Does it twice.
+private struct Eager: Instrument {
+    func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) {
+        deliver(1)
+        deliver(2)
+    }
+    func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {
+        call()
+        call()
+    }
+}
+
+/// Posts on the channel it is told of.
+private final class Gossip: Instrument {
+    let channel: Channel<Int>
+    init(_ channel: Channel<Int>) { self.channel = channel }
+
+    func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) {
+        channel.post(-1)
+        deliver(nil)
+    }
+
+    func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {
+        channel.post(-2)
+        call()
+    }
+}
+
+struct InstrumentTests {
+    let board = Switchboard(onFault: { _ in }, diagnostics: .trace)
+    let number = ChannelName<Int>("instrument.number")
+    let lines = Locked<[String]>([])
+
+    @Test func instrumentsAreCalledAroundEachOtherInTheOrderTheyWereAdded() {
+        let instruments = [board.add(Scribe("a", lines)), board.add(Scribe("b", lines))]
+        let token = board[number].listen { [lines] _ in lines.withLock { $0.append("listener") } }
+        board[number].post(1)
+        #expect(
+            lines.withLock { $0 } == [
+                "a posts instrument.number", "b posts instrument.number",
+                "a calls direct with context of a", "b calls direct with context of b", "listener",
+                "b called", "a called", "b posted", "a posted",
+            ]
+        )
+        withExtendedLifetime((instruments, token)) {}
+    }
+
+    @Test func whatAnInstrumentGivesAPostTravelsThroughLanesAndPatterns() async {
+        let instrument = board.add(Scribe("a", lines))
+        let queue = DispatchQueue(label: "instrument")
+        let tokens = [
+            board[number].listen(on: queue) { _ in },
+            board[number].listen { _ in await Task.yield() },
+            board[matching: "instrument.*"].listen(on: queue) { _ in },
+        ]
+        await board[number].postAndWait(1)
+        let all = lines.withLock { $0 }
+        #expect(all.filter { $0 == "a posts instrument.number" }.count == 1)
+        #expect(all.filter { $0 == "a calls queue with context of a" }.count == 2)
+        #expect(all.filter { $0 == "a awaits async with context of a" }.count == 1)
+        withExtendedLifetime((instrument, tokens)) {}
+    }
+
+    @Test func whatAnInstrumentGivesAStateTravelsToMailboxes() {
+        let instrument = board.add(Scribe("a", lines))
+        let queue = DispatchQueue(label: "instrument")
+        let state = board.state(StateName<Int>("instrument.state"), initial: 0)
+        let token = state.listen(on: queue) { _ in }
+        queue.sync {}
+        lines.withLock { $0 = [] }
+        state.set(1)
+        state.update { $0 = 2 }
+        queue.sync {}
+        let all = lines.withLock { $0 }
+        #expect(all.filter { $0 == "a posts instrument.state" }.count == 2)
+        #expect(all.filter { $0 == "a calls queue with context of a" }.count == 2)
+        withExtendedLifetime((instrument, token)) {}
+    }
+
+    @Test func anInstrumentThatDoesNotGoOnLosesNothing() async {
+        let instrument = board.add(Forgetful())
+        let heard = Tally()
+        let queue = DispatchQueue(label: "instrument")
+        let tokens = [
+            board[number].listen { _ in heard.add() },
+            board[number].listen(on: queue) { _ in heard.add() },
+            board[number].listen { _ in
+                await Task.yield()
+                heard.add()
+            },
+        ]
+        #expect(await board[number].postAndWait(1).completed == 3)
+        #expect(heard.value == 3)
+        withExtendedLifetime((instrument, tokens)) {}
+    }
+
+    @Test func anInstrumentThatGoesOnTwiceDoublesNothing() {
+        let instrument = board.add(Eager())
+        let heard = Tally()
+        let token = board[number].listen { _ in heard.add() }
+        board[number].post(1)
+        #expect(heard.value == 1)
+        withExtendedLifetime((instrument, token)) {}
+    }
+
+    @Test func whatAnInstrumentPostsItselfIsNotHandedToInstruments() {
+        let channel = board.channel(number)
+        let instruments = [board.add(Gossip(channel)), board.add(Scribe("a", lines))]
+        let heard = Locked<[Int]>([])
+        let token = channel.listen { message in heard.withLock { $0.append(message) } }
+        channel.post(1)
+        #expect(heard.withLock { $0 } == [-1, -2, 1])
+        #expect(lines.withLock { $0 }.filter { $0.hasPrefix("a posts") }.count == 1)
+        withExtendedLifetime((instruments, token)) {}
+    }
+
+    @Test func whatAListenerPostsIsHandedToInstruments() {
+        let instrument = board.add(Scribe("a", lines))
+        let token = board[number].listen { [board, number] message in if message < 3 { board[number].post(message + 1) }
+        }
+        board[number].post(1)
+        #expect(lines.withLock { $0 }.filter { $0.hasPrefix("a posts") }.count == 3)
+        withExtendedLifetime((instrument, token)) {}
+    }
+
+    @Test func aCancelledInstrumentHearsNoMore() {
+        let instrument = board.add(Scribe("a", lines))
+        let token = board[number].listen { _ in }
+        instrument.cancel()
+        instrument.cancel()
+        board[number].post(1)
+        #expect(lines.withLock { $0 }.isEmpty)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func faultsAreToldWhateverTheDiagnosticsBesideTheHandler() {
+        let handled = Tally()
+        let board = Switchboard(onFault: { _ in handled.add() })
+        let instrument = board.add(Scribe("a", lines))
+        struct Broken: Error {}
+        let token = board[number].listen { (_: Int) throws in throw Broken() }
+        board[number].post(1)
+        #expect(handled.value == 1)
+        #expect(lines.withLock { $0 } == ["a reports listenerThrew"])
+        withExtendedLifetime((instrument, token)) {}
+    }
+
+    @Test func observersOfAProtocolAreInstrumented() {
+        let instrument = board.add(Scribe("a", lines))
+        let bell = Bell()
+        board.add(bell, for: (any Sounding).self)
+        board.notify((any Sounding).self) { $0.sound() }
+        #expect(lines.withLock { $0 }.contains("a calls direct with context of a"))
+        withExtendedLifetime((instrument, bell)) {}
+    }
+}
