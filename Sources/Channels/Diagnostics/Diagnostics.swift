@@ -32,7 +32,7 @@ public struct Diagnostics: Hashable, Sendable {
     /// how many messages have waited at most.
     public static let counts = Diagnostics(.counts)
     /// Besides, how long messages are on their way and listeners take, who posts, and the calls of each
-    /// ``Instrument``.
+    /// ``ChannelInstrument``.
     public static let trace = Diagnostics(.trace)
 
     /// The same, and the last messages of each channel as text.

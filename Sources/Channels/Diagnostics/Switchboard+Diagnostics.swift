@@ -19,10 +19,10 @@ extension Switchboard {
         }
     }
 
-    /// Adds an instrument. See ``Instrument``.
+    /// Adds an instrument. See ``ChannelInstrument``.
     ///
     /// - Returns: The token; the instrument is used as long as it lives.
-    public func add(_ instrument: some Instrument) -> InstrumentToken {
+    public func add(_ instrument: some ChannelInstrument) -> InstrumentToken {
         InstrumentToken(observation.instruments, observation.instruments.add(instrument))
     }
 

@@ -206,7 +206,7 @@ struct CountingTests {
 }
 
 /// An instrument that counts what it is called around.
-final class CallCounter: Instrument {
+final class CallCounter: ChannelInstrument {
     let posts = Tally()
     let calls = Tally()
     let faults = Tally()

@@ -111,7 +111,7 @@ struct TracingTests {
 // MARK: - Instruments
 
 /// Writes down what it is called around, and hands a context on.
-private final class Scribe: Instrument {
+private final class Scribe: ChannelInstrument {
     let name: String
     let lines: Locked<[String]>
 
@@ -144,14 +144,14 @@ private final class Scribe: Instrument {
 }
 
 /// Does not do what it is called for.
-private struct Forgetful: Instrument {
+private struct Forgetful: ChannelInstrument {
     func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) {}
     func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {}
     func deliver(_ delivery: DeliveryEvent, isolation: isolated (any Actor)?, _ call: () async -> Void) async {}
 }
 
 /// Does it twice.
-private struct Eager: Instrument {
+private struct Eager: ChannelInstrument {
     func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) {
         deliver(1)
         deliver(2)
@@ -163,7 +163,7 @@ private struct Eager: Instrument {
 }
 
 /// Posts on the channel it is told of.
-private final class Gossip: Instrument {
+private final class Gossip: ChannelInstrument {
     let channel: Channel<Int>
     init(_ channel: Channel<Int>) { self.channel = channel }
 

@@ -3,15 +3,15 @@
 /// Guarded by its mutex; they are called without it.
 final class Instruments: Sendable {
     private struct Guarded {
-        var all: [(id: Int, instrument: any Instrument)] = []
+        var all: [(id: Int, instrument: any ChannelInstrument)] = []
         var lastID = 0
     }
 
     private let guarded = Locked(Guarded())
 
-    var all: [any Instrument] { guarded.withLock { $0.all.map(\.instrument) } }
+    var all: [any ChannelInstrument] { guarded.withLock { $0.all.map(\.instrument) } }
 
-    func add(_ instrument: any Instrument) -> Int {
+    func add(_ instrument: any ChannelInstrument) -> Int {
         guarded.withLock { guarded in
             guarded.lastID += 1
             guarded.all.append((guarded.lastID, instrument))

@@ -1,6 +1,6 @@
 /// What travels with a message whose channel is traced: when it was posted, and what the instruments gave it.
 final class PostTrace: Sendable {
-    typealias Told = (instrument: any Instrument, context: (any Sendable)?)
+    typealias Told = (instrument: any ChannelInstrument, context: (any Sendable)?)
 
     let event: PostEvent
     /// When it was posted, see ``ChannelMeter/now``.
@@ -16,7 +16,7 @@ final class PostTrace: Sendable {
     /// Tells every instrument of a post and delivers it within.
     static func post(
         _ event: PostEvent,
-        to instruments: ArraySlice<any Instrument>,
+        to instruments: ArraySlice<any ChannelInstrument>,
         _ told: [Told] = [],
         _ deliver: (PostTrace) -> Void
     ) {

@@ -5,7 +5,7 @@
 /// requirement has a default that does nothing but go on.
 ///
 /// ```swift
-/// struct Stopwatch: Instrument {
+/// struct Stopwatch: ChannelInstrument {
 ///     func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {
 ///         let time = ContinuousClock().measure(call)
 ///         print(delivery.post.channelName, delivery.site, time)
@@ -18,7 +18,7 @@
 /// without any lock: they must not block. An instrument may use channels; what it posts itself, synchronously, is
 /// not handed to instruments. With several instruments, each goes on with the next, in the order in which they
 /// were added.
-public protocol Instrument: Sendable {
+public protocol ChannelInstrument: Sendable {
     /// A message is posted.
     ///
     /// - Parameters:
@@ -51,7 +51,7 @@ public protocol Instrument: Sendable {
     func report(_ fault: Fault)
 }
 
-extension Instrument {
+extension ChannelInstrument {
     /// Goes on.
     public func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) { deliver(nil) }
 
@@ -110,7 +110,7 @@ public struct DeliveryEvent: Sendable {
     public let site: RegistrationSite
     /// From the post to this call.
     public let waited: Duration
-    /// What the same instrument gave to the post, see ``Instrument/post(_:_:)``.
+    /// What the same instrument gave to the post, see ``ChannelInstrument/post(_:_:)``.
     public let context: (any Sendable)?
 
     /// Creates an event, for tests of instruments.
