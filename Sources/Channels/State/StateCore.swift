@@ -55,24 +55,14 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
         guard !list.isMetered else {
-            return list.traceState(envelope) { change(message, with: $0, isolation, store) }
+            return list.traceState(envelope) { offer(message, with: $0, isolation, store) }
         }
-        change(message, with: envelope, isolation, store)
-    }
-
-    @inline(__always)
-    private func change(
-        _ message: MessageAddress,
-        with envelope: Envelope?,
-        _ isolation: (any Actor)?,
-        _ store: (MessageAddress) -> Void
-    ) {
         guard !list.mayOffer else { return offer(message, with: envelope, isolation, store) }
         var mustOffer = false
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
             mustOffer = list.mayOffer
             guard !mustOffer else { return nil }
-            guard isHeard else {
+            guard !list.hasNoListenerNow else {
                 store(guarded.value.address)
                 return nil
             }
@@ -85,7 +75,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         if mustOffer { offer(message, with: envelope, isolation, store) }
     }
 
-    /// The same where a listener has, or has had, a mailbox. By itself, to keep the other short.
+    /// The same where a listener has, or has had, a mailbox, or diagnostics are on. By itself, to keep the other
+    /// short.
     @inline(never)
     private func offer(
         _ message: MessageAddress,

@@ -24,7 +24,7 @@ extension ListenerList {
     ) -> Int {
         var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation)
         defer { frame.end() }
-        return frame.lend { post(message, in: $0) }
+        return frame.lend { postInFrame(message, $0) }
     }
 
     /// The same, for a post with an envelope.
@@ -41,7 +41,11 @@ extension ListenerList {
         return frame.lend { post(message, in: $0) }
     }
 
-    func post(_ message: MessageAddress, in frame: FrameReference) -> Int {
+    func post(_ message: MessageAddress, in frame: FrameReference) -> Int { postInFrame(message, frame) }
+
+    /// Inlined where most posts are made: the loop over the listeners then needs fewer registers.
+    @inline(__always)
+    private func postInFrame(_ message: MessageAddress, _ frame: FrameReference) -> Int {
         let thread = ThreadReference.current
         if let top = thread.pointee.top {
             if let refused = admit(message, frame, nestedIn: top, thread) { return refused }
