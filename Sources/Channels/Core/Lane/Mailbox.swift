@@ -91,6 +91,10 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         return !isBusy.load(ordering: .acquiring) || !lane.isCalling(listener) && accounts.waiting == 0
     }
 
+    /// Whether it has no bound, and messages wait or are being delivered.
+    @inline(__always)
+    var isUnboundedAndBusy: Bool { isUnbounded && isBusy.load(ordering: .relaxed) }
+
     /// The same at a glance. False is inconclusive.
     @inline(__always)
     func isFree(for isolation: UInt) -> Bool {
@@ -193,7 +197,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     /// Puts a message in with which nothing travels, into a buffer without a bound: what nearly every post
     /// does.
-    @inline(__always)
+    @inline(never)
     func enqueueAlone(_ message: MessageAddress, from isolation: UInt, for listener: ListenerEntry) -> Bool {
         guard let laneReference else { return enqueueToRead(message, for: listener) }
         return laneReference.borrow { lane in

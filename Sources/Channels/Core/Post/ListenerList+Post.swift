@@ -193,8 +193,11 @@ extension ListenerList {
     private func removeOrphan(_ listener: ListenerEntry) { remove(listener) }
 
     /// Delivers to a listener that may need special treatment: too new, paused, removed, excluded, counted,
-    /// once, or with a mailbox. Short, because it is what happens to listeners on the main actor and to those of
+    /// once, or with a mailbox. Short, because it is what happens to listeners with a lane, and to those of
     /// states.
+    ///
+    /// Where messages wait for a listener, a drain is under way and checks the owner: a weak load per message
+    /// would cost more than everything else. `isBusy` may be outdated; then the message starts a drain, as usual.
     @inline(never)
     func deliverWithCare(
         _ message: MessageAddress,
@@ -207,10 +210,16 @@ extension ListenerList {
         let bits = word & ~ListenerEntry.owned
         if frame.pointee.isTurn {
             if bits ^ ListenerEntry.special < number { return callAlone(listener, message, frame) }
-        } else if bits ^ ListenerEntry.waits < number {
+        } else if (bits & ~ListenerEntry.general) ^ ListenerEntry.waits < number {
             // The bit says that there is one.
-            let isFree = listener.mailboxReference?.borrow { $0.isFree(for: frame.pointee.isolation) }
-            if isFree == true { return callAlone(listener, message, frame) }
+            guard let mailbox = listener.mailboxReference else { return false }
+            let isolation = frame.pointee.isolation
+            if bits & ListenerEntry.general == 0, mailbox.borrow({ $0.isFree(for: isolation) }) {
+                return callAlone(listener, message, frame)
+            }
+            if mailbox.borrow({ $0.isUnboundedAndBusy }), !frame.pointee.carriesMore {
+                return mailbox.borrow { $0.enqueueAlone(message, from: isolation, for: listener) }
+            }
         } else if word ^ ListenerEntry.plainForwarder < number, let forwarder = listener.forwarder {
             return forwarder.borrow { forward(message, frame, $0) }
         }
@@ -237,8 +246,7 @@ extension ListenerList {
         guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < number else { return false }
         let mayEnqueueUnseen = word & (ListenerEntry.once | ListenerEntry.forwards | ListenerEntry.paused) == 0
         if mayEnqueueUnseen, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
-            // Its drain is under way and checks the owner: a weak load per message would cost more than
-            // everything else. `isBusy` may be outdated; then the message starts a drain, as usual.
+            // As above, where something travels with the message or the buffer has a bound.
             let outcome = mailbox.borrow { mailbox -> Bool? in
                 guard mailbox.isBusy.load(ordering: .relaxed) else { return nil }
                 return mailbox.enqueue(message, frame, for: listener)
