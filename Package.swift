@@ -12,6 +12,9 @@ let settings: [SwiftSetting] = [
 /// What only the trait NATS needs: without it, neither libnats nor the argument parser is looked for.
 let onlyWithNATS = TargetDependencyCondition.when(traits: ["NATS"])
 
+/// What only the trait Observability needs.
+let onlyObserved = TargetDependencyCondition.when(traits: ["Observability"])
+
 /// Only with the trait OpenCombine, and only where there is no Combine.
 let openCombine = Target.Dependency.product(
     name: "OpenCombine",
@@ -31,6 +34,7 @@ let package = Package(
         .executable(name: "tour", targets: ["tour"]),
         .library(name: "ChannelsNATS", targets: ["ChannelsNATS"]),
         .executable(name: "channels", targets: ["channels"]),
+        .library(name: "ChannelsObservability", targets: ["ChannelsObservability"]),
     ],
     traits: [
         .trait(
@@ -43,6 +47,11 @@ let package = Package(
             description: "Publishers for channels, with OpenCombine where there is no Combine."
         ),
         .trait(
+            name: "Observability",
+            description:
+                "Logs, metrics, spans and services: swift-log, -metrics, -distributed-tracing, -service-lifecycle."
+        ),
+        .trait(
             name: "AsyncAlgorithms",
             description: "For the tests of this package: compiles the guide Operators with swift-async-algorithms."
         ),
@@ -51,6 +60,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.3.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     ],
     targets: [
         .target(name: "CChannels"),
@@ -140,6 +153,34 @@ let package = Package(
                 "ChannelsTesting",
                 "ChannelsBridgeTesting",
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
+            ],
+            swiftSettings: settings
+        ),
+
+        // Only with the trait Observability; without it, both are empty.
+        .target(
+            name: "ChannelsObservability",
+            dependencies: [
+                "Channels",
+                "ChannelsBridge",
+                .product(name: "Logging", package: "swift-log", condition: onlyObserved),
+                .product(name: "Metrics", package: "swift-metrics", condition: onlyObserved),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: onlyObserved),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: onlyObserved),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ChannelsObservabilityTests",
+            dependencies: [
+                "Channels",
+                "ChannelsBridge",
+                "ChannelsTesting",
+                .target(name: "ChannelsObservability", condition: onlyObserved),
+                .product(name: "InMemoryLogging", package: "swift-log", condition: onlyObserved),
+                .product(name: "MetricsTestKit", package: "swift-metrics", condition: onlyObserved),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: onlyObserved),
+                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle", condition: onlyObserved),
             ],
             swiftSettings: settings
         ),

@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$script"; }
 
 # What Scripts/format formats and Scripts/lint checks; `swift format` leaves out folders whose name begins with a dot.
-formatted=(Sources Tests Benchmarks Verification Package.swift)
+formatted=(Sources Tests Benchmarks Verification Examples Package.swift)
 
 # Whether this may install Debian packages: as root, where there is apt-get.
 can_install() { command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; }

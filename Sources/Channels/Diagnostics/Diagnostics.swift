@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// board.diagnostics = .counts
-/// board.diagnostics = .trace(keeping: 32, redacting: [Card.self])
+/// board.diagnostics = .trace(keeping: 32, redacting: [Sale.self])
 /// board.diagnostics = .off
 /// ```
 ///

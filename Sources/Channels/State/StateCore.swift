@@ -54,9 +54,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ) {
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
-        guard !list.isMetered else {
-            return list.traceState(envelope) { offer(message, with: $0, isolation, store) }
-        }
+        guard !list.isMetered else { return setMetered(message, with: envelope, isolation, store) }
         guard !list.mayOffer else { return offer(message, with: envelope, isolation, store) }
         var mustOffer = false
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
@@ -73,6 +71,17 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         if let admission { settle(admission, message, envelope, isolation) }
         // The first listener with a mailbox has just come.
         if mustOffer { offer(message, with: envelope, isolation, store) }
+    }
+
+    /// The same while diagnostics are on.
+    @inline(never)
+    private func setMetered(
+        _ message: MessageAddress,
+        with envelope: Envelope?,
+        _ isolation: (any Actor)?,
+        _ store: (MessageAddress) -> Void
+    ) {
+        list.traceState(envelope) { offer(message, with: $0, isolation, store) }
     }
 
     /// The same where a listener has, or has had, a mailbox, or diagnostics are on. By itself, to keep the other

@@ -65,9 +65,18 @@ extension ListenerList {
 // MARK: - Posting
 
 extension ListenerList {
-    /// Delivers a message as ``post(_:in:)`` does, within the instruments if the channel is traced, and counts it.
+    /// Delivers a message, within the instruments if the channel is traced, and counts it.
     @inline(never)
-    func postMetered(_ message: MessageAddress, _ frame: FrameReference, _ thread: ThreadReference) -> Int {
+    func postMetered(_ message: MessageAddress, from sender: AnyObject?, echo: Bool, isolation: (any Actor)?) -> Int {
+        var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation)
+        defer { frame.end() }
+        return frame.lend { postMetered(message, in: $0) }
+    }
+
+    @inline(never)
+    func postMetered(_ message: MessageAddress, in frame: FrameReference) -> Int {
+        let thread = ThreadReference.current
+        if let top = thread.pointee.top, let refused = admit(message, frame, nestedIn: top, thread) { return refused }
         let reached = meter(message, frame) { withPost(frame, thread) { deliver(message, frame) } }
         if frame.pointee.hasExtras { deliverQueued(frame) }
         return reached

@@ -8,9 +8,8 @@ extension ListenerList {
     /// - Returns: How many listeners were called or enqueued.
     @usableFromInline
     func post(_ message: MessageAddress, from sender: AnyObject?, echo: Bool, isolation: (any Actor)?) -> Int {
-        if head.load(ordering: .acquiring) == 0, interceptorHead.load(ordering: .relaxed) == 0, !isMetered {
-            return 0
-        }
+        if isMetered { return postMetered(message, from: sender, echo: echo, isolation: isolation) }
+        if head.load(ordering: .acquiring) == 0, interceptorHead.load(ordering: .relaxed) == 0 { return 0 }
         return postToListeners(message, from: sender, echo: echo, isolation: isolation)
     }
 
@@ -24,7 +23,7 @@ extension ListenerList {
     ) -> Int {
         var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation)
         defer { frame.end() }
-        return frame.lend { postInFrame(message, $0) }
+        return frame.lend { postUnmetered(message, in: $0) }
     }
 
     /// The same, for a post with an envelope.
@@ -41,16 +40,17 @@ extension ListenerList {
         return frame.lend { post(message, in: $0) }
     }
 
-    func post(_ message: MessageAddress, in frame: FrameReference) -> Int { postInFrame(message, frame) }
+    func post(_ message: MessageAddress, in frame: FrameReference) -> Int {
+        isMetered ? postMetered(message, in: frame) : postUnmetered(message, in: frame)
+    }
 
     /// Inlined where most posts are made: the loop over the listeners then needs fewer registers.
     @inline(__always)
-    private func postInFrame(_ message: MessageAddress, _ frame: FrameReference) -> Int {
+    private func postUnmetered(_ message: MessageAddress, in frame: FrameReference) -> Int {
         let thread = ThreadReference.current
         if let top = thread.pointee.top {
             if let refused = admit(message, frame, nestedIn: top, thread) { return refused }
         }
-        if isMetered { return postMetered(message, frame, thread) }
         let reached = withPost(frame, thread) { deliver(message, frame) }
         if frame.pointee.hasExtras { deliverQueued(frame) }
         return reached

@@ -1,0 +1,32 @@
+#if Observability
+public import ChannelsBridge
+public import ServiceLifecycle
+
+/// Runs a bridge as a service of swift-service-lifecycle.
+///
+/// ```swift
+/// let group = ServiceGroup(
+///     services: [BridgeService(bridge)],
+///     gracefulShutdownSignals: [.sigterm],
+///     logger: logger
+/// )
+/// try await group.run()
+/// ```
+///
+/// At a graceful shutdown the bridge stops receiving, sends what waits, lets listeners finish with what has come in,
+/// and closes the connection, within `BridgeConfiguration.closeDeadline`. A group shuts its services down in reverse:
+/// list a bridge before those who post.
+public struct BridgeService: Service {
+    private let bridge: Bridge
+
+    /// Creates the service of a bridge.
+    public init(_ bridge: Bridge) { self.bridge = bridge }
+
+    /// Runs the bridge until the task is cancelled or the group shuts down.
+    ///
+    /// - Throws: What `Bridge.run()` throws.
+    public func run() async throws {
+        try await cancelWhenGracefulShutdown { try await bridge.run() }
+    }
+}
+#endif

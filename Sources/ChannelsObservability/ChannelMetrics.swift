@@ -1,0 +1,162 @@
+#if Observability
+public import Channels
+public import Metrics
+public import ServiceLifecycle
+
+/// Hands the counts of a switchboard to swift-metrics, now and then.
+///
+/// ```swift
+/// board.diagnostics = .counts
+/// let metrics = ChannelMetrics(board, every: .seconds(10))
+/// let token = board.add(metrics)  // for faults, and times where channels are traced
+/// try await ServiceGroup(services: [metrics], logger: logger).run()
+/// ```
+///
+/// Posting costs no more than ``Channels/Diagnostics`` do: the counts are read from a snapshot. Only times are
+/// recorded at each call, and only where channels are traced.
+///
+/// | Metric | Dimensions | |
+/// |---|---|---|
+/// | `channels_posts`, `channels_unheard` | `channel` | posts, and those that nobody heard |
+/// | `channels_delivered`, `channels_dropped`, `channels_missed`, `channels_failed` | `channel` | messages, of all its listeners |
+/// | `channels_waiting`, `channels_listeners` | `channel` | gauges |
+/// | `channels_lane_waiting` | `lane` | gauge |
+/// | `channels_faults` | `code` | as soon as one is found |
+/// | `channels_waited`, `channels_spent` | `channel` | timers: from the post to the call, and in the listener |
+///
+/// Beyond 1,000 channels, further ones share the dimension `other`.
+public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendable {  // `switchboard` is written in the initialiser only
+    private static let mostChannels = 1_000
+
+    /// Weak, because the switchboard keeps its instruments.
+    private weak var switchboard: Switchboard?
+    private let interval: Duration
+    private let factory: any MetricsFactory
+    private let known = Locked(Known())
+
+    private struct Known {
+        var channels: Set<String> = []
+        /// What was handed over, by what is counted.
+        var totals: [String: Int] = [:]
+    }
+
+    /// Creates the metrics of a switchboard, which is held weakly.
+    ///
+    /// - Parameters:
+    ///   - interval: How often ``run()`` hands counts over.
+    ///   - factory: Makes the metrics; by default that of the process.
+    public init(
+        _ switchboard: Switchboard,
+        every interval: Duration = .seconds(10),
+        factory: (any MetricsFactory)? = nil
+    ) {
+        self.switchboard = switchboard
+        self.interval = interval
+        self.factory = factory ?? MetricsSystem.factory
+    }
+
+    /// Hands the counts over after each interval, and once more at a graceful shutdown or when the task is
+    /// cancelled. Returns then, or when the switchboard has gone.
+    public func run() async throws {
+        defer { report() }
+        try? await cancelWhenGracefulShutdown {
+            while self.switchboard != nil {
+                try await Task.sleep(for: self.interval)
+                self.report()
+            }
+        }
+    }
+
+    /// Hands the counts over now.
+    ///
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func report() {
+        guard let snapshot = switchboard?.snapshot() else { return }
+        var totals: [String: Int] = [:]
+        var gauges: [String: (waiting: Int, listeners: Int)] = [:]
+        for channel in snapshot.channels + snapshot.watched + snapshot.protocols + snapshot.patterns {
+            let name = dimension(channel.name)
+            let key = "\(channel.kind.rawValue) \(channel.name)"
+            add(channel.posts, "channels_posts", name, key, &totals)
+            add(channel.unheard, "channels_unheard", name, key, &totals)
+            // The listener of a pattern is counted with the pattern.
+            for listener in channel.listeners where listener.delivery != .pattern {
+                let key = "\(key) \(listener.number)"
+                add(listener.delivered, "channels_delivered", name, key, &totals)
+                add(listener.dropped, "channels_dropped", name, key, &totals)
+                add(listener.missed, "channels_missed", name, key, &totals)
+                add(listener.failures, "channels_failed", name, key, &totals)
+                gauges[name, default: (0, 0)].waiting += listener.waiting ?? 0
+                gauges[name, default: (0, 0)].listeners += 1
+            }
+        }
+        // What is gone is forgotten, so that this does not grow.
+        known.withLock { [totals] in $0.totals = totals }
+        for (name, gauge) in gauges {
+            self.gauge("channels_waiting", ("channel", name)).record(gauge.waiting)
+            self.gauge("channels_listeners", ("channel", name)).record(gauge.listeners)
+        }
+        for lane in snapshot.lanes { gauge("channels_lane_waiting", ("lane", lane.name)).record(lane.waiting) }
+    }
+
+    /// Hands over what has been added to a count since the last time. A smaller one has begun at zero since.
+    private func add(_ count: Int?, _ label: String, _ channel: String, _ key: String, _ totals: inout [String: Int]) {
+        guard let count else { return }
+        let key = "\(label) \(key)"
+        let before = known.withLock { $0.totals[key] } ?? 0
+        totals[key] = count
+        let added = count < before ? count : count - before
+        guard added > 0 else { return }
+        Counter(label: label, dimensions: [("channel", channel)], factory: factory).increment(by: added)
+    }
+
+    private func gauge(_ label: String, _ dimension: (String, String)) -> Gauge {
+        Gauge(label: label, dimensions: [dimension], factory: factory)
+    }
+
+    private func dimension(_ channel: String) -> String {
+        known.withLock { known in
+            guard known.channels.count < Self.mostChannels || known.channels.contains(channel) else { return "other" }
+            known.channels.insert(channel)
+            return channel
+        }
+    }
+
+    // MARK: As an instrument
+
+    /// Counts a fault.
+    public func report(_ fault: Fault) {
+        Counter(label: "channels_faults", dimensions: [("code", "\(fault.code)")], factory: factory).increment()
+    }
+
+    /// Records how long the listener takes.
+    public func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {
+        let start = ContinuousClock.now
+        call()
+        record(delivery, ContinuousClock.now - start)
+    }
+
+    /// Records how long the listener takes, with what it awaits.
+    public func deliver(
+        _ delivery: DeliveryEvent,
+        isolation: isolated (any Actor)?,
+        _ call: () async -> Void
+    ) async {
+        let start = ContinuousClock.now
+        await call()
+        record(delivery, ContinuousClock.now - start)
+    }
+
+    private func record(_ delivery: DeliveryEvent, _ spent: Duration) {
+        let dimensions = [("channel", dimension(delivery.post.channelName))]
+        let waited = Timer(label: "channels_waited", dimensions: dimensions, factory: factory)
+        waited.recordNanoseconds(delivery.waited.nanoseconds)
+        Timer(label: "channels_spent", dimensions: dimensions, factory: factory).recordNanoseconds(spent.nanoseconds)
+    }
+}
+
+extension Duration {
+    /// Up to 292 years.
+    fileprivate var nanoseconds: Int64 { Int64(self / .nanoseconds(1)) }
+}
+#endif

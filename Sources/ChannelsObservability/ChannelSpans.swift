@@ -1,0 +1,127 @@
+#if Observability
+public import Channels
+internal import ChannelsBridge
+public import Tracing
+
+/// Makes spans of posts and of the calls of listeners, across lanes and bridges.
+///
+/// ```swift
+/// board.diagnostics = .trace
+/// let spans = board.add(ChannelSpans())
+/// ```
+///
+/// A post has a span (`post shop.sold`), a child of the one in which it is made. Each call of a listener has one
+/// (`hear shop.sold`), a child of the post's, wherever it runs: before `post` returns, later in a lane, as an async
+/// closure. Inside the listener `ServiceContext.current` is that of its span, so that what it starts and posts
+/// continues the trace. A sequence has no call, and no span.
+///
+/// A bridge carries the trace of a post in the headers `traceparent` and `tracestate`, where the tracer writes these
+/// (the format of W3C Trace Context); in the other process the span of the post made there is a child of the one
+/// here. Needs no configuration of the bridge.
+public struct ChannelSpans: ChannelInstrument {
+    private let chosen: (any Tracer)?
+
+    private var tracer: any Tracer { chosen ?? InstrumentationSystem.tracer }
+
+    /// Creates the instrument.
+    ///
+    /// - Parameter tracer: By default that of the process, looked up at each post.
+    public init(_ tracer: (any Tracer)? = nil) { chosen = tracer }
+
+    /// Delivers within the span of the post.
+    public func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) {
+        within(start(post, tracer), tracer, deliver)
+    }
+
+    /// Calls the listener within its span.
+    public func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {
+        within(start(delivery, tracer), tracer) { _ in call() }
+    }
+
+    /// Awaits the listener within its span.
+    public func deliver(
+        _ delivery: DeliveryEvent,
+        isolation: isolated (any Actor)?,
+        _ call: () async -> Void
+    ) async {
+        let tracer = tracer
+        let span = start(delivery, tracer)
+        defer { span.end() }
+        await ServiceContext.withValue(span.context) {
+            _ = isolation
+            await TraceContext.$current.withValue(TraceContext(of: span.context, tracer)) {
+                _ = isolation
+                await call()
+            }
+        }
+    }
+
+    private func within(_ span: any Span, _ tracer: any Tracer, _ body: (_ context: ServiceContext) -> Void) {
+        defer { span.end() }
+        ServiceContext.withValue(span.context) {
+            TraceContext.$current.withValue(TraceContext(of: span.context, tracer)) { body(span.context) }
+        }
+    }
+
+    // MARK: Spans
+
+    private func start(_ post: PostEvent, _ tracer: some Tracer) -> any Span {
+        var context = ServiceContext.current ?? .topLevel
+        // The bridge delivers in a task of its own, in which only the trace of the message is bound.
+        if case .remote = post.origin, let trace = TraceContext.current {
+            tracer.extract(trace.headers, into: &context, using: Headers())
+        }
+        let span = tracer.startSpan(
+            "post \(post.channelName)",
+            context: context,
+            ofKind: post.origin == .local ? .producer : .consumer
+        )
+        span.attributes["channels.channel"] = post.channelName
+        span.attributes["channels.kind"] = post.channelKind.rawValue
+        if let sender = post.senderType { span.attributes["channels.sender"] = "\(sender)" }
+        if case .remote(let process) = post.origin { span.attributes["channels.origin"] = process }
+        return span
+    }
+
+    private func start(_ delivery: DeliveryEvent, _ tracer: some Tracer) -> any Span {
+        let span = tracer.startSpan(
+            "hear \(delivery.post.channelName)",
+            context: delivery.context as? ServiceContext ?? .topLevel,
+            ofKind: .consumer
+        )
+        span.attributes["channels.channel"] = delivery.post.channelName
+        span.attributes["channels.delivery"] = delivery.delivery.rawValue
+        span.attributes["channels.site"] = "\(delivery.site)"
+        if let owner = delivery.ownerType { span.attributes["channels.owner"] = "\(owner)" }
+        span.attributes["channels.waited_ns"] = Int64(delivery.waited / .nanoseconds(1))
+        return span
+    }
+}
+
+/// Reads and writes the headers of a trace.
+private struct Headers: Extractor, Injector {
+    func extract(key: String, from carrier: [String: String]) -> String? { carrier[key.lowercased()] }
+
+    func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) {
+        carrier[key.lowercased()] = value
+    }
+}
+
+extension TraceContext {
+    /// The trace of a context; nil if the tracer writes no `traceparent`.
+    fileprivate init?(of context: ServiceContext, _ tracer: any Tracer) {
+        var headers: [String: String] = [:]
+        tracer.inject(context, into: &headers, using: Headers())
+        guard let parent = headers["traceparent"],
+            let trace = try? TraceContext(traceparent: parent, tracestate: headers["tracestate"])
+        else { return nil }
+        self = trace
+    }
+
+    fileprivate var headers: [String: String] {
+        var headers = ["traceparent": traceparent]
+        headers["tracestate"] = tracestate
+        return headers
+    }
+}
+#endif

@@ -1,0 +1,103 @@
+#if Observability
+public import Channels
+public import Logging
+
+/// Writes faults to a log, at a limited rate.
+///
+/// ```swift
+/// let log = board.add(FaultLog(logger))
+/// ```
+///
+/// One line for each kind of fault and place in each interval, and at most so many lines in an interval for all
+/// of them. What is left out is not lost: the metadata of each line has the `count` of its place so far, and, after
+/// lines were left out, how many were `suppressed`. The line is written on the thread that found the fault, without
+/// a lock.
+public final class FaultLog: ChannelInstrument {
+    private struct Place: Hashable {
+        let code: Fault.Code
+        let kind: ChannelKind
+        let channel: String
+        let site: RegistrationSite?
+    }
+
+    private struct Written {
+        /// When the interval began.
+        var start: ContinuousClock.Instant
+        var places: Set<Place> = []
+        var suppressed = 0
+    }
+
+    private let logger: Logger
+    private let level: Logger.Level
+    private let most: Int
+    private let interval: Duration
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let written: Locked<Written>
+
+    /// Creates a log of faults.
+    ///
+    /// - Parameters:
+    ///   - logger: Where the lines go.
+    ///   - level: Their level.
+    ///   - most: How many lines there are at most in an interval.
+    ///   - interval: How long an interval is.
+    public convenience init(
+        _ logger: Logger = Logger(label: "channels"),
+        level: Logger.Level = .warning,
+        most: Int = 32,
+        every interval: Duration = .seconds(1)
+    ) {
+        self.init(logger, level: level, most: most, every: interval, now: { .now })
+    }
+
+    init(
+        _ logger: Logger,
+        level: Logger.Level = .warning,
+        most: Int,
+        every interval: Duration,
+        now: @escaping @Sendable () -> ContinuousClock.Instant
+    ) {
+        precondition(most > 0, "FaultLog: at most \(most) lines in an interval; there must be one at least")
+        self.logger = logger
+        self.level = level
+        self.most = most
+        self.interval = interval
+        self.now = now
+        written = Locked(Written(start: now()))
+    }
+
+    /// Writes a line, unless there are too many.
+    public func report(_ fault: Fault) {
+        let place = Place(
+            code: fault.code,
+            kind: fault.channelKind,
+            channel: fault.channelName,
+            site: fault.registrationSite
+        )
+        let now = now()
+        let suppressed = written.withLock { written -> Int? in
+            if now - written.start >= interval {
+                written.start = now
+                written.places.removeAll(keepingCapacity: true)
+            }
+            guard written.places.count < most, written.places.insert(place).inserted else {
+                written.suppressed += 1
+                return nil
+            }
+            defer { written.suppressed = 0 }
+            return written.suppressed
+        }
+        guard let suppressed else { return }
+        var metadata: Logger.Metadata = [
+            "code": "\(fault.code)",
+            "kind": "\(fault.channelKind.rawValue)",
+            "channel": "\(fault.channelName)",
+            "count": "\(fault.count)",
+        ]
+        if let site = fault.registrationSite { metadata["site"] = "\(site)" }
+        if let error = fault.underlyingError { metadata["error"] = "\(error)" }
+        if suppressed > 0 { metadata["suppressed"] = "\(suppressed)" }
+        logger.log(level: level, "\(fault)", metadata: metadata)
+    }
+}
+#endif

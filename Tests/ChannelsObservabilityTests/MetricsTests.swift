@@ -1,0 +1,105 @@
+#if Observability
+import Channels
+import ChannelsObservability
+import Dispatch
+import Metrics
+import MetricsTestKit
+import ServiceLifecycle
+import ServiceLifecycleTestKit
+import Testing
+
+struct MetricsTests {
+    let board = Switchboard(onFault: { _ in }, diagnostics: .counts)
+    let factory = TestMetrics()
+
+    private func total(_ label: String, _ channel: String = "shop.sold") -> Int64 {
+        factory.counterTotal(label: label, dimensions: [("channel", channel)])
+    }
+
+    @Test func whatWasAddedSinceTheLastTimeIsHandedOver() {
+        let metrics = ChannelMetrics(board, factory: factory)
+        let token = board[.sold].listen { _ in }
+        for total in 0..<3 { board[.sold].post(Sale(total: total)) }
+        metrics.report()
+        #expect(total("channels_posts") == 3 && total("channels_delivered") == 3)
+        metrics.report()
+        board[.sold].post(Sale(total: 3))
+        metrics.report()
+        #expect(total("channels_posts") == 4 && total("channels_delivered") == 4)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func countsThatBeganAtZeroAgainAreHandedOverInFull() {
+        let metrics = ChannelMetrics(board, factory: factory)
+        let token = board[.sold].listen { _ in }
+        for total in 0..<3 { board[.sold].post(Sale(total: total)) }
+        metrics.report()
+        board.diagnostics = .off
+        board.diagnostics = .counts
+        board[.sold].post(Sale(total: 3))
+        metrics.report()
+        #expect(total("channels_posts") == 4)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func whatWaitsIsAGaugeOfTheChannelAndOfTheLane() throws {
+        let metrics = ChannelMetrics(board, factory: factory)
+        let queue = DispatchQueue(label: "metrics.queue")
+        queue.suspend()
+        let token = board[.sold].listen(on: queue) { _ in }
+        for total in 0..<5 { board[.sold].post(Sale(total: total)) }
+        metrics.report()
+        #expect(try factory.expectRecorder("channels_waiting", [("channel", "shop.sold")]).lastValue == 5)
+        #expect(try factory.expectRecorder("channels_lane_waiting", [("lane", "metrics.queue")]).lastValue == 5)
+        token.cancel()
+        queue.resume()
+    }
+
+    @Test func faultsAreCountedAndTimesRecordedWhereChannelsAreTraced() async throws {
+        board.diagnostics = .trace
+        let token = board.add(ChannelMetrics(board, factory: factory))
+        let listeners = [
+            board[.sold].listen { (_: Sale) throws in throw Broken() },
+            board[.sold].listen { (_: Sale) async in await Task.yield() },
+        ]
+        await board[.sold].postAndWait(Sale(total: 1))
+        #expect(factory.counterTotal(label: "channels_faults", dimensions: [("code", "listenerThrew")]) == 1)
+        #expect(try factory.expectTimer("channels_spent", [("channel", "shop.sold")]).values.count == 2)
+        #expect(try factory.expectTimer("channels_waited", [("channel", "shop.sold")]).values.count == 2)
+        withExtendedLifetime((token, listeners)) {}
+    }
+
+    @Test func beyondAThousandChannelsTheRestShareADimension() {
+        let metrics = ChannelMetrics(board, factory: factory)
+        let channels = (0..<1_010).map { board.channel(ChannelName<Int>(stringLiteral: "many.c\($0)")) }
+        for channel in channels { channel.post(1) }
+        metrics.report()
+        #expect(total("channels_posts", "other") == 10)
+        withExtendedLifetime(channels) {}
+    }
+
+    /// The switchboard keeps the metrics as its instrument, and they do not keep it.
+    @Test func metricsEndWithTheirSwitchboard() async throws {
+        weak var gone: Switchboard?
+        let metrics: ChannelMetrics
+        do {
+            let board = Switchboard()
+            gone = board
+            metrics = ChannelMetrics(board, every: .milliseconds(1), factory: factory)
+        }
+        #expect(gone == nil)
+        try await metrics.run()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func atAGracefulShutdownTheCountsAreHandedOverOnceMore() async throws {
+        let metrics = ChannelMetrics(board, every: .seconds(3_600), factory: factory)
+        board[.sold].post(Sale(total: 1))
+        try await testGracefulShutdown { trigger in
+            async let run: Void = metrics.run()
+            trigger.triggerGracefulShutdown()
+            try await run
+        }
+        #expect(total("channels_posts") == 1)
+    }
+}
+#endif
