@@ -118,12 +118,13 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     ///   nobody waits for.
     public func ask(_ request: Request, timeout: Duration? = nil) async throws -> Response {
         try Task.checkCancellation()
-        countAsk()
+        let trace = list.traceRequest(Request.self)
         if let error = recursionError { throw error }
         guard let responder = responders(most: 1).first else {
+            list.noteUnheard()
             throw ChannelError(.noResponder, name: list.name, "nobody responds on \(nameAndType)")
         }
-        return try await answer(of: responder, to: request, timeout: timeout)
+        return try await answer(of: responder, to: request, trace, timeout: timeout)
     }
 
     /// Asks every responder, concurrently.
@@ -131,15 +132,18 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     /// - Returns: The answers in the order of priority; empty if there are no responders. Where 1,024 calls
     ///   wait for each other, one failure: ``ChannelError/Code/recursionLimit``.
     public func askAll(_ request: Request) async -> [Result<Response, any Error>] {
-        countAsk()
+        let trace = list.traceRequest(Request.self)
         if let error = recursionError { return [.failure(error)] }
         let responders = responders(most: .max)
-        guard !responders.isEmpty else { return [] }
+        guard !responders.isEmpty else {
+            list.noteUnheard()
+            return []
+        }
         return await withTaskGroup(of: (Int, Result<Response, any Error>).self) { group in
             for (index, responder) in responders.enumerated() {
                 group.addTask {
                     do {
-                        return (index, .success(try await self.answer(of: responder, to: request)))
+                        return (index, .success(try await self.answer(of: responder, to: request, trace)))
                     } catch { return (index, .failure(error)) }
                 }
             }
@@ -159,8 +163,6 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         let detail = "asked inside \(Self.deepest) calls that wait for each other, the limit"
         return ChannelError(.recursionLimit, name: list.name, "\(list.displayName) was \(detail)")
     }
-
-    private func countAsk() { list.meter?.posts.wrappingAdd(1, ordering: .relaxed) }
 
     /// A responder and the owner held for the call.
     struct Responder: Sendable {
@@ -213,6 +215,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     private func answer(
         of responder: Responder,
         to request: Request,
+        _ trace: PostTrace?,
         timeout: Duration? = nil
     ) async throws -> Response {
         let first = FirstResult<Response>()
@@ -220,13 +223,20 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         // Unstructured, because a task group would wait for a responder that does not listen to cancellation.
         // It inherits the priority and task-local values of the asker.
         let task = Task {
-            let result: Result<Response, any Error>
-            do {
-                let answer = try await ListenerChain.$current.withValue(chain) {
-                    try await responder.answer(responder.owner, request)
-                }
-                result = .success(answer)
-            } catch { result = .failure(error) }
+            var result: Result<Response, any Error> = .failure(CancellationError())
+            let call = {
+                do {
+                    let answer = try await ListenerChain.$current.withValue(chain) {
+                        try await responder.answer(responder.owner, request)
+                    }
+                    result = .success(answer)
+                } catch { result = .failure(error) }
+            }
+            if let trace {
+                await trace.deliver(to: responder.entry, isolation: nil, call)
+            } else {
+                await call()
+            }
             chain.callHasEnded()
             responder.calls.end()
             first.finish(result)

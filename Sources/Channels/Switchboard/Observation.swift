@@ -7,12 +7,18 @@ final class Observation: Sendable {
     private struct Guarded {
         var diagnostics: Diagnostics
         var unheard: [String: (type: any Any.Type, posts: Int)] = [:]
-        var watched: [Watched] = []
+        /// By their lists.
+        var watched: [ObjectIdentifier: Watched] = [:]
+        var lastNumber = 0
+        /// With so many, those that have gone are looked for.
+        var mostWatched = 64
     }
 
     /// A channel that is shown beside the named ones. Only the reference to it is weak: its list takes some memory
     /// until it is found to be gone.
     struct Watched {
+        /// Counts up with each that is new.
+        fileprivate(set) var number = 0
         let name: String
         let kind: ChannelKind
         let messageType: String
@@ -50,8 +56,9 @@ final class Observation: Sendable {
     }
 
     /// A message was posted to a name that has no channel.
-    func noteUnheard(_ name: String, _ type: any Any.Type) {
+    func noteUnheard(_ name: @autoclosure () -> String, _ type: any Any.Type) {
         guard isOn.load(ordering: .relaxed) else { return }
+        let name = name()
         guarded.withLock { guarded in
             guard guarded.unheard.count < Self.mostUnheard || guarded.unheard[name] != nil else { return }
             guarded.unheard[name, default: (type, 0)].posts += 1
@@ -67,11 +74,18 @@ final class Observation: Sendable {
     // MARK: Channels without a name
 
     func watch(_ channel: Watched) {
+        var channel = channel
         let gone = guarded.withLock { guarded in
-            // Lists are released without the lock.
-            let gone = guarded.watched.filter { $0.channel == nil || $0.list === channel.list }
-            guarded.watched.removeAll { $0.channel == nil || $0.list === channel.list }
-            guarded.watched.append(channel)
+            var gone: [Watched] = []
+            if guarded.watched.count >= guarded.mostWatched {
+                gone = guarded.watched.values.filter(\.list.hasClosed)
+                for each in gone { guarded.watched[ObjectIdentifier(each.list)] = nil }
+                guarded.mostWatched = 2 * guarded.watched.count + 64
+            }
+            guarded.lastNumber += 1
+            channel.number = guarded.watched[ObjectIdentifier(channel.list)]?.number ?? guarded.lastNumber
+            guarded.watched[ObjectIdentifier(channel.list)] = channel
+            // Released without the lock.
             return gone
         }
         withExtendedLifetime(gone) {}
@@ -79,7 +93,9 @@ final class Observation: Sendable {
 
     /// The channels that are watched, in the order in which they were first.
     var watched: [(channel: AnyObject, watched: Watched)] {
-        // Channels are released without the lock.
-        guarded.withLock { guarded in guarded.watched.compactMap { each in each.channel.map { ($0, each) } } }
+        // Channels are retained without the lock, because releasing one may run user code.
+        guarded.withLock { Array($0.watched.values) }
+            .sorted { $0.number < $1.number }
+            .compactMap { each in each.channel.map { ($0, each) } }
     }
 }

@@ -139,6 +139,17 @@ struct CountingTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test func watchedChannelsAreShownInOrderAndWhatHasGoneIsForgotten() {
+        var kept: [Channel<Int>] = []
+        for number in 0..<500 {
+            let channel = Channel<Int>()
+            board.watch(channel, as: "\(number)")
+            if number % 100 == 0 { kept.append(channel) }
+        }
+        board.watch(kept[0], as: "again")
+        #expect(board.snapshot().watched.map(\.name) == ["again", "100", "200", "300", "400"])
+    }
+
     @Test func whatAChannelWasCreatedToCountNoSwitchboardSwitchesOff() throws {
         let channel = Channel<Int>(diagnostics: .counts)
         let token = channel.listen { _ in }

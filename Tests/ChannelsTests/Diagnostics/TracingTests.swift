@@ -297,6 +297,22 @@ struct InstrumentTests {
         withExtendedLifetime((instrument, token)) {}
     }
 
+    @Test func respondersAreInstrumented() async throws {
+        let instrument = board.add(Scribe("a", lines))
+        let requests = board.requests(RequestName<Int, String>("instrument.requests"))
+        await #expect(throws: ChannelError.self) { try await requests.ask(0) }
+        let token = requests.respond { "\($0)" }
+        #expect(try await requests.ask(1) == "1")
+        #expect(await requests.askAll(2).count == 1)
+        #expect(lines.withLock { $0 }.filter { $0 == "a posts instrument.requests" }.count == 3)
+        #expect(lines.withLock { $0 }.filter { $0 == "a awaits responder with context of a" }.count == 2)
+        let shown = try #require(board.snapshot().channels.first)
+        #expect(shown.posts == 3 && shown.unheard == 1)
+        #expect(shown.listeners.map(\.delivered) == [2])
+        #expect(shown.listeners.map { $0.spent?.count } == [2])
+        withExtendedLifetime((instrument, token)) {}
+    }
+
     @Test func observersOfAProtocolAreInstrumented() {
         let instrument = board.add(Scribe("a", lines))
         let bell = Bell()

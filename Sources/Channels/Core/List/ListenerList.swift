@@ -101,6 +101,9 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
         withBareLock { listenerCountNow > forwarderCount || interceptorHead.load(ordering: .relaxed) != 0 }
     }
 
+    /// Whether the channel was deallocated.
+    var hasClosed: Bool { withBareLock { isClosed } }
+
     /// The channel's name, or its type if it has none.
     var displayName: String { name ?? "\(channelType)" }
 

@@ -132,18 +132,34 @@ extension ListenerList {
         }
     }
 
+    /// Counts a request, and traces it if diagnostics say so: instruments are called with nothing in between, because it is
+    /// asynchronous.
+    func traceRequest(_ type: any Any.Type) -> PostTrace? {
+        guard let meter else { return nil }
+        meter.posts.wrappingAdd(1, ordering: .relaxed)
+        guard meter.isTracing.load(ordering: .relaxed) else { return nil }
+        var trace: PostTrace?
+        withTrace(nil, meter, nil, .local, of: type) { trace = $0 }
+        return trace
+    }
+
+    /// Nobody responds.
+    func noteUnheard() { meter?.unheard.wrappingAdd(1, ordering: .relaxed) }
+
+    /// - Parameter type: The type of the messages, where it is not that of what is handed to listeners.
     private func withTrace(
         _ message: MessageAddress?,
         _ meter: ChannelMeter,
         _ senderType: (any Any.Type)?,
         _ origin: Origin,
+        of type: (any Any.Type)? = nil,
         _ deliver: (PostTrace?) -> Void
     ) {
         guard !ThreadReference.current.pointee.isInInstrument else { return deliver(nil) }
         let event = PostEvent(
             channelName: meter.name ?? displayName,
             channelKind: kind,
-            messageType: layout.type,
+            messageType: type ?? (kind == .protocol ? channelType : layout.type),
             senderType: senderType,
             origin: origin
         )
