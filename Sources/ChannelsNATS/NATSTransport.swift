@@ -31,16 +31,18 @@ import Synchronization
 public final class NATSTransport: Transport {
     private enum Phase {
         case new
-        case connecting
+        /// The number tells an attempt from one that was closed before it ended.
+        case connecting(UInt64)
         case connected(Session, EventRelay)
         case closed
     }
 
     private let configuration: NATSConfiguration
     private let phase = Locked(Phase.new)
+    private let attempts = Atomic<UInt64>(0)
     /// The connection once it is established, for publishing, which reads it each time. It knows by itself
-    /// when it has been closed.
-    private let established = AtomicLazyReference<NATSConnection>()
+    /// when it has been closed. Guarded by its lock.
+    private let established = Locked<NATSConnection?>(nil, spins: true)
 
     /// Creates a transport, which does nothing before ``connect(onEvent:)``.
     public init(_ configuration: NATSConfiguration = NATSConfiguration()) {
@@ -54,29 +56,32 @@ public final class NATSTransport: Transport {
     /// All capabilities. With a server without JetStream, only headers and requests work.
     public var capabilities: TransportCapabilities { .all }
 
-    /// Connects to the first server that answers. See `Transport/connect(onEvent:)`.
+    /// Connects to the first server that answers, also after it was closed. See `Transport/connect(onEvent:)`.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
+        let attempt = attempts.wrappingAdd(1, ordering: .relaxed).newValue
         try phase.withLock { phase in
-            guard case .new = phase else { throw BridgeError(.closed, "a transport connects once") }
-            phase = .connecting
+            switch phase {
+            case .new, .closed: phase = .connecting(attempt)
+            case .connecting, .connected: throw BridgeError(.alreadyRunning, "the transport is connected")
+            }
         }
         let relay = EventRelay(onEvent)
         do {
             let session = try await open(relay)
             let isWanted = phase.withLock { phase in
-                guard case .connecting = phase else { return false }
+                guard case .connecting(attempt) = phase else { return false }
                 phase = .connected(session, relay)
+                established.withLock { $0 = session.connection }
                 return true
             }
             guard isWanted else {
                 await session.connection.close()
                 throw BridgeError(.closed)
             }
-            _ = established.storeIfNil(session.connection)
             await relay.connected()
         } catch {
             phase.withLock { phase in
-                if case .connecting = phase { phase = .new }
+                if case .connecting(attempt) = phase { phase = .new }
             }
             throw error
         }
@@ -121,7 +126,7 @@ public final class NATSTransport: Transport {
 
     /// Publishes a message. See `Transport/publish(_:durable:)`.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
-        if !durable, let connection = established.load() {
+        if !durable, let connection = established.withLock({ $0 }) {
             let message = NATSMessage(message)
             // Usually there is space: then no suspension has to be prepared.
             if try connection.sendIfSpace(message) { return }

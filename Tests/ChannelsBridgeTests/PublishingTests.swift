@@ -136,7 +136,7 @@ struct PublishingTests {
         await till.faults.wait { $0.filter { $0.code == .bridgeFailed }.count == 5 }
         #expect(till.bridge.statistics.dropped == 5 && till.bridge.statistics.waitingToSend == 3)
         gate.open()
-        _ = await till.bridge.status.next { $0 == .running }
+        _ = await till.bridge.status.next { $0.isReady }
         try await till.stop()
         #expect(till.bridge.statistics.sent == 3)
     }

@@ -71,7 +71,7 @@ final class MiniProcess: Sendable {
         self.deadLetters = deadLetters
         beforeRunning(board, bridge)
         task = Task { try await bridge.run() }
-        if waits { _ = await bridge.status.next { $0 == .running } }
+        if waits { _ = await bridge.status.next { $0.isReady } }
     }
 
     /// Ends the bridge.
@@ -115,6 +115,7 @@ struct AlteredTransport: Transport {
     var hears: @Sendable (@escaping @Sendable (TransportEvent) -> Void) -> Void = { _ in }
     var publishes: @Sendable (TransportMessage) async throws -> TransportMessage? = { $0 }
     var stores: @Sendable (TransportMessage) async throws -> Void = { _ in }
+    var subscribes: @Sendable (TransportSubscription) async throws -> Void = { _ in }
     var receives: @Sendable (InboundMessage) -> [InboundMessage] = { [$0] }
     var repliesWith: @Sendable (TransportReply) -> TransportReply = { $0 }
 
@@ -134,6 +135,7 @@ struct AlteredTransport: Transport {
         _ subscription: TransportSubscription,
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws {
+        try await subscribes(subscription)
         try await base.subscribe(subscription) { [receives] message in
             for message in receives(message) { onMessage(message) }
         }

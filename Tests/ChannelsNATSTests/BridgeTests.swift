@@ -49,10 +49,7 @@ struct BridgeOverNATSTests {
                 heard.record(sale)
             }
             running = Task<Void, any Error> { try await bridge.run() }
-            guard await bridge.status.next(where: { $0 == .running || $0 == .ended }) == .running else {
-                try await running.value
-                throw CancellationError()
-            }
+            try await bridge.waitUntilReady()
         }
 
         func end() async throws {

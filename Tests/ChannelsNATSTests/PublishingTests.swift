@@ -25,7 +25,7 @@ struct PublishingOverNATSTests {
         let board = Switchboard(onFault: { faults.record($0) })
         let bridge = Bridge("till", switchboard: board, transport: NATSTransport(configuration), routes: routes)
         let running = Task { try await bridge.run() }
-        _ = await bridge.status.next { $0 == .running || $0 == .ended }
+        try await bridge.waitUntilReady()
         try await body(board, bridge, faults)
         running.cancel()
         try await running.value
@@ -105,7 +105,7 @@ struct PublishingOverNATSTests {
             #expect(await board[.number].postAndWait(1).isComplete)
             server.kill()
             try await server.start()
-            _ = await bridge.status.next { $0 == .running }
+            _ = await bridge.status.next { $0.isReady }
             let error = await board[.number].postAndWait(2).failures.first?.error as? BridgeError
             #expect(error?.code == .unsupported)
         }
@@ -196,6 +196,6 @@ struct PublishingOverNATSTests {
 }
 
 extension ChannelName<Int> {
-    fileprivate static var number: Self { "shop.number" }
+    static var number: Self { "shop.number" }
 }
 #endif

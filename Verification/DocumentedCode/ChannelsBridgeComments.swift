@@ -1,5 +1,6 @@
 let tillBoard = Switchboard()
 let kitchenBoard = Switchboard()
+let bridge = Bridge("till", transport: InMemoryTransport(InMemoryBroker()), routes: [])
 let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 let sale = soup
 

@@ -1,5 +1,4 @@
 public import Channels
-internal import Synchronization
 
 /// Carries channels of a switchboard over a message broker to other processes. The code that posts and
 /// listens does not change.
@@ -34,30 +33,27 @@ internal import Synchronization
 ///
 /// All methods may be called from any thread.
 public final class Bridge: Sendable {
-    /// What a bridge is doing.
-    public enum Status: Hashable, Sendable {
-        /// It has not run yet, or is connecting. Posted messages wait.
-        case waiting
-        /// It is connected and subscribed.
-        case running
-        /// The connection is lost; the transport is reconnecting.
-        case disconnected
-        /// It has ended. Posted messages are not sent.
-        case ended
-    }
-
-    /// What the bridge is doing now. To wait until it is connected: `await bridge.status.next { $0 ==
-    /// .running || $0 == .ended }`. If `run()` throws at the start, the status goes to `.ended` without ever
-    /// having been `.running`.
-    public let status: StateChannel<Status>
+    /// What the bridge is doing now: ask for its `value`, or listen to it. See also ``waitUntilReady()``.
+    public let status = StateChannel(BridgeStatus(.created))
 
     /// Events of the connection. Listeners without an isolation run on the transport's thread and must not
     /// block it.
     public var events: Channel<TransportEvent> { context.events }
 
-    private let context: BridgeContext
-    let workers: [any RouteWorker]
-    private let hasRun = Atomic<Bool>(false)
+    private struct Life {
+        var isRunning = false
+        var hasRun = false
+        /// Those of the last run, or of the next one if there was none.
+        var context: BridgeContext
+        var workers: [any RouteWorker]
+    }
+
+    private let parts: [BridgeRoute.Part]
+    /// Guarded by its lock.
+    private let life: Locked<Life>
+
+    private var context: BridgeContext { life.withLock { $0.context } }
+    var workers: [any RouteWorker] { life.withLock { $0.workers } }
 
     /// Creates a bridge. From now on, messages posted on its outgoing routes wait until it runs.
     ///
@@ -86,13 +82,17 @@ public final class Bridge: Sendable {
             switchboard: switchboard,
             transport: transport,
             configuration: configuration,
-            onDeadLetter: onDeadLetter
+            onDeadLetter: onDeadLetter,
+            record: BridgeRecord(name: name)
         )
-        self.context = context
-        status = StateChannel(.waiting)
         let parts = routes.flatMap { $0.parts }
+        self.parts = parts.filter(\.isDurable) + parts.filter { !$0.isDurable }
+        life = Locked(Life(context: context, workers: Self.makeWorkers(self.parts, context)))
+    }
+
+    private static func makeWorkers(_ parts: [BridgeRoute.Part], _ context: BridgeContext) -> [any RouteWorker] {
         var before: [BridgeRoute.Kind: [ChannelPattern]] = [:]
-        workers = (parts.filter(\.isDurable) + parts.filter { !$0.isDurable }).map { part in
+        return parts.map { part in
             defer { if let pattern = part.pattern { before[part.kind, default: []].append(pattern) } }
             return part.makeWorker(context, before[part.kind, default: []])
         }
@@ -102,6 +102,7 @@ public final class Bridge: Sendable {
     ///
     /// Each is exact, but they are not read at the same instant.
     public var statistics: BridgeStatistics {
+        let (context, workers) = life.withLock { ($0.context, $0.workers) }
         var statistics = context.statistics
         for worker in workers { worker.add(to: &statistics) }
         return statistics
@@ -109,66 +110,142 @@ public final class Bridge: Sendable {
 
     /// Connects, carries messages until the task is cancelled, and then closes the connection.
     ///
+    /// Without a broker it waits for one: it tries again after ``BridgeConfiguration/backoff``, at least every two
+    /// seconds, and ``status`` has the reason. Each new reason is a fault. Meanwhile, posted messages wait.
+    ///
     /// In a service of ServiceLifecycle: `try await cancelWhenGracefulShutdown { try await bridge.run() }`.
     /// When it ends, the bridge stops receiving, sends waiting messages, lets listeners finish with received
-    /// ones, and closes the transport, within ``BridgeConfiguration/closeDeadline``. A bridge runs once.
+    /// ones, and closes the transport, within ``BridgeConfiguration/closeDeadline``. Then it cancels what is not
+    /// done, and returns when nothing of it is running any more: a responder or a handler of dead letters that
+    /// ignores that its task is cancelled keeps it from returning. Messages that are still waiting then are
+    /// dropped and counted, and later posts are not taken.
     ///
-    /// - Throws: The error of the transport if it cannot connect or subscribe; nothing was sent then.
-    ///   ``BridgeError/Code/unsupported`` if the transport lacks a capability that a route needs. The reason
-    ///   if the connection ends for good. ``BridgeError/Code/deadlineExceeded`` if work was left undone at
-    ///   the end; ``statistics`` has the numbers. Cancellation is not an error.
+    /// After it has returned or thrown, it may be called again, with the same transport. The counters go on.
+    ///
+    /// - Throws: What waiting cannot mend at the start: credentials or a certificate that the broker rejects, a
+    ///   subscription that it does not permit. ``BridgeError/Code/unsupported`` if the transport lacks a
+    ///   capability that a route needs. The reason if the connection ends for good.
+    ///   ``BridgeError/Code/deadlineExceeded`` if work was left undone at the end; ``statistics`` has the
+    ///   numbers. ``BridgeError/Code/alreadyRunning`` if it is. Cancellation is not an error.
     public func run() async throws {
-        guard !hasRun.exchange(true, ordering: .sequentiallyConsistent) else {
-            throw BridgeError(.closed, detail: "the bridge \(quoted(context.name)) has run; it runs once")
-        }
+        let (context, workers) = try begin()
+        var failure: BridgeError?
         do {
-            try await start()
-        } catch {
-            for worker in workers { worker.abandon() }
+            try await start(context, workers)
+            try? await context.isEnding.wait()
             // In a task of its own: this one may be cancelled.
-            await Task { [context] in try? await context.transport.close(within: .zero) }.value
-            // Senders that wait for the connection then find the transport closed.
-            context.isReady.open()
-            status.set(.ended)
-            if error is CancellationError || Task.isCancelled { return }
-            throw BridgeError.from(error, subject: context.name)
+            failure = await Task { await self.end(context, workers) }.value
+        } catch {
+            if !(error is CancellationError || Task.isCancelled) {
+                failure = BridgeError.from(error, subject: context.name)
+            }
+            await Task { await self.giveUp(context, workers) }.value
         }
-        try? await context.isEnding.wait()
-        try await Task { try await self.end() }.value
+        life.withLock { $0.isRunning = false }
+        status.set(BridgeStatus(.ended, reason: failure))
+        if let failure { throw failure }
+    }
+
+    /// Suspends until the bridge carries messages: the readiness check of a service.
+    ///
+    /// It also waits for `run()` to be called for the first time.
+    ///
+    /// - Throws: If the bridge has ended, why; ``BridgeError/Code/closed`` if it was cancelled.
+    ///   `CancellationError` if this task is.
+    public func waitUntilReady() async throws {
+        let status = await status.next { $0.isReady || $0.phase == .ended }
+        guard let status else { throw CancellationError() }
+        if !status.isReady { throw status.reason ?? BridgeError(.closed, subject: context.name) }
     }
 
     // MARK: Running
 
-    private func start() async throws {
+    /// Takes what the first run was created with, or creates the same for another one.
+    private func begin() throws -> (BridgeContext, [any RouteWorker]) {
+        let (isRunning, hasRun, context, workers) = life.withLock { life in
+            defer { (life.isRunning, life.hasRun) = (true, true) }
+            return (life.isRunning, life.hasRun, life.context, life.workers)
+        }
+        guard !isRunning else {
+            throw BridgeError(.alreadyRunning, detail: "the bridge \(quoted(context.name)) is running")
+        }
+        guard hasRun else { return (context, workers) }
+        // Nothing of them is running. What their listeners dropped is counted there.
+        var past = BridgeStatistics()
+        for worker in workers { worker.add(to: &past) }
+        let renewed = context.renewed()
+        let renewedWorkers = Self.makeWorkers(parts, renewed)
+        life.withLock { ($0.context, $0.workers) = (renewed, renewedWorkers) }
+        renewed.count(\.dropped, past.dropped)
+        return (renewed, renewedWorkers)
+    }
+
+    private func start(_ context: BridgeContext, _ workers: [any RouteWorker]) async throws {
         for worker in workers where !context.transport.capabilities.isSuperset(of: worker.needs) {
             throw BridgeError(
                 .unsupported,
                 detail: "\(type(of: context.transport)) cannot do what a route of the bridge needs"
             )
         }
-        try await context.transport.connect { [weak self] event in self?.take(event) }
-        for worker in workers { try await worker.start() }
+        status.set(BridgeStatus(.connecting))
+        var attempts = 0
+        var reported: BridgeError.Code?
+        while let error = try await connect(context, workers) {
+            attempts += 1
+            status.set(BridgeStatus(.connecting, reason: error))
+            if reported != error.code { context.report(error) }
+            reported = error.code
+            let delay = min(context.configuration.backoff.delay(before: attempts), .seconds(2))
+            await context.isEnding.wait(atMost: delay, clock: context.configuration.clock)
+            try Task.checkCancellation()
+        }
         for worker in workers { worker.work() }
         context.isReady.open()
         // The connection may have been lost meanwhile: that status stays.
-        status.update { if $0 == .waiting { $0 = .running } }
+        status.update { if $0.phase == .connecting { $0 = BridgeStatus(.running) } }
+    }
+
+    /// Connects and subscribes.
+    ///
+    /// - Returns: Why it failed, if it may succeed later; the transport is closed then.
+    private func connect(_ context: BridgeContext, _ workers: [any RouteWorker]) async throws -> BridgeError? {
+        do {
+            try Task.checkCancellation()
+            try await context.transport.connect { [weak self] event in self?.take(event, context, workers) }
+            for worker in workers { try await worker.start() }
+            return nil
+        } catch {
+            let error = BridgeError.from(error, subject: context.name)
+            let closing = context.closing.withLock { $0 }
+            guard !Task.isCancelled, closing == nil, error.code.mayPass else { throw closing ?? error }
+            // In a task of its own: this one may be cancelled.
+            await Task { try? await context.transport.close(within: .zero) }.value
+            return error
+        }
     }
 
     /// Called by the transport.
-    private func take(_ event: TransportEvent) {
+    private func take(_ event: TransportEvent, _ context: BridgeContext, _ workers: [any RouteWorker]) {
         switch event {
         case .connected, .slowConsumer: break
-        case .disconnected: status.update { if $0 != .ended { $0 = .disconnected } }
+        case .disconnected(let reason):
+            status.update {
+                if [.connecting, .running].contains($0.phase) { $0 = BridgeStatus(.reconnecting, reason: reason) }
+            }
         case .reconnected:
             for worker in workers { worker.connectionIsBack() }
-            status.update { if $0 == .disconnected { $0 = context.isReady.isOpen ? .running : .waiting } }
+            let phase: BridgeStatus.Phase = context.isReady.isOpen ? .running : .connecting
+            status.update { if $0.phase == .reconnecting { $0 = BridgeStatus(phase) } }
         case .lastValuesLost(let subject):
             for worker in workers { worker.lastValuesLost(on: subject) }
             guard subject == nil else { break }
             let detail = "the broker has lost its states; those of this process are stored again"
             context.report(BridgeError(.lastValuesLost, detail: detail))
         case .failed(let error):
-            context.switchboard.reportBridgeFault(on: error.subject ?? "bridge \(context.name)", error: error)
+            context.report(error)
+            status.update {
+                if [.connecting, .reconnecting].contains($0.phase) { $0 = BridgeStatus($0.phase, reason: error) }
+            }
         case .closed(let reason):
             context.closing.withLock { $0 = reason ?? BridgeError(.closed, detail: "the connection has ended") }
             context.isEnding.open()
@@ -178,11 +255,22 @@ public final class Bridge: Sendable {
 
     // MARK: Ending
 
-    private func end() async throws {
+    /// The start has failed, or was cancelled.
+    private func giveUp(_ context: BridgeContext, _ workers: [any RouteWorker]) async {
+        for worker in workers { worker.abandon() }
+        try? await context.transport.close(within: .zero)
+        // Senders that wait for the connection then find the transport closed.
+        context.isReady.open()
+        for worker in workers { await worker.finish() }
+    }
+
+    /// - Returns: What is wrong with the end.
+    private func end(_ context: BridgeContext, _ workers: [any RouteWorker]) async -> BridgeError? {
         let began = ContinuousClock.now
         let reason = context.closing.withLock { $0 }
+        status.set(BridgeStatus(.ending, reason: reason))
         let isDone = Latch()
-        let ending = Task { [workers] in
+        let ending = Task {
             await withTaskGroup(of: Void.self) { group in
                 for worker in workers { group.addTask { await worker.finish() } }
             }
@@ -199,9 +287,8 @@ public final class Bridge: Sendable {
         }
         let rest = max(context.configuration.closeDeadline - began.duration(to: .now), .zero)
         do { try await context.transport.close(within: rest) } catch { failure = failure ?? error }
-        if wasInTime { await ending.value }
-        status.set(.ended)
-        if let reason { throw reason }
-        if let failure { throw BridgeError.from(failure, subject: context.name) }
+        // What is abandoned ends soon, and what waited for the transport has ended.
+        await ending.value
+        return reason ?? failure.map { BridgeError.from($0, subject: context.name) }
     }
 }

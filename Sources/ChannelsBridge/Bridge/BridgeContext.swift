@@ -1,48 +1,56 @@
 internal import Channels
-internal import Synchronization
 
-/// What the workers of a bridge share.
+/// What the workers of one run of a bridge share.
 ///
-/// `counters` and `closing` are guarded by their locks; the rest is constant or atomic.
+/// `closing` is guarded by its lock; the rest is constant or guards itself.
 final class BridgeContext: Sendable {
     let name: String
-    /// The `ce-source` of the messages that this bridge sends: unique to this object.
-    let source: String
     let switchboard: Switchboard
     let transport: any Transport
     let configuration: BridgeConfiguration
     let onDeadLetter: DeadLetterHandler?
-    let events = Channel<TransportEvent>()
+    private let record: BridgeRecord
     /// Opens when the transport is connected and subscribed: waiting messages may be sent.
     let isReady = Latch()
-    /// Opens when the bridge begins to end.
+    /// Opens when the connection has ended for good.
     let isEnding = Latch()
-    /// The reason why the connection has ended for good, if it has.
+    /// The reason why it has, if it has.
     let closing = Locked<BridgeError?>(nil)
-    /// Makes identifiers, and digests of those of others.
-    let hash = KeyedHash()
-    private let lastNumber = Atomic<UInt64>(0)
-    private let counters = Locked(BridgeStatistics())
 
     init(
         name: String,
         switchboard: Switchboard,
         transport: any Transport,
         configuration: BridgeConfiguration,
-        onDeadLetter: DeadLetterHandler?
+        onDeadLetter: DeadLetterHandler?,
+        record: BridgeRecord
     ) {
         self.name = name
         self.switchboard = switchboard
         self.transport = transport
         self.configuration = configuration
         self.onDeadLetter = onDeadLetter
-        source = "channels/\(name)/\(KeyedHash().digest(of: 0).text)"
+        self.record = record
     }
 
-    /// The number of the next message.
-    func nextNumber() -> UInt64 {
-        lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+    /// For another run of the same bridge.
+    func renewed() -> BridgeContext {
+        BridgeContext(
+            name: name,
+            switchboard: switchboard,
+            transport: transport,
+            configuration: configuration,
+            onDeadLetter: onDeadLetter,
+            record: record
+        )
     }
+
+    var source: String { record.source }
+    var events: Channel<TransportEvent> { record.events }
+    var hash: KeyedHash { record.hash }
+    var statistics: BridgeStatistics { record.statistics }
+
+    func nextNumber() -> UInt64 { record.nextNumber() }
 
     /// The `ce-id` of the message with this number: 128 bits that nobody can guess. A broker drops a message
     /// whose identifier it knows, so whoever can guess one can suppress the message.
@@ -50,10 +58,8 @@ final class BridgeContext: Sendable {
         hash.digest(of: number).text
     }
 
-    var statistics: BridgeStatistics { counters.withLock { $0 } }
-
     func count(_ counter: WritableKeyPath<BridgeStatistics, Int>, _ amount: Int = 1) {
-        counters.withLock { $0[keyPath: counter] += amount }
+        record.count(counter, amount)
     }
 
     /// Counts a message that is lost, and raises a fault.

@@ -5,7 +5,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
     /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Storage: String {
-            case notConnected, closed, authenticationFailed, certificateRejected, permissionDenied, bufferFull,
+            case notConnected, closed, alreadyRunning, authenticationFailed, certificateRejected, permissionDenied,
+                bufferFull,
                 payloadTooLarge
             case notAcknowledged, duplicateIdentifier, refused, lastValuesLost, timedOut, noResponder, remoteFailure,
                 invalidName,
@@ -19,6 +20,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let notConnected = Code(storage: .notConnected)
         /// The bridge or transport was closed.
         public static let closed = Code(storage: .closed)
+        /// The bridge is running: it runs once at a time.
+        public static let alreadyRunning = Code(storage: .alreadyRunning)
         /// The broker rejected the credentials.
         public static let authenticationFailed = Code(storage: .authenticationFailed)
         /// The broker's certificate is not trusted, or the broker does not trust the client's.

@@ -47,12 +47,14 @@ public final class InMemoryTransport: Transport {
 
     // MARK: Lifecycle
 
-    /// Connects immediately.
+    /// Connects immediately, also after it was closed.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
         let events = HandlerQueue(onEvent)
         try state.withLock { state in
-            guard case .new = state.phase else { throw BridgeError(.closed, detail: "a transport connects once") }
-            state.phase = .connected
+            switch state.phase {
+            case .new, .closed: state.phase = .connected
+            case .connected, .broken: throw BridgeError(.alreadyRunning, detail: "the transport is connected")
+            }
             state.events = events
             broker.state.withLock { $0.connect(connection) }
             events.enqueue(.connected)

@@ -7,9 +7,11 @@ public import Channels
 ///
 /// ## Lifecycle
 ///
-/// A transport belongs to one bridge and is used once: ``connect(onEvent:)``, then any number of calls of the
-/// other methods, in any order and concurrently, then ``close(within:)``. Before `connect` has returned, and
-/// after `close`, every other method throws ``BridgeError/Code/notConnected`` or ``BridgeError/Code/closed``.
+/// A transport belongs to one bridge: ``connect(onEvent:)``, then any number of calls of the other methods, in
+/// any order and concurrently, then ``close(within:)``. After that, and after a `connect` that threw, it may be
+/// connected again; nothing of the earlier connection is left then, neither its subscriptions nor its requests.
+/// Before `connect` has returned, and after `close`, every other method throws
+/// ``BridgeError/Code/notConnected`` or ``BridgeError/Code/closed``.
 /// If the connection breaks, the transport restores it together with its subscriptions, and reports both as
 /// events.
 ///
@@ -30,12 +32,14 @@ public protocol Transport: Sendable {
     /// `connect`.
     var capabilities: TransportCapabilities { get }
 
-    /// Connects to the broker, and returns when messages can be published.
+    /// Connects to the broker, and returns when messages can be published. A single attempt: a bridge tries again
+    /// later.
     ///
     /// - Parameter onEvent: Called for each event, from any thread, one call at a time; first with
     ///   ``TransportEvent/connected``, before `connect` returns.
-    /// - Throws: ``BridgeError/Code/notConnected``, ``BridgeError/Code/authenticationFailed``,
-    ///   ``BridgeError/Code/certificateRejected``.
+    /// - Throws: ``BridgeError/Code/notConnected`` if a later attempt may succeed;
+    ///   ``BridgeError/Code/authenticationFailed`` and ``BridgeError/Code/certificateRejected``, which end the
+    ///   bridge. ``BridgeError/Code/alreadyRunning`` if it is connected.
     func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws
 
     /// Publishes a message.

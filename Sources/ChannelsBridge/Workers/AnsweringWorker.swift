@@ -21,6 +21,8 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     var needs: TransportCapabilities { .requests }
 
     func start() async throws {
+        // Whoever asked on an earlier connection has been told that it was lost.
+        _ = queue.empty()
         try await context.transport.respond(to: name) { [weak self] request in self?.take(request) }
     }
 

@@ -85,12 +85,19 @@ final class InboundQueue<Item: Sendable>: Sendable {
     ///
     /// - Returns: How many.
     func closeAndEmpty() -> Int {
+        defer { bell.ring() }
+        state.withLock { $0.isClosed = true }
+        return empty()
+    }
+
+    /// Drops the items in the queue.
+    ///
+    /// - Returns: How many.
+    func empty() -> Int {
         let dropped = state.withLock { state in
-            state.isClosed = true
             defer { (state.items, state.first, state.bytes) = ([], 0, 0) }
             return state.items.dropFirst(state.first)
         }
-        bell.ring()
         return dropped.count
     }
 

@@ -42,6 +42,7 @@ final class IncomingWorker: RouteWorker {
     var needs: TransportCapabilities { isDurable ? .durable : [] }
 
     func start() async throws {
+        if isDurable { context.count(\.unfinished, queue.empty()) }
         let subscription = TransportSubscription(
             to: pattern,
             durableName: isDurable ? context.name : nil,

@@ -1,12 +1,14 @@
 /// Carries out one route of a running bridge.
 ///
 /// The bridge calls, in this order: ``start()``, ``work()``, ``finish()``, and, if that takes too long,
-/// ``abandon()``. If the bridge fails to start, it calls only `abandon`.
+/// ``abandon()``. If a start fails, the transport is closed, and every worker starts again on another connection.
+/// If the bridge ends without having started, it calls `abandon` and then `finish`.
 protocol RouteWorker: AnyObject, Sendable {
     /// The capabilities that the transport must have.
     var needs: TransportCapabilities { get }
 
-    /// Subscribes. The transport is connected; incoming messages wait until ``work()``.
+    /// Subscribes. The transport is connected; incoming messages wait until ``work()``. What has come in on an
+    /// earlier connection is left to the broker.
     func start() async throws
 
     /// Begins to deliver and to send.

@@ -56,16 +56,18 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     var needs: TransportCapabilities { .lastValues }
 
     func start() async throws {
-        if receives {
-            try await context.transport.watch(name) { [weak self] value in self?.arrived(value) }
+        guard receives else { return }
+        // Revisions of an earlier connection say nothing about those of this one.
+        let released = guarded.withLock { guarded in
+            defer { (guarded.sync, guarded.hasStoredValue) = (StateSync(), false) }
+            return guarded.sync
         }
-        guard sends else { return }
-        guarded.withLock { $0.sync.beginListening() }
-        let token = channel.posts.listen { [weak self] post in self?.heard(post.message, post.origin) }
-        guarded.withLock { $0.token = token }
+        withExtendedLifetime(released) {}
+        try await context.transport.watch(name) { [weak self] value in self?.arrived(value) }
     }
 
     func work() {
+        if sends { listen() }
         let work = Task { [self] in
             var attempts = 0
             while !abandoned.isOpen {
@@ -80,6 +82,12 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             if !guarded.withLock({ $0.sync.isSettled }) { context.count(\.dropped) }
         }
         guarded.withLock { $0.task = work }
+    }
+
+    private func listen() {
+        guarded.withLock { $0.sync.beginListening() }
+        let token = channel.posts.listen { [weak self] post in self?.heard(post.message, post.origin) }
+        guarded.withLock { $0.token = token }
     }
 
     func finish() async {

@@ -34,6 +34,25 @@ extension TransportConformance {
             try await transport.close(within: .seconds(5))
             try await transport.close(within: .seconds(5))
         },
+        check("aClosedTransportConnectsAgainWithoutItsSubscriptions") { run in
+            let transport = try await run.connected()
+            let before = Recorder<String>()
+            try await transport.subscribe(to: try run.pattern("a"), durableName: nil) {
+                before.record($0.message.text)
+            }
+            try await run.publish(["first"], to: "a", on: transport)
+            _ = await before.first(1)
+            try await transport.close(within: .seconds(5))
+            let events = Recorder<String>()
+            try await transport.connect { events.record("\($0)") }
+            run.expect(events.all.first == "connected", "the events when connect returned again: \(events.all)")
+            let after = Recorder<String>()
+            try await transport.subscribe(to: try run.pattern("a"), durableName: nil) { after.record($0.message.text) }
+            try await run.publish(["second"], to: "a", on: transport)
+            let texts = await after.first(1)
+            run.expect(texts == ["second"], "it got \(texts)")
+            run.expect(before.all == ["first"], "a subscription of the earlier connection got \(before.all)")
+        },
         check("closingSendsWhatWasPublished") { run in
             let receiver = try await run.connected()
             let heard = Recorder<String>()

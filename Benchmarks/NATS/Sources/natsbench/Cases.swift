@@ -186,7 +186,7 @@ struct BridgeCase: Case {
                 configuration: configuration
             )
             Task { try await bridge.run() }
-            _ = await bridge.status.next { $0 == .running }
+            _ = await bridge.status.next { $0.isReady }
         }
     }
 

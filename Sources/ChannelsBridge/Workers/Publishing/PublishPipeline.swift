@@ -47,6 +47,7 @@ struct PublishPipeline<Departure> {
     private var isReady = false
     private var isPaused = false
     private(set) var isClosed = false
+    private var isAbandoned = false
 
     /// - Precondition: Every limit is positive.
     init(limit: Int, byteLimit: Int, window: Int) {
@@ -103,10 +104,11 @@ struct PublishPipeline<Departure> {
 
     /// A message was encoded.
     ///
-    /// - Returns: Whether there is room for its bytes. A single larger message is taken.
+    /// - Returns: Whether there is room for its bytes. A single larger message is taken; none, after
+    ///   ``abandon()``.
     mutating func encoded(_ departure: Departure, as message: TransportMessage) -> Bool {
         isEncoding = false
-        guard bytes == 0 || bytes + message.byteCount <= byteLimit else { return false }
+        guard !isAbandoned, bytes == 0 || bytes + message.byteCount <= byteLimit else { return false }
         bytes += message.byteCount
         lastNumber += 1
         waiting.append(Entry(number: lastNumber, departure: departure, message: message))
@@ -142,9 +144,9 @@ struct PublishPipeline<Departure> {
 
     /// Gives up everything.
     ///
-    /// - Returns: What is not acknowledged.
+    /// - Returns: What is not acknowledged, apart from a message that is being encoded.
     mutating func abandon() -> [Departure] {
-        isClosed = true
+        (isClosed, isAbandoned) = (true, true)
         defer {
             (unencoded, waiting, inFlight, failed, bytes) = (Fifo(), Fifo(), [:], [], 0)
         }
