@@ -10,8 +10,8 @@ final class Session: Sendable {
         var subscriptions: [NATSSubscription] = []
         var durables: [DurableSubscription] = []
         var watches: [LastValueWatch] = []
-        /// How often the connection has been restored.
-        var restorations = 0
+        /// Restores all of them after a reconnection. Cancelled by the next one, and by ``stopReceiving()``.
+        var restoring: Task<Void, Never>?
         var isClosed = false
     }
 
@@ -73,134 +73,88 @@ final class Session: Sendable {
     /// streams and their consumers.
     ///
     /// Retries with growing delays until everything is restored, the session is closed, or the next
-    /// reconnection takes over.
+    /// reconnection takes over. What cannot be restored keeps nothing else from being so.
     func restore(onFailure: @escaping @Sendable (BridgeError) -> Void) {
         jetStream.forgetStreams()
-        let turn = state.withLock { state in
-            state.restorations += 1
-            return state.restorations
-        }
-        Task {
-            var pause = Duration.milliseconds(250)
-            while true {
-                let (isWanted, durables, watches) = state.withLock { state in
-                    (!state.isClosed && state.restorations == turn, state.durables, state.watches)
-                }
-                guard isWanted, !durables.isEmpty || !watches.isEmpty else { return }
-                do {
-                    await streams.forget()
-                    if !watches.isEmpty { try await streams.prepareStates() }
-                    for watch in watches { watch.restart() }
-                    if !durables.isEmpty { try await streams.prepareMessages() }
-                    for durable in durables { try await durable.restart() }
-                    return
-                } catch {
-                    onFailure(BridgeError(wrapping: error))
-                }
-                try? await Task.sleep(for: pause)
-                pause = min(pause * 2, .seconds(10))
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            let before = state.restoring
+            before?.cancel()
+            state.restoring = Task { [weak self] in
+                await before?.value
+                await self?.restoreAll(onFailure: onFailure)
             }
+        }
+    }
+
+    private func restoreAll(onFailure: @escaping @Sendable (BridgeError) -> Void) async {
+        await streams.forget()
+        var (durables, watches) = state.withLock { ($0.durables, $0.watches) }
+        var pause = Duration.milliseconds(250)
+        while !Task.isCancelled, !durables.isEmpty || !watches.isEmpty {
+            async let areStatesBack = restore(watches, onFailure)
+            durables = await restore(durables, onFailure)
+            if await areStatesBack { watches = [] }
+            guard !durables.isEmpty || !watches.isEmpty else { return }
+            try? await Task.sleep(for: pause)
+            pause = min(pause * 2, .seconds(10))
+        }
+    }
+
+    /// - Returns: Whether the bucket is there, so that the watches go on by themselves.
+    private func restore(_ watches: [LastValueWatch], _ onFailure: @Sendable (BridgeError) -> Void) async -> Bool {
+        if watches.isEmpty { return true }
+        do { try await streams.prepareStates() } catch {
+            if !Task.isCancelled { onFailure(BridgeError(wrapping: error)) }
+            return false
+        }
+        for watch in watches { watch.restart() }
+        return true
+    }
+
+    /// - Returns: Those that could not be restored.
+    private func restore(
+        _ durables: [DurableSubscription],
+        _ onFailure: @escaping @Sendable (BridgeError) -> Void
+    ) async -> [DurableSubscription] {
+        if durables.isEmpty { return [] }
+        // The stream of each may be there all the same.
+        do { try await streams.prepareMessages() } catch {
+            if !Task.isCancelled { onFailure(BridgeError(wrapping: error)) }
+        }
+        return await withTaskGroup(of: DurableSubscription?.self) { group in
+            for durable in durables {
+                group.addTask {
+                    do { try await durable.restart() } catch {
+                        if !Task.isCancelled { onFailure(BridgeError(wrapping: error)) }
+                        return durable
+                    }
+                    return nil
+                }
+            }
+            return await group.reduce(into: []) { if let durable = $1 { $0.append(durable) } }
         }
     }
 
     /// Stops receiving. Unsettled messages are returned to the server.
     func stopReceiving() async {
-        let (subscriptions, durables, watches) = state.withLock { state in
+        let (subscriptions, durables, watches, restoring) = state.withLock { state in
             state.isClosed = true
-            defer { (state.subscriptions, state.durables, state.watches) = ([], [], []) }
-            return (state.subscriptions, state.durables, state.watches)
+            defer {
+                (state.subscriptions, state.durables, state.watches, state.restoring) = ([], [], [], nil)
+            }
+            return (state.subscriptions, state.durables, state.watches, state.restoring)
         }
+        restoring?.cancel()
+        // First: the others may be waiting for it.
+        await streams.close()
+        await restoring?.value
         for watch in watches { await watch.close() }
         // At once: each may wait for a second.
         await withTaskGroup(of: Void.self) { group in
             for durable in durables { group.addTask { await durable.close() } }
         }
         for subscription in subscriptions { await subscription.cancel() }
-    }
-}
-
-/// Creates the missing streams, once, when they are first needed.
-actor StreamSetup {
-    private let jetStream: JetStream
-    private let configuration: NATSConfiguration
-    private var messages: Task<Void, any Error>?
-    private var states: Task<Void, any Error>?
-    nonisolated let bucket = Bucket()
-    private let onLostValues: @Sendable () -> Void
-
-    init(
-        _ jetStream: JetStream,
-        _ configuration: NATSConfiguration,
-        onLostValues: @escaping @Sendable () -> Void
-    ) {
-        self.jetStream = jetStream
-        self.configuration = configuration
-        self.onLostValues = onLostValues
-    }
-
-    /// Checks again when they are needed next: the server may have lost them.
-    func forget() {
-        (messages, states) = (nil, nil)
-    }
-
-    /// Runs a body that needs the streams, and repeats it once if the server has lost them since.
-    nonisolated func preparing<Result>(
-        _ prepare: (StreamSetup) async throws -> Void,
-        _ body: () async throws -> Result
-    ) async throws -> Result {
-        try await prepare(self)
-        do {
-            return try await body()
-        } catch let error as BridgeError where error.code == .unsupported {
-            await forget()
-            try await prepare(self)
-            return try await body()
-        }
-    }
-
-    /// The streams of the configuration.
-    func prepareMessages() async throws {
-        let task =
-            messages
-            ?? Task { [jetStream, configuration] in
-                guard configuration.createsStreams else { return }
-                for stream in configuration.streams { try await jetStream.create(stream) }
-            }
-        messages = task
-        do { try await task.value } catch {
-            messages = nil
-            throw BridgeError(wrapping: error)
-        }
-    }
-
-    /// Looks again whether the bucket of the states is there, and the same as before.
-    func checkStates() async throws {
-        states = nil
-        try await prepareStates()
-    }
-
-    /// The bucket of the states.
-    func prepareStates() async throws {
-        let task =
-            states
-            ?? Task { [jetStream, configuration, bucket, onLostValues] in
-                guard configuration.createsStreams else { return }
-                var stream = NATSStream(
-                    configuration.stateStream,
-                    subjects: [configuration.statePrefix + ">"],
-                    replicas: configuration.stateReplicas
-                )
-                stream.keepsLastValues = true
-                try await jetStream.create(stream)
-                let known = bucket.highest
-                let (created, last) = try await jetStream.identity(ofStream: configuration.stateStream)
-                if bucket.identify(created: created, lastSequence: last, known: known) { onLostValues() }
-            }
-        states = task
-        do { try await task.value } catch {
-            states = nil
-            throw BridgeError(wrapping: error)
-        }
     }
 }
 

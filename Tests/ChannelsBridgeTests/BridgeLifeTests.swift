@@ -99,6 +99,51 @@ struct BridgeLifeTests {
         withExtendedLifetime((token, next)) {}
     }
 
+    @Test func nothingOfABridgeIsRunningWhenRunHasReturnedAlsoAfterItsDeadline() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered), .asking(.price)])
+        let begun = Recorder<String>()
+        let ended = Recorder<String>()
+        let board = Switchboard(onFault: { _ in })
+        let isCancelled = Gate()
+        let bridge = Bridge(
+            "kitchen",
+            switchboard: board,
+            transport: InMemoryTransport(broker),
+            routes: [.incoming(matching: "kitchen.*", of: Sale.self), .answering(.price)],
+            configuration: .quick.with { $0.closeDeadline = .milliseconds(1) }
+        ) { _ in
+            begun.record("handler")
+            await withTaskCancellationHandler {
+                await isCancelled.wait()
+            } onCancel: {
+                isCancelled.open()
+            }
+            ended.record("handler")
+        }
+        let responding = board.requests(.price).respond { _ in
+            begun.record("responder")
+            await withTaskCancellationHandler {
+                await isCancelled.wait()
+            } onCancel: {
+                isCancelled.open()
+            }
+            ended.record("responder")
+            return 1
+        }
+        let running = Task { try await bridge.run() }
+        try await bridge.waitUntilReady()
+        till.board[.ordered].post(Order(dish: "of another type"))
+        let asking = Task { try? await till.board.requests(.price).ask("soup") }
+        _ = await begun.first(2)
+        running.cancel()
+        await #expect { try await running.value } throws: { ($0 as? BridgeError)?.code == .deadlineExceeded }
+        #expect(Set(ended.all) == ["handler", "responder"])
+        asking.cancel()
+        _ = await asking.value
+        try await till.stop()
+        withExtendedLifetime(responding) {}
+    }
+
     @Test func aBridgeThatIsCancelledBeforeItRunsEnds() async throws {
         let bridge = Bridge(
             "till",

@@ -20,6 +20,14 @@ public final class InMemoryBroker: Sendable {
     let state: Locked<InMemoryBrokerState>
     let clock: any Clock<Duration>
     let limits: Limits
+    /// Guarded by its lock.
+    private let redeliveries = Locked(Redeliveries())
+
+    /// The messages whose delay is not over, by their numbers.
+    private struct Redeliveries {
+        var lastNumber: UInt64 = 0
+        var tasks: [UInt64: Task<Void, Never>] = [:]
+    }
 
     /// The limits of a broker.
     public struct Limits: Hashable, Sendable {
@@ -48,17 +56,24 @@ public final class InMemoryBroker: Sendable {
         self.limits = limits
         self.clock = clock
     }
-}
 
-extension InMemoryBroker {
+    deinit {
+        for task in redeliveries.withLock({ $0.tasks }).values { task.cancel() }
+    }
+
     func settle(_ key: InMemoryBrokerState.ConsumerKey, _ number: UInt64, delivery: Int, _ settlement: Settlement) {
         let (reached, delayed) = state.withLock { $0.settle(key, number, delivery: delivery, settlement, self) }
         for queue in reached { queue.deliver() }
         guard let delayed, case .retry(let delay) = settlement else { return }
-        Task.detached { [weak self, clock] in
-            try await clock.sleep(for: delay)
-            guard let self else { return }
-            for queue in self.state.withLock({ $0.redeliver(key, delayed, self) }) { queue.deliver() }
+        redeliveries.withLock { redeliveries in
+            redeliveries.lastNumber += 1
+            let number = redeliveries.lastNumber
+            redeliveries.tasks[number] = Task.detached { [weak self, clock] in
+                try? await clock.sleep(for: delay)
+                guard let self, !Task.isCancelled else { return }
+                self.redeliveries.withLock { _ = $0.tasks.removeValue(forKey: number) }
+                for queue in self.state.withLock({ $0.redeliver(key, delayed, self) }) { queue.deliver() }
+            }
         }
     }
 }

@@ -27,6 +27,8 @@ final class LastValueWatch: Sendable {
         var hasHandedOver = false
         var firstValue: CheckedContinuation<Void, Never>?
         var subscription: NATSSubscription?
+        /// Creates the consumer again. Cancelled by ``close()``.
+        var restarting: Task<Void, Never>?
     }
 
     private struct Consumer: Decodable {
@@ -107,43 +109,50 @@ final class LastValueWatch: Sendable {
 
     /// Starts again with the last value, in the background.
     func restart() {
-        let begins = state.withLock { state in
-            if state.isClosed { return false }
-            if state.isBeginning { state.isStale = true }
-            defer { state.isBeginning = true }
-            return !state.isBeginning
+        state.withLock { state in
+            if state.isClosed { return }
+            if state.isBeginning {
+                state.isStale = true
+                return
+            }
+            state.isBeginning = true
+            state.restarting = Task { [weak self] in await self?.beginAgain() }
         }
-        guard begins else { return }
-        Task {
-            while true {
-                do {
-                    state.withLock { $0.isStale = false }
-                    // Before anything of it arrives: its sequences may have begun again.
-                    try await streams.checkStates()
-                    _ = try await create()
-                } catch {
-                    // The connection is lost again, or the cluster has no leader: the next reconnection or
-                    // missing heartbeat retries.
+    }
+
+    private func beginAgain() async {
+        while true {
+            do {
+                state.withLock { $0.isStale = false }
+                // Before anything of it arrives: its sequences may have begun again.
+                try await streams.checkStates()
+                _ = try await create()
+            } catch {
+                // The connection is lost again, or the cluster has no leader: the next reconnection or
+                // missing heartbeat retries.
+                if !Task.isCancelled {
                     onFailure(error as? BridgeError ?? BridgeError(.transportFailure, subject: subject, "\(error)"))
                 }
-                let isDone = state.withLock { state in
-                    if state.isStale, !state.isClosed { return false }
-                    state.isBeginning = false
-                    state.lastHeard = .now
-                    return true
-                }
-                if isDone { return }
             }
+            let isDone = state.withLock { state in
+                if state.isStale, !state.isClosed { return false }
+                state.isBeginning = false
+                state.lastHeard = .now
+                return true
+            }
+            if isDone { return }
         }
     }
 
     func close() async {
-        let (consumer, subscription) = state.withLock { state in
+        let (subscription, restarting) = state.withLock { state in
             state.isClosed = true
-            defer { state.subscription = nil }
-            return (state.consumer, state.subscription)
+            defer { (state.subscription, state.restarting) = (nil, nil) }
+            return (state.subscription, state.restarting)
         }
-        if let consumer { delete(consumer) }
+        restarting?.cancel()
+        await restarting?.value
+        if let consumer = state.withLock({ $0.consumer }) { delete(consumer) }
         resumeFirst()
         await subscription?.cancel()
     }

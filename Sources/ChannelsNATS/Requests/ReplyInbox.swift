@@ -180,7 +180,8 @@ struct Deadlines {
 
     /// Removes those that are overdue, and the ended ones in front of them.
     ///
-    /// - Complexity: O(*n*) in those it removes, and in the number of different timeouts.
+    /// - Complexity: O(*n*) in the number of different timeouts, and in the length of those queues that it removes
+    ///   some from.
     mutating func takeOverdue(now: ContinuousClock.Instant = .now, isOpen: (UInt64) -> Bool) -> [UInt64] {
         var overdue: [UInt64] = []
         for (timeout, queue) in queues {

@@ -90,7 +90,7 @@ final class NATSServer: Sendable {
 
     private func configurationFile(_ configuration: String?, port: Int) -> String {
         var lines = ["host: 127.0.0.1", "port: \(port)", "server_name: \(options.name)"]
-        if options.jetStream {
+        if options.jetStream, configuration?.contains("jetstream: disabled") != true {
             lines.append("jetstream { store_dir: \"\(folder.path)/jetstream\", max_file: 256MB, max_mem: 64MB }")
         }
         if let clusterPort = options.clusterPort {

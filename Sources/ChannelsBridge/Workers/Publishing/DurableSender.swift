@@ -181,6 +181,10 @@ final class DurableSender: RouteSender {
         }
         bell.ring()
         await task?.value
+        // The pipeline is done, or abandoned: nobody waits for it.
+        let pause = guarded.withLock { $0.pause }
+        pause?.cancel()
+        await pause?.value
         while token.isActive, guarded.withLock({ $0.untold }) > 0 { await told.wait() }
     }
 
