@@ -65,7 +65,8 @@ public struct TransportConformance: Sendable {
 
     /// All checks.
     public static let checks: [Check] =
-        connectionChecks + messageChecks + durableChecks + requestChecks + lastValueChecks + interruptionChecks
+        connectionChecks + messageChecks + groupChecks + durableChecks + publishingChecks + replayChecks + requestChecks
+        + lastValueChecks + interruptionChecks
 
     let makeTransport: MakeTransport
     let interrupt: Interrupt?
@@ -139,7 +140,7 @@ extension TransportCapabilities {
     fileprivate var names: String {
         let names: [(TransportCapabilities, String)] = [
             (.headers, "headers"), (.durable, "durable messages"), (.requests, "requests"),
-            (.lastValues, "last values"),
+            (.lastValues, "last values"), (.groups, "groups"), (.replay, "replay"),
         ]
         return names.filter { contains($0.0) }.map(\.1).joined(separator: ", ")
     }

@@ -178,6 +178,7 @@ public final class NATSTransport: Transport {
         guard let durableName = subscription.durableName else {
             let opened = try await NATSSubscription.subscribe(
                 to: subscription.pattern.text,
+                group: subscription.group,
                 on: session.connection,
                 libraryHandler: { message in
                     if let message = reader.read(message) { onMessage(InboundMessage(message)) }
@@ -199,6 +200,7 @@ public final class NATSTransport: Transport {
                     message,
                     deliveryCount: delivery.deliveryCount,
                     identity: delivery.identity,
+                    sequence: delivery.streamSequence,
                     settle: settle
                 )
             )

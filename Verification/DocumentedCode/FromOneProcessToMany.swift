@@ -2,6 +2,8 @@ import ServiceLifecycle
 
 let tillBoard = Switchboard()
 let kitchenBoard = Switchboard()
-let bridge = Bridge("till", transport: InMemoryTransport(InMemoryBroker()), routes: [])
+let transport = InMemoryTransport(InMemoryBroker())
+let bridge = Bridge("till", transport: transport, routes: [])
 
+extension ChannelName<Sale> { static var ordered: Self { "kitchen.ordered" } }
 extension ChannelName<Sale> { static var sold: Self { "shop.sold" } }

@@ -91,10 +91,11 @@ public final class Bridge: Sendable {
     }
 
     private static func makeWorkers(_ parts: [BridgeRoute.Part], _ context: BridgeContext) -> [any RouteWorker] {
-        var before: [BridgeRoute.Kind: [ChannelPattern]] = [:]
+        var before: [BridgeRoute.Part] = []
         return parts.map { part in
-            defer { if let pattern = part.pattern { before[part.kind, default: []].append(pattern) } }
-            return part.makeWorker(context, before[part.kind, default: []])
+            defer { before.append(part) }
+            let earlier = before.filter { $0.kind == part.kind && $0.takesPrecedence(over: part) }
+            return part.makeWorker(context, earlier.compactMap(\.pattern), part.options)
         }
     }
 

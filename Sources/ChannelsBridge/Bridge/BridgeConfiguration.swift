@@ -1,8 +1,19 @@
-/// The codec, limits, timeouts and delays of a bridge. Every limit must be positive; otherwise creating the
-/// bridge traps.
+internal import Channels
+
+/// The codec, limits, timeouts and delays of a bridge. Every limit must be positive, and what is to be a name must
+/// be one; otherwise creating the bridge traps.
 public struct BridgeConfiguration: Sendable {
     /// How messages are encoded. All processes that exchange messages must use the same codec.
     public var codec: any Codec
+    /// What subjects at the broker begin with, such as the environment or the tenant: with `staging`, the channel
+    /// `shop.sold` has the subject `staging.shop.sold`. Bridges with different prefixes do not hear each other.
+    /// Empty by default. One or more tokens of a channel name.
+    public var subjectPrefix: String
+    /// The name under which the broker keeps dead letters of durable messages: with `dead`, those of `shop.sold`
+    /// are published durably on `dead.shop.sold`, behind the ``subjectPrefix``, and a message is terminated only
+    /// when its letter is stored. The broker has to store these subjects. ``DeadLetterBox`` puts them back. Nil
+    /// by default: dead letters are only passed to the handler.
+    public var deadLetters: String?
     /// How many messages of one outgoing route may wait to be sent, durable ones until they are acknowledged.
     /// Further messages are dropped, counted and reported as faults. 16,384 by default.
     public var outgoingLimit: Int
@@ -28,6 +39,15 @@ public struct BridgeConfiguration: Sendable {
     /// Only what listeners throw counts: not deliveries that ended with a shutdown or a crash, nor full
     /// buffers. 5 by default.
     public var maximumFailures: Int
+    /// How often the broker may deliver a durable message before it becomes a dead letter without having been
+    /// delivered to listeners: for a message that ends its process each time. Deliveries that ended with a
+    /// shutdown or a crash count, also of messages that were only waiting in that process: choose a large
+    /// number, and keep ``deadLetters``. Nil by default: no limit.
+    public var maximumDeliveries: Int?
+    /// How long the listeners of a durable message may take together, before that counts as a failure and the
+    /// message is delivered again. A listener that is still running is not stopped, and the messages after it
+    /// wait for it, each as long. Nil by default: as long as they like.
+    public var listenerTimeLimit: Duration?
     /// After how many failed attempts to publish a durable message or to store a state a fault is raised, each
     /// time. A message is tried again until it is acknowledged, a state until it is stored or replaced. 8 by
     /// default.
@@ -46,6 +66,8 @@ public struct BridgeConfiguration: Sendable {
     /// Creates a configuration; every value has a default.
     public init(
         codec: any Codec = JSONCodec(),
+        subjectPrefix: String = "",
+        deadLetters: String? = nil,
         outgoingLimit: Int = 16_384,
         outgoingByteLimit: Int = 64 << 20,
         unacknowledgedLimit: Int = 256,
@@ -53,6 +75,8 @@ public struct BridgeConfiguration: Sendable {
         incomingByteLimit: Int = 64 << 20,
         duplicateWindow: Int = 16_384,
         maximumFailures: Int = 5,
+        maximumDeliveries: Int? = nil,
+        listenerTimeLimit: Duration? = nil,
         publishAttempts: Int = 8,
         backoff: Backoff = Backoff(),
         requestTimeout: Duration = .seconds(10),
@@ -61,6 +85,8 @@ public struct BridgeConfiguration: Sendable {
         clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.codec = codec
+        self.subjectPrefix = subjectPrefix
+        self.deadLetters = deadLetters
         self.outgoingLimit = outgoingLimit
         self.outgoingByteLimit = outgoingByteLimit
         self.unacknowledgedLimit = unacknowledgedLimit
@@ -68,6 +94,8 @@ public struct BridgeConfiguration: Sendable {
         self.incomingByteLimit = incomingByteLimit
         self.duplicateWindow = duplicateWindow
         self.maximumFailures = maximumFailures
+        self.maximumDeliveries = maximumDeliveries
+        self.listenerTimeLimit = listenerTimeLimit
         self.publishAttempts = publishAttempts
         self.backoff = backoff
         self.requestTimeout = requestTimeout
@@ -76,14 +104,23 @@ public struct BridgeConfiguration: Sendable {
         self.clock = clock
     }
 
-    /// Traps if a limit is not positive.
+    /// Traps if a limit is not positive, or what is to be a name is none.
     func check() {
+        precondition(
+            subjectPrefix.isEmpty || (try? ChannelName<Never>(validating: subjectPrefix)) != nil,
+            "BridgeConfiguration.subjectPrefix is \(quoted(subjectPrefix)); it must be a channel name"
+        )
+        precondition(
+            deadLetters.map { (try? ChannelName<Never>(validating: $0)) != nil } ?? true,
+            "BridgeConfiguration.deadLetters is \(quoted(deadLetters ?? "")); it must be a channel name"
+        )
+        precondition(listenerTimeLimit ?? .seconds(1) > .zero, "BridgeConfiguration.listenerTimeLimit is not positive")
         let limits = [
             ("outgoingLimit", outgoingLimit), ("outgoingByteLimit", outgoingByteLimit),
             ("unacknowledgedLimit", unacknowledgedLimit), ("incomingLimit", incomingLimit),
             ("incomingByteLimit", incomingByteLimit),
             ("duplicateWindow", duplicateWindow), ("maximumFailures", maximumFailures),
-            ("publishAttempts", publishAttempts),
+            ("publishAttempts", publishAttempts), ("maximumDeliveries", maximumDeliveries ?? 1),
             ("concurrentRequests", concurrentRequests),
         ]
         for (name, limit) in limits {

@@ -78,7 +78,11 @@ final class BridgeContext: Sendable {
     /// A message for the transport: in binary mode if it has headers, otherwise in structured mode.
     func pack(_ body: [UInt8], _ envelope: EventEnvelope, to subject: String) throws -> TransportMessage {
         let (headers, body) = try pack(body, envelope, subject)
-        return TransportMessage(valid: subject, headers: headers, body: body)
+        guard !configuration.subjectPrefix.isEmpty else {
+            return TransportMessage(valid: subject, headers: headers, body: body)
+        }
+        // It may be too long with its prefix.
+        return try TransportMessage(subject: self.subject(of: subject), headers: headers, body: body)
     }
 
     /// A reply for the transport.

@@ -49,7 +49,8 @@ extension BridgeRoute {
     ///   - name: The name.
     ///   - durable: Whether to receive durable messages, including those published while this process was
     ///     disconnected. Processes whose bridges have the same name form a queue group: each message goes to
-    ///     one of them.
+    ///     one of them. ``inGroup(_:)`` gives the group another name, and ``replaying(from:)`` begins with earlier
+    ///     messages.
     ///   - type: The name of the type in the envelope; by default the name of `Message`.
     public static func incoming<Message: Decodable & Sendable>(
         _ name: ChannelName<Message>,
@@ -105,7 +106,7 @@ extension BridgeRoute {
         _ typeName: String?,
         _ channel: @escaping @Sendable (BridgeContext) -> (any AnyObject & Sendable)?
     ) -> Part {
-        Part(kind: .outgoing, pattern: pattern, isDurable: isDurable) { context, earlier in
+        Part(kind: .outgoing, pattern: pattern, isDurable: isDurable) { context, earlier, _ in
             OutgoingWorker(
                 pattern: pattern,
                 shadowedBy: earlier,
@@ -130,10 +131,14 @@ extension BridgeRoute {
         _ typeName: String?
     ) -> Part {
         let typeName = typeName ?? "\(Message.self)"
-        return Part(kind: .incoming, pattern: pattern, isDurable: isDurable) { context, earlier in
-            IncomingWorker(pattern: pattern, shadowedBy: earlier, isDurable: isDurable, context: context) {
-                arrival,
-                context in
+        return Part(kind: .incoming, pattern: pattern, isDurable: isDurable) { context, earlier, options in
+            IncomingWorker(
+                pattern: pattern,
+                shadowedBy: earlier,
+                isDurable: isDurable,
+                options: options,
+                context: context
+            ) { arrival, context in
                 let message = try arrival.decode(Message.self, named: typeName, with: context.configuration.codec)
                 // The subject of a transport message is a valid name.
                 let name = try ChannelName<Message>(validating: arrival.subject)

@@ -9,7 +9,7 @@ extension BridgeRoute {
     public static func asking<Request: Codable & Sendable, Response: Codable & Sendable>(
         _ name: RequestName<Request, Response>
     ) -> BridgeRoute {
-        BridgeRoute(parts: [Part(kind: .other, pattern: nil) { context, _ in AskingWorker(name, context: context) }])
+        BridgeRoute(parts: [Part(kind: .other, pattern: nil) { context, _, _ in AskingWorker(name, context: context) }])
     }
 
     /// Answers requests from other processes on a name with the responders of this one.
@@ -20,6 +20,8 @@ extension BridgeRoute {
     public static func answering<Request: Codable & Sendable, Response: Codable & Sendable>(
         _ name: RequestName<Request, Response>
     ) -> BridgeRoute {
-        BridgeRoute(parts: [Part(kind: .other, pattern: nil) { context, _ in AnsweringWorker(name, context: context) }])
+        BridgeRoute(parts: [
+            Part(kind: .other, pattern: nil) { context, _, _ in AnsweringWorker(name, context: context) }
+        ])
     }
 }

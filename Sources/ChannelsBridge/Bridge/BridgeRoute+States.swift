@@ -50,7 +50,7 @@ extension BridgeRoute {
         receives: Bool
     ) -> BridgeRoute {
         BridgeRoute(parts: [
-            Part(kind: .other, pattern: nil) { context, _ in
+            Part(kind: .other, pattern: nil) { context, _, _ in
                 StateWorker(
                     name,
                     initial: initial,

@@ -25,8 +25,17 @@ public struct BridgeRoute: Sendable {
         let kind: Kind
         let pattern: ChannelPattern?
         var isDurable = false
+        /// Of an incoming part.
+        var options = IncomingOptions()
         /// Makes the worker. `earlier` has the patterns of the parts of the same kind that take precedence.
-        let makeWorker: @Sendable (_ context: BridgeContext, _ earlier: [ChannelPattern]) -> any RouteWorker
+        let makeWorker:
+            @Sendable (_ context: BridgeContext, _ earlier: [ChannelPattern], _ options: IncomingOptions) ->
+                any RouteWorker
+
+        /// Members of one group each get some of the messages: then there is nothing that another one delivers.
+        func takesPrecedence(over later: Part) -> Bool {
+            isDurable || later.isDurable || options.group == nil || options.group != later.options.group
+        }
     }
 
     let parts: [Part]

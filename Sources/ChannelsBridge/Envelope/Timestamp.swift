@@ -5,13 +5,17 @@ internal import Foundation
 #endif
 
 /// A time between the years 0 and 9999, formatted as in RFC 3339, in UTC.
-struct Timestamp: Hashable, Sendable {
-    let secondsSince1970: Double
+package struct Timestamp: Hashable, Sendable {
+    package let secondsSince1970: Double
 
-    static var now: Timestamp { Timestamp(secondsSince1970: Date().timeIntervalSince1970) }
+    package init(secondsSince1970: Double) {
+        self.secondsSince1970 = secondsSince1970
+    }
+
+    package static var now: Timestamp { Timestamp(secondsSince1970: Date().timeIntervalSince1970) }
 
     /// `2026-01-31T12:34:56.789Z`.
-    var text: String {
+    package var text: String {
         let milliseconds = Int((secondsSince1970 * 1_000).rounded(.down))
         let seconds = milliseconds.flooredQuotient(1_000)
         let days = seconds.flooredQuotient(86_400)

@@ -11,7 +11,7 @@ internal import Channels
 /// - Messages are delivered on the publisher's thread, before `publish` returns, unless another thread is
 ///   delivering to the same subscription.
 /// - A durable message is stored for each durable name that has subscribed before and whose pattern matches.
-///   If there is none, it is not stored.
+///   If there is none, it is not stored, unless ``Limits/replayedMessages`` is more than 0.
 /// - Unsettled messages are delivered again when their connection ends, but not when it is slow.
 /// - A durable message with the `ce-id` of an earlier one, among the last 65,536, is acknowledged and
 ///   dropped.
@@ -37,12 +37,21 @@ public final class InMemoryBroker: Sendable {
         public var keptMessages: Int
         /// How many messages may wait in a transport whose connection is broken.
         public var unsentMessages: Int
+        /// How many durable messages are stored for durable names that subscribe later: the last ones. With 0,
+        /// transports do not have `TransportCapabilities.replay`.
+        public var replayedMessages: Int
 
         /// Creates limits.
-        public init(bodySize: Int = 1 << 20, keptMessages: Int = 65_536, unsentMessages: Int = 1_024) {
+        public init(
+            bodySize: Int = 1 << 20,
+            keptMessages: Int = 65_536,
+            unsentMessages: Int = 1_024,
+            replayedMessages: Int = 0
+        ) {
             self.bodySize = bodySize
             self.keptMessages = keptMessages
             self.unsentMessages = unsentMessages
+            self.replayedMessages = replayedMessages
         }
     }
 

@@ -6,7 +6,14 @@ struct InMemoryBrokerState {
     struct Subscription {
         let connection: Int
         let pattern: ChannelPattern
+        let group: String?
         let queue: HandlerQueue<InboundMessage>
+    }
+
+    /// A durable message for names that subscribe later.
+    private struct Logged {
+        let entry: DurableConsumer.Entry
+        let time: Double
     }
 
     struct Responder {
@@ -36,6 +43,7 @@ struct InMemoryBrokerState {
     private var turn = 0
     private var values: [String: StoredValue] = [:]
     private var watchers: [String: [Watcher]] = [:]
+    private var log = Fifo<Logged>()
     private var published = DuplicateWindow(limit: 65_536)
     private let hash = KeyedHash()
 
@@ -82,11 +90,20 @@ struct InMemoryBrokerState {
     /// Enqueues a message for every subscription that matches.
     mutating func publish(_ message: TransportMessage) -> [HandlerQueue<InboundMessage>] {
         var reached: [HandlerQueue<InboundMessage>] = []
+        var groups: [String: [HandlerQueue<InboundMessage>]] = [:]
         for subscription in subscriptions
         where connected.contains(subscription.connection) && subscription.pattern.matches(message.subject) {
-            subscription.queue.enqueue(InboundMessage(message))
-            reached.append(subscription.queue)
+            if let group = subscription.group {
+                groups[group, default: []].append(subscription.queue)
+            } else {
+                reached.append(subscription.queue)
+            }
         }
+        if !groups.isEmpty {
+            turn &+= 1
+            for queues in groups.values { reached.append(queues[turn % queues.count]) }
+        }
+        for queue in reached { queue.enqueue(InboundMessage(message)) }
         return reached
     }
 
@@ -105,26 +122,54 @@ struct InMemoryBrokerState {
         }
         if let identity { published.insert(identity) }
         lastNumber += 1
+        let entry = DurableConsumer.Entry(number: lastNumber, message: message)
+        if broker.limits.replayedMessages > 0 {
+            log.append(Logged(entry: entry, time: Timestamp.now.secondsSince1970))
+            if log.count > broker.limits.replayedMessages { _ = log.popFirst() }
+        }
         var reached = publish(message)
         for key in matching {
-            consumers[key]?.add(DurableConsumer.Entry(number: lastNumber, message: message))
+            consumers[key]?.add(entry)
             reached += feed(key, broker)
         }
         return reached
     }
 
-    mutating func subscribe(_ connection: Int, _ pattern: ChannelPattern, _ queue: HandlerQueue<InboundMessage>) {
-        subscriptions.append(Subscription(connection: connection, pattern: pattern, queue: queue))
+    mutating func subscribe(
+        _ connection: Int,
+        _ pattern: ChannelPattern,
+        group: String?,
+        _ queue: HandlerQueue<InboundMessage>
+    ) {
+        subscriptions.append(Subscription(connection: connection, pattern: pattern, group: group, queue: queue))
     }
 
     mutating func subscribeDurably(
         _ key: ConsumerKey,
         _ member: DurableConsumer.Member,
+        from start: ReplayStart?,
         _ broker: InMemoryBroker
     ) -> [HandlerQueue<InboundMessage>] {
+        if consumers[key] == nil, let start { begin(key, from: start.position) }
         memberships[member.connection, default: []].append((key, member))
         join(key, member)
         return feed(key, broker)
+    }
+
+    /// Stores earlier messages for a name that is new.
+    private mutating func begin(_ key: ConsumerKey, from position: ReplayStart.Position) {
+        var consumer = DurableConsumer(pattern: key.pattern)
+        for logged in log where key.pattern.matches(logged.entry.message.subject) {
+            let isWanted =
+                switch position {
+                case .stored: true
+                case .new: false
+                case .time(let seconds): logged.time >= seconds
+                case .sequence(let number): logged.entry.number >= number
+                }
+            if isWanted { consumer.add(logged.entry) }
+        }
+        consumers[key] = consumer
     }
 
     /// Settles a durable message.
@@ -164,8 +209,12 @@ struct InMemoryBrokerState {
         while let (entry, member) = consumers[key]?.next() {
             let delivery = entry.deliveries
             member.queue.enqueue(
-                InboundMessage(entry.message, deliveryCount: delivery, identity: String(entry.number)) {
-                    [weak broker] settlement in
+                InboundMessage(
+                    entry.message,
+                    deliveryCount: delivery,
+                    identity: String(entry.number),
+                    sequence: entry.number
+                ) { [weak broker] settlement in
                     broker?.settle(key, entry.number, delivery: delivery, settlement)
                 }
             )

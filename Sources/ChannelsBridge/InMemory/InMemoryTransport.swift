@@ -42,8 +42,10 @@ public final class InMemoryTransport: Transport {
         connection = broker.state.withLock { $0.newConnection() }
     }
 
-    /// All capabilities.
-    public var capabilities: TransportCapabilities { .all }
+    /// All capabilities; ``TransportCapabilities/replay`` if the broker stores messages for that.
+    public var capabilities: TransportCapabilities {
+        broker.limits.replayedMessages > 0 ? .all : .all.subtracting(.replay)
+    }
 
     // MARK: Lifecycle
 
@@ -199,7 +201,7 @@ public final class InMemoryTransport: Transport {
         try whileConnected(pattern.text) { state, broker -> (Void, [HandlerQueue<InboundMessage>]) in
             state.closers.append { await queue.close() }
             guard let durableName = subscription.durableName else {
-                broker.subscribe(connection, pattern, queue)
+                broker.subscribe(connection, pattern, group: subscription.group, queue)
                 return ((), [])
             }
             let key = InMemoryBrokerState.ConsumerKey(name: durableName, pattern: pattern)
@@ -209,7 +211,7 @@ public final class InMemoryTransport: Transport {
                 limit: subscription.unsettledLimit,
                 byteLimit: subscription.unsettledByteLimit
             )
-            return ((), broker.subscribeDurably(key, member, self.broker))
+            return ((), broker.subscribeDurably(key, member, from: subscription.start, self.broker))
         }
     }
 

@@ -9,6 +9,8 @@ public struct InboundMessage: Sendable {
     /// What identifies a durable message at the broker, the same at each delivery, such as its number in a
     /// stream. If nil, the bridge identifies it by its envelope.
     public let identity: String?
+    /// The number of a durable message in its stream, if the broker has one: ``ReplayStart/sequence(_:)``.
+    public let sequence: UInt64?
     /// Settles a durable message; nil if the message is not durable. Call it once, from any thread. It does
     /// not wait. If it is released without having been called, or the connection is lost, the broker delivers
     /// the message again.
@@ -19,11 +21,13 @@ public struct InboundMessage: Sendable {
         _ message: TransportMessage,
         deliveryCount: Int = 1,
         identity: String? = nil,
+        sequence: UInt64? = nil,
         settle: (@Sendable (Settlement) -> Void)? = nil
     ) {
         self.message = message
         self.deliveryCount = deliveryCount
         self.identity = identity
+        self.sequence = sequence
         self.settle = settle
     }
 }

@@ -117,7 +117,8 @@ public protocol Transport: Sendable {
     /// - Throws: As ``publish(_:durable:)`` of a durable message.
     func store(_ message: TransportMessage) async throws -> UInt64
 
-    /// Stores a message as the last value of its subject, if there is none. The default stores it in any case.
+    /// Stores a message as the last value of its subject, if there is none. The default stores it in any case, which
+    /// lets a process that starts replace what others have stored.
     ///
     /// - Returns: The revision of the value; nil if there is another one, which is watched.
     /// - Throws: As ``store(_:)``.

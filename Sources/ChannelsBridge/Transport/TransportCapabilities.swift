@@ -17,6 +17,11 @@ public struct TransportCapabilities: OptionSet, Hashable, Sendable {
     /// Last values: the broker stores the last value of a subject.
     public static let lastValues = TransportCapabilities(rawValue: 1 << 3)
 
+    /// Groups: of the subscribers of one group, each message that is not durable goes to one.
+    public static let groups = TransportCapabilities(rawValue: 1 << 4)
+    /// Replay: a new durable name may begin with earlier messages.
+    public static let replay = TransportCapabilities(rawValue: 1 << 5)
+
     /// Everything.
-    public static let all: TransportCapabilities = [.headers, .durable, .requests, .lastValues]
+    public static let all: TransportCapabilities = [.headers, .durable, .requests, .lastValues, .groups, .replay]
 }

@@ -2,7 +2,8 @@ public import Channels
 
 /// What a transport is asked to subscribe to.
 ///
-/// Without a durable name: the messages published from now on, durable or not, at most once.
+/// Without a durable name: the messages published from now on, durable or not, at most once; with a group, those
+/// that do not go to another subscriber of it.
 ///
 /// With one: at least once, the durable messages that have not been settled under this name and pattern since
 /// their first subscription, or since an earlier time. Processes that subscribe with the same name and
@@ -12,6 +13,11 @@ public struct TransportSubscription: Hashable, Sendable {
     public var pattern: ChannelPattern
     /// The name under which the broker keeps unsettled messages, for durable messages; nil for others.
     public var durableName: String?
+    /// For messages that are not durable: of the subscribers of the same group, each message goes to one, also
+    /// if their patterns differ. Nil: it goes to each of them.
+    public var group: String?
+    /// Where the durable name begins, if the broker does not know it; nil: wherever the transport begins.
+    public var start: ReplayStart?
     /// How many messages of the durable name may be delivered to this transport and be unsettled. The
     /// transport fetches no more; the others wait at the broker.
     public var unsettledLimit: Int
@@ -23,11 +29,15 @@ public struct TransportSubscription: Hashable, Sendable {
     public init(
         to pattern: ChannelPattern,
         durableName: String? = nil,
+        group: String? = nil,
+        start: ReplayStart? = nil,
         unsettledLimit: Int = 1_024,
         unsettledByteLimit: Int = 64 << 20
     ) {
         self.pattern = pattern
         self.durableName = durableName
+        self.group = group
+        self.start = start
         self.unsettledLimit = unsettledLimit
         self.unsettledByteLimit = unsettledByteLimit
     }

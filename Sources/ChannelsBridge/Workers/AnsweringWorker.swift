@@ -23,7 +23,8 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     func start() async throws {
         // Whoever asked on an earlier connection has been told that it was lost.
         _ = queue.empty()
-        try await context.transport.respond(to: name) { [weak self] request in self?.take(request) }
+        try await context.transport.respond(to: context.subject(of: name)) { [weak self] request in self?.take(request)
+        }
     }
 
     /// Called by the transport.

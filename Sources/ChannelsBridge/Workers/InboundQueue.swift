@@ -67,6 +67,17 @@ final class InboundQueue<Item: Sendable>: Sendable {
         }
     }
 
+    /// The same, but waits no longer than a time.
+    func next(within time: Duration, clock: any Clock<Duration>) async -> Item? {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await clock.sleep(for: time) }
+            group.addTask { while self.count == 0, !Task.isCancelled { await self.bell.wait() } }
+            await group.next()
+            group.cancelAll()
+        }
+        return state.withLock { $0.popFirst() }
+    }
+
     /// Returns how many items were dropped since the last call.
     func takeDroppedCount() -> Int {
         state.withLock { state in

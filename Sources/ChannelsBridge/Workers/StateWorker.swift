@@ -63,7 +63,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             return guarded.sync
         }
         withExtendedLifetime(released) {}
-        try await context.transport.watch(name) { [weak self] value in self?.arrived(value) }
+        try await context.transport.watch(context.subject(of: name)) { [weak self] value in self?.arrived(value) }
     }
 
     func work() {
@@ -113,7 +113,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     /// Stores the value of this process again, as after any other partition: whichever process stores last wins
     /// everywhere. One that watches does so only if nobody has stored a value yet.
     func lastValuesLost(on subject: String?) {
-        guard sends, subject == (receives ? name : nil) else { return }
+        guard sends, subject == (receives ? context.subject(of: name) : nil) else { return }
         let current = Outgoing(value: channel.value, onlyIfNone: receives)
         let released = guarded.withLock { guarded in
             guarded.isClosed ? current : guarded.sync.storeAgain(current)

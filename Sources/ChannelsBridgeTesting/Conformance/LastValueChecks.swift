@@ -68,6 +68,30 @@ extension TransportConformance {
                 "a late watcher has revision \(latest.all.last?.revision ?? 0), stored was \(last)"
             )
         },
+        check("aValueIsStoredIfThereIsNoneAndOtherwiseItIsNot", needs: .lastValues) { run in
+            let storers = [try await run.connected(), try await run.connected()]
+            let watcher = try await run.connected()
+            let seen = Recorder<StoredValue>()
+            try await watcher.watch(run.subject("a")) { seen.record($0) }
+            let first = try await storers[0].storeIfNone(try run.message("a", "first"))
+            run.expect(first != nil, "nothing was stored although there was no value")
+            let second = try await storers[1].storeIfNone(try run.message("a", "second"))
+            run.expect(second == nil, "a value was stored although there was one")
+            let third = try await storers[1].store(try run.message("a", "third"))
+            run.expect(third > first ?? 0, "the revision \(third) follows \(first ?? 0)")
+            let values = await seen.wait { $0.last?.message.text == "third" }
+            run.expect(!values.contains { $0.message.text == "second" }, "it saw \(values.map(\.message.text))")
+        },
+        check("ofThoseThatStoreIfThereIsNoValueOneDoes", needs: .lastValues) { run in
+            let storers = [try await run.connected(), try await run.connected(), try await run.connected()]
+            let stored = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for (index, storer) in storers.enumerated() {
+                    group.addTask { try await storer.storeIfNone(try run.message("a", "\(index)")) != nil }
+                }
+                return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            run.expect(stored == 1, "\(stored) of 3 were stored")
+        },
         check("subjectsHaveTheirOwnLastValues", needs: .lastValues) { run in
             let transport = try await run.connected()
             _ = try await transport.store(try run.message("a", "of a"))

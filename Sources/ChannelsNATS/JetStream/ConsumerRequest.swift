@@ -6,6 +6,8 @@ struct ConsumerRequest: Encodable {
     struct Configuration: Encodable {
         var durableName: String
         var deliverPolicy: String
+        var optStartSeq: UInt64?
+        var optStartTime: String?
         var filterSubject: String
         var ackPolicy = "explicit"
         var ackWait: Int64
@@ -19,7 +21,13 @@ struct ConsumerRequest: Encodable {
     var streamName: String
     var config: Configuration
 
-    init(stream: String, name: String, pattern: String, _ deliveries: NATSConfiguration.Deliveries) {
+    init(
+        stream: String,
+        name: String,
+        pattern: String,
+        from start: ReplayStart?,
+        _ deliveries: NATSConfiguration.Deliveries
+    ) {
         streamName = stream
         config = Configuration(
             durableName: Self.consumerName(name, pattern),
@@ -28,6 +36,24 @@ struct ConsumerRequest: Encodable {
             ackWait: deliveries.acknowledgementWait.nanoseconds,
             maxAckPending: max(1, deliveries.inFlight)
         )
+        switch start?.position {
+        case nil: break
+        case .stored: config.deliverPolicy = "all"
+        case .new: config.deliverPolicy = "new"
+        case .sequence(let number):
+            (config.deliverPolicy, config.optStartSeq) = ("by_start_sequence", max(1, number))
+        case .time(let seconds):
+            (config.deliverPolicy, config.optStartTime) = ("by_start_time", Timestamp(secondsSince1970: seconds).text)
+        }
+    }
+
+    /// The same with where a consumer began.
+    func beginning(as known: KnownConsumer) -> ConsumerRequest {
+        var request = self
+        request.config.deliverPolicy = known.config.deliverPolicy
+        request.config.optStartSeq = known.config.optStartSeq
+        request.config.optStartTime = known.config.optStartTime
+        return request
     }
 
     /// A name of a consumer is one token of letters, digits, `-` and `_`; the hash keeps different names and
@@ -45,6 +71,17 @@ struct ConsumerRequest: Encodable {
         for byte in Array(name.utf8) + [0] + Array(pattern.utf8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         return String(readable) + "_" + String(hash, radix: 36)
     }
+}
+
+/// A consumer that the server has.
+struct KnownConsumer: Decodable {
+    struct Configuration: Decodable {
+        var deliverPolicy: String
+        var optStartSeq: UInt64?
+        var optStartTime: String?
+    }
+
+    var config: Configuration
 }
 
 /// The request for messages of a consumer.

@@ -74,7 +74,13 @@ final class DurableSubscription: Sendable {
         let durable = DurableSubscription(
             jetStream,
             connection,
-            ConsumerRequest(stream: stream, name: name, pattern: wanted.pattern.text, deliveries),
+            ConsumerRequest(
+                stream: stream,
+                name: name,
+                pattern: wanted.pattern.text,
+                from: wanted.start,
+                deliveries
+            ),
             PullState(
                 limit: min(wanted.unsettledLimit, max(1, deliveries.inFlight)),
                 byteLimit: wanted.unsettledByteLimit
@@ -240,11 +246,18 @@ final class DurableSubscription: Sendable {
 
     /// A server that has lost its storage has lost the consumer.
     private func createConsumer() async throws {
+        let name = "\(request.streamName).\(request.config.durableName)"
         do {
-            let _: Created = try await jetStream.call(
-                "CONSUMER.DURABLE.CREATE.\(request.streamName).\(request.config.durableName)",
-                request
-            )
+            do {
+                let _: Created = try await jetStream.call("CONSUMER.DURABLE.CREATE.\(name)", request)
+            } catch let refusal as Refusal where refusal.isChangedStart {
+                // It goes on where it is; the rest may be updated.
+                let known: KnownConsumer = try await jetStream.call("CONSUMER.INFO.\(name)", [String: String]())
+                let _: Created = try await jetStream.call(
+                    "CONSUMER.DURABLE.CREATE.\(name)",
+                    request.beginning(as: known)
+                )
+            }
         } catch let refusal as Refusal where refusal.reason == .nameTaken {
             // It exists and cannot be updated in this way, because others are using it.
         } catch let refusal as Refusal {

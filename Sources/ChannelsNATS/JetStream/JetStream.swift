@@ -157,6 +157,11 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
         }
     }
 
+    /// Whether a consumer of that name began elsewhere, which cannot be changed.
+    var isChangedStart: Bool {
+        errCode == 10012 && ["deliver policy", "start sequence", "start time"].contains { description.contains($0) }
+    }
+
     /// Whether the subject has another last sequence than expected.
     var isWrongSequence: Bool { errCode == 10071 }
 

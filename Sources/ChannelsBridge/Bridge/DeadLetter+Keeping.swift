@@ -1,0 +1,38 @@
+internal import Channels
+
+/// The headers of a dead letter at the broker, besides those of the message.
+enum DeadLetterHeader {
+    /// The subject of the message.
+    static let subject = "dead-letter-subject"
+    /// The durable name whose listeners it is for. In a message that was put back, too.
+    static let name = "dead-letter-name"
+    /// Why it is one.
+    static let reason = "dead-letter-reason"
+    /// The identifier of the message. Each letter has one of its own.
+    static let id = "dead-letter-id"
+}
+
+extension BridgeContext {
+    /// Publishes a dead letter of a durable name, and returns when the broker has stored it. Without
+    /// ``BridgeConfiguration/deadLetters`` it does nothing.
+    func keep(_ letter: DeadLetter, of durableName: String) async throws {
+        guard let name = configuration.deadLetters else { return }
+        let prefix = subject(of: name)
+        let subject = letter.message.subject
+        // One that cannot be handled is not kept again.
+        guard !subject.hasPrefix(prefix + ".") else { return }
+        var headers = letter.message.headers
+        if transport.capabilities.contains(.headers) {
+            headers.setValid(subject, for: DeadLetterHeader.subject)
+            headers.setValid(durableName.percentEncoded, for: DeadLetterHeader.name)
+            headers.setValid(String(letter.error.description.prefix(500)).percentEncoded, for: DeadLetterHeader.reason)
+            if let id = headers[TransportHeaders.id] { headers.setValid(id, for: DeadLetterHeader.id) }
+            headers.setValid(id(nextNumber()), for: TransportHeaders.id)
+        }
+        let kept = "\(prefix).\(self.name(ofSubject: subject))"
+        try await transport.publish(
+            try TransportMessage(subject: kept, headers: headers, body: letter.message.body),
+            durable: true
+        )
+    }
+}

@@ -1,0 +1,33 @@
+/// With which stored message a durable name begins when it subscribes for the first time.
+///
+/// A name that the broker knows goes on where it was, whatever the start is. To hear messages once more, give
+/// the route another name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from: .stored)`.
+public struct ReplayStart: Hashable, Sendable {
+    package enum Position: Hashable, Sendable {
+        case stored, new
+        case time(secondsSince1970: Double)
+        case sequence(UInt64)
+    }
+
+    package let position: Position
+
+    /// The oldest message that the broker has.
+    public static let stored = ReplayStart(position: .stored)
+    /// The first message that is published from now on.
+    public static let new = ReplayStart(position: .new)
+
+    /// The first message that was stored at this time or later, by the clock of the broker.
+    public static func time(secondsSince1970: Double) -> ReplayStart {
+        ReplayStart(position: .time(secondsSince1970: secondsSince1970))
+    }
+
+    /// The first message that was stored this long ago or later.
+    public static func ago(_ age: Duration) -> ReplayStart {
+        .time(secondsSince1970: Timestamp.now.secondsSince1970 - age / .seconds(1))
+    }
+
+    /// The message with this number in its stream, or the next later one: ``InboundMessage/sequence``.
+    public static func sequence(_ number: UInt64) -> ReplayStart {
+        ReplayStart(position: .sequence(number))
+    }
+}

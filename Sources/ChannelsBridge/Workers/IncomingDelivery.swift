@@ -1,0 +1,152 @@
+internal import Channels
+
+/// Delivers the messages of an incoming route to the switchboard, and settles those that are durable. Used by one
+/// task.
+struct IncomingDelivery: Sendable {
+    /// Decodes a message and returns what delivers it.
+    typealias Decode = @Sendable (Arrival, BridgeContext) throws -> Deliver
+    typealias Deliver = @Sendable (_ waits: Bool) async throws -> DeliveryReport
+
+    /// The name under which the broker keeps what is durable.
+    let durableName: String
+    private let context: BridgeContext
+    /// The patterns of routes that take precedence: they deliver what they match.
+    private let earlier: [ChannelPattern]
+    private let decode: Decode
+    /// The durable messages that were delivered, and how often those have failed that were not.
+    private var delivered: DuplicateWindow
+    private var failures: FailureCounts
+
+    init(
+        _ context: BridgeContext,
+        _ durableName: String,
+        shadowedBy earlier: [ChannelPattern],
+        _ decode: @escaping Decode
+    ) {
+        self.context = context
+        self.durableName = durableName
+        self.earlier = earlier
+        self.decode = decode
+        delivered = DuplicateWindow(limit: context.configuration.duplicateWindow)
+        failures = FailureCounts(limit: context.configuration.duplicateWindow)
+    }
+
+    mutating func deliver(_ inbound: InboundMessage) async {
+        let message = inbound.message
+        let name = context.name(ofSubject: message.subject)
+        do {
+            let arrival = try context.arrival(message.headers, message.body, on: name)
+            guard arrival.envelope.source != context.source else { return settle(inbound, .acknowledged, \.echoes) }
+            // Another route of this bridge delivers it.
+            guard !earlier.contains(where: { $0.matches(name) }) else {
+                inbound.settle?(.acknowledged)
+                return
+            }
+            guard inbound.settle != nil else {
+                let deliver = try decode(arrival, context)
+                _ = try await TraceContext.withCurrent(arrival.envelope.trace) { try await deliver(false) }
+                return context.count(\.received)
+            }
+            try await deliverDurably(inbound, arrival)
+        } catch {
+            await refuse(inbound, BridgeError.from(error, subject: name))
+        }
+    }
+
+    // MARK: Durable messages
+
+    private mutating func deliverDurably(_ inbound: InboundMessage, _ arrival: Arrival) async throws {
+        let identity = arrival.identity(context.hash)
+        // Known, or put back for the listeners of another name, which had failed.
+        guard identity.map(delivered.contains) != true, isMeant(inbound.message) else {
+            return settle(inbound, .acknowledged, \.duplicates)
+        }
+        if let limit = context.configuration.maximumDeliveries, inbound.deliveryCount > limit {
+            let detail = "the broker has delivered it \(inbound.deliveryCount) times"
+            throw BridgeError(.tooManyFailures, subject: arrival.subject, detail: detail)
+        }
+        let deliver = try decode(arrival, context)
+        let (report, isLate) = try await TraceContext.withCurrent(arrival.envelope.trace) {
+            try await deliverInTime { try await deliver(true) }
+        }
+        let ended = report.completed + report.failures.count + report.dropped + report.discarded
+        if ended < report.reached, !isLate { return context.count(\.unfinished) }
+        let hasFailed = !report.failures.isEmpty || ended < report.reached
+        let key = key(of: inbound, identity)
+        guard hasFailed || report.dropped > 0 else {
+            failures.forget(key)
+            if let identity { delivered.insert(identity) }
+            return settle(inbound, .acknowledged, \.received)
+        }
+        // A full buffer of a listener passes; only what a listener threw, or did not finish, counts as a failure.
+        let count = failures.add(hasFailed ? 1 : 0, to: key)
+        guard count < context.configuration.maximumFailures else {
+            let limit = context.configuration.listenerTimeLimit
+            throw BridgeError(
+                .tooManyFailures,
+                subject: arrival.subject,
+                detail: "listeners failed \(count) times",
+                underlyingError: report.failures.first?.error
+                    ?? BridgeError(.timedOut, detail: "listeners did not finish within \(limit ?? .zero)")
+            )
+        }
+        settle(inbound, .retry(after: context.configuration.backoff.delay(before: max(count, 1))), \.retried)
+    }
+
+    private func isMeant(_ message: TransportMessage) -> Bool {
+        message.headers[DeadLetterHeader.name].map { $0 == durableName.percentEncoded } ?? true
+    }
+
+    /// Delivers a durable message, and waits no longer for its listeners than the configuration allows.
+    ///
+    /// - Returns: What has become of it, and whether that was cut short by the limit.
+    private func deliverInTime(_ deliver: @escaping @Sendable () async throws -> DeliveryReport) async throws -> (
+        DeliveryReport, isLate: Bool
+    ) {
+        guard let limit = context.configuration.listenerTimeLimit else { return (try await deliver(), false) }
+        let clock = context.configuration.clock
+        return try await withThrowingTaskGroup(of: DeliveryReport?.self) { group in
+            group.addTask { try await deliver() }
+            group.addTask {
+                try? await clock.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            if let report = try await group.next() ?? nil { return (report, false) }
+            // It then returns what it has.
+            let isLate = !Task.isCancelled
+            group.cancelAll()
+            return (try await group.next()?.flatMap { $0 } ?? DeliveryReport(), isLate)
+        }
+    }
+
+    /// What identifies a durable message at the broker, or by its envelope.
+    private func key(of inbound: InboundMessage, _ identity: KeyedHash.Digest?) -> KeyedHash.Digest {
+        inbound.identity.map { context.hash.digest(of: $0) } ?? identity ?? context.hash.digest(of: "")
+    }
+
+    private func settle(
+        _ inbound: InboundMessage,
+        _ settlement: Settlement,
+        _ counter: WritableKeyPath<BridgeStatistics, Int>
+    ) {
+        context.count(counter)
+        inbound.settle?(settlement)
+    }
+
+    private mutating func refuse(_ inbound: InboundMessage, _ error: BridgeError) async {
+        let letter = DeadLetter(message: inbound.message, error: error, deliveryCount: inbound.deliveryCount)
+        if inbound.settle != nil {
+            do { try await context.keep(letter, of: durableName) } catch {
+                // It is not lost: it comes again, and its letter is published then.
+                context.report(BridgeError.from(error, subject: inbound.message.subject))
+                let delay = context.configuration.backoff.delay(before: inbound.deliveryCount)
+                return settle(inbound, .retry(after: delay), \.retried)
+            }
+            failures.forget(key(of: inbound, nil))
+        }
+        context.lose(error, \.refused)
+        await context.onDeadLetter?(letter)
+        inbound.settle?(.terminated)
+    }
+}

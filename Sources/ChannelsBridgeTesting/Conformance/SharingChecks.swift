@@ -1,0 +1,107 @@
+internal import Channels
+internal import ChannelsBridge
+internal import ChannelsTesting
+
+extension TransportConformance {
+    /// Groups, whose members share the messages that are not durable.
+    static let groupChecks: [Check] = [
+        check("ofAGroupOneGetsEachMessageAndOthersGetAll", needs: .groups) { run in
+            let sender = try await run.connected()
+            let heard = Recorder<String>()
+            let members = [("a", "books"), ("b", "books"), ("c", "other"), ("d", nil)]
+            for (name, group) in members {
+                let subscription = TransportSubscription(to: try run.pattern("a"), group: group)
+                try await run.connected().subscribe(subscription) { message in
+                    run.expect(message.settle == nil, "a message for a group can be settled")
+                    heard.record("\(name) \(message.message.text)")
+                }
+            }
+            try await run.publish(numbered(100), to: "a", on: sender)
+            let texts = await heard.first(300)
+            for names in [["a", "b"], ["c"], ["d"]] {
+                let own = texts.filter { text in names.contains { text.hasPrefix("\($0) ") } }
+                let messages = Set(own.map { $0.dropFirst(2) })
+                run.expect(
+                    own.count == 100 && messages.count == 100,
+                    "\(names.joined(separator: " and ")) heard \(own.count) messages, \(messages.count) different ones"
+                )
+            }
+        },
+        check("whoLeavesAGroupLeavesItsMessagesToTheOthers", needs: .groups) { run in
+            let sender = try await run.connected()
+            let (stayed, left) = (Recorder<String>(), Recorder<String>())
+            let subscription = TransportSubscription(to: try run.pattern("a"), group: "books")
+            let leaver = try await run.connected()
+            try await run.connected().subscribe(subscription) { stayed.record($0.message.text) }
+            try await leaver.subscribe(subscription) { left.record($0.message.text) }
+            try await run.publish(numbered(20), to: "a", on: sender)
+            while stayed.count + left.count < 20 { await Task.yield() }
+            try await leaver.close(within: .seconds(5))
+            let before = stayed.count
+            try await run.publish(numbered(20, from: 20), to: "a", on: sender)
+            let texts = await stayed.first(before + 20)
+            run.expect(Array(texts.suffix(20)) == numbered(20, from: 20), "the one that stayed heard \(texts.count)")
+        },
+    ]
+
+    /// Names that begin with earlier messages.
+    static let replayChecks: [Check] = [
+        check("aNewDurableNameBeginsWhereItIsTold", needs: [.durable, .replay]) { run in
+            let transport = try await run.connected()
+            /// What a new name hears, up to a text.
+            @Sendable func heard(from start: ReplayStart, as name: String, upTo last: String) async throws
+                -> [InboundMessage]
+            {
+                let heard = Recorder<InboundMessage>()
+                let subscription = TransportSubscription(
+                    to: try run.pattern("a"),
+                    durableName: run.durableName(name),
+                    start: start
+                )
+                try await transport.subscribe(subscription) { message in
+                    message.settle?(.acknowledged)
+                    heard.record(message)
+                }
+                if last == "end" { try await run.publish([last], to: "a", durable: true, on: transport) }
+                return await heard.wait { $0.contains { $0.message.text == last } }
+            }
+            try await run.publish(numbered(5), to: "a", durable: true, on: transport)
+            let all = try await heard(from: .stored, as: "stored", upTo: "message 4")
+            run.expect(
+                all.map(\.message.text) == numbered(5),
+                "from the first stored, it got \(all.map(\.message.text))"
+            )
+            let recent = try await heard(from: .ago(.seconds(600)), as: "ago", upTo: "message 4")
+            run.expect(recent.map(\.message.text) == numbered(5), "from ten minutes ago, it got \(recent.count)")
+            if let sequence = all.dropFirst(2).first?.sequence {
+                let some = try await heard(from: .sequence(sequence), as: "sequence", upTo: "message 4")
+                run.expect(
+                    some.map(\.message.text) == Array(numbered(5).dropFirst(2)),
+                    "from the third, it got \(some.map(\.message.text))"
+                )
+            }
+            let new = try await heard(from: .new, as: "new", upTo: "end")
+            run.expect(new.map(\.message.text) == ["end"], "from now on, it got \(new.map(\.message.text))")
+        },
+        check("aDurableNameThatIsKnownGoesOnWhereItWas", needs: [.durable, .replay]) { run in
+            let sender = try await run.connected()
+            let heard = Recorder<String>()
+            for start: ReplayStart in [.new, .stored, .ago(.seconds(600))] {
+                let reader = try await run.connected()
+                let subscription = TransportSubscription(
+                    to: try run.pattern("a"),
+                    durableName: run.durableName("known"),
+                    start: start
+                )
+                try await reader.subscribe(subscription) { message in
+                    message.settle?(.acknowledged)
+                    heard.record(message.message.text)
+                }
+                try await run.publish(["\(start)"], to: "a", durable: true, on: sender)
+                await heard.wait { $0.last == "\(start)" }
+                try await reader.close(within: .seconds(5))
+            }
+            run.expect(heard.count == 3, "it got \(heard.all)")
+        },
+    ]
+}

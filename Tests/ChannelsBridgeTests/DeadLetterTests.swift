@@ -1,0 +1,209 @@
+import Channels
+import ChannelsBridge
+import ChannelsTesting
+import Synchronization
+import Testing
+
+/// Dead letters that a broker keeps, limits for listeners, and messages that are heard once more.
+struct DeadLetterTests {
+    private let broker = InMemoryBroker(limits: .init(replayedMessages: 1_000))
+    private let configuration = BridgeConfiguration.quick.with {
+        $0.deadLetters = "dead"
+        $0.maximumFailures = 2
+    }
+
+    @Test func aDeadLetterIsKeptBeforeItsMessageIsTerminatedAndCanBePutBack() async throws {
+        let kept = Recorder<TransportMessage>()
+        let wire = try await connectedTransport(broker)
+        try await wire.subscribe(to: "dead.>") { kept.record($0.message) }
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let isMended = Gate()
+        let heard = Recorder<String>()
+        var processes: [MiniProcess] = []
+        var tokens: [ListenerToken] = []
+        for name in ["kitchen", "bar"] {
+            let process = await MiniProcess(
+                name,
+                InMemoryTransport(broker),
+                [.incoming(.ordered, durable: true)],
+                configuration: configuration
+            )
+            tokens.append(
+                process.board[.ordered].listen { (order: Order) throws in
+                    if name == "kitchen", order.dish == "soup", !isMended.isOpen { throw Trouble() }
+                    heard.record("\(name) \(order.dish)")
+                }
+            )
+            processes.append(process)
+        }
+        let kitchen = processes[0]
+        for dish in ["soup", "bread"] { #expect(await till.board[.ordered].postAndWait(Order(dish: dish)).isComplete) }
+        let letter = try #require(await kept.first(1).first)
+        #expect(letter.subject == "dead.kitchen.ordered")
+        #expect(String(decoding: letter.body, as: UTF8.self) == #"{"dish":"soup"}"#)
+        #expect(letter.headers["dead-letter-subject"] == "kitchen.ordered")
+        #expect(letter.headers["dead-letter-name"] == "kitchen")
+        #expect(letter.headers["dead-letter-reason"]?.contains("tooManyFailures") == true)
+        #expect(await kitchen.deadLetters.first(1).first?.error.code == .tooManyFailures)
+        #expect(Set(await heard.first(3)) == ["kitchen bread", "bar soup", "bar bread"])
+
+        isMended.open()
+        let box = DeadLetterBox("dead")
+        #expect(try await box.putBack(over: InMemoryTransport(broker), quiet: .milliseconds(20)) == 1)
+        // For the kitchen only: the bar had it.
+        await heard.wait { $0.contains("kitchen soup") }
+        #expect(await till.board[.ordered].postAndWait(Order(dish: "end")).isComplete)
+        _ = await heard.first(6)
+        #expect(heard.all.filter { $0 == "bar soup" }.count == 1)
+        // Once.
+        #expect(try await box.putBack(over: InMemoryTransport(broker), quiet: .milliseconds(20)) == 0)
+        for process in processes + [till] { try await process.stop() }
+        try await wire.close(within: .seconds(1))
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func aMessageWhoseLetterCannotBeKeptComesAgain() async throws {
+        let refusals = Atomic<Int>(0)
+        var stubborn = AlteredTransport(broker)
+        stubborn.publishes = { message in
+            guard message.subject.hasPrefix("dead.") else { return message }
+            if refusals.wrappingAdd(1, ordering: .relaxed).oldValue < 3 { throw BridgeError(.notAcknowledged) }
+            return message
+        }
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let kitchen = await MiniProcess(
+            "kitchen",
+            stubborn,
+            [.incoming(.ordered, durable: true)],
+            configuration: configuration
+        )
+        let token = kitchen.board[.ordered].listen { (_: Order) throws in throw Trouble() }
+        #expect(await till.board[.ordered].postAndWait(Order(dish: "soup")).isComplete)
+        #expect(await kitchen.deadLetters.first(1).count == 1)
+        #expect(refusals.load(ordering: .relaxed) == 4)
+        #expect(kitchen.faults.all.filter { "\($0)".contains("notAcknowledged") }.count == 3)
+        try await kitchen.stop()
+        try await till.stop()
+        #expect(kitchen.bridge.statistics.refused == 1 && kitchen.deadLetters.count == 1)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func whatCannotBeDecodedIsKeptToo() async throws {
+        let kept = Recorder<TransportMessage>()
+        let wire = try await connectedTransport(broker)
+        try await wire.subscribe(to: "dead.>") { kept.record($0.message) }
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.sold, durable: true), .incoming(matching: "dead.>", of: Sale.self, durable: true)],
+            configuration: configuration
+        )
+        try await wire.publish(.event("no sale", to: "shop.sold", id: "7"), durable: true)
+        #expect(await kept.first(1).first?.headers["dead-letter-id"] == "7")
+        // The letter of a letter is not kept: it cannot be decoded either.
+        #expect(await kitchen.deadLetters.first(2).map(\.message.subject) == ["shop.sold", "dead.shop.sold"])
+        try await kitchen.stop()
+        #expect(kept.count == 1)
+        try await wire.close(within: .seconds(1))
+    }
+
+    @Test func listenersThatTakeTooLongHaveFailed() async throws {
+        let clock = ManualClock()
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.ordered, durable: true)],
+            configuration: .quick.with {
+                $0.maximumFailures = 1
+                $0.listenerTimeLimit = .seconds(5)
+                $0.clock = clock
+            }
+        )
+        let gate = Gate()
+        let heard = Recorder<String>()
+        let token = kitchen.board[.ordered].listen { order in
+            if order.dish == "slow" { await gate.wait() }
+            heard.record(order.dish)
+        }
+        #expect(await till.board[.ordered].postAndWait(Order(dish: "fast")).isComplete)
+        _ = await heard.first(1)
+        #expect(await till.board[.ordered].postAndWait(Order(dish: "slow")).isComplete)
+        await clock.sleeps.wait { $0.count == 2 }
+        clock.advance(by: .seconds(5))
+        let letter = try #require(await kitchen.deadLetters.first(1).first)
+        #expect(letter.error.code == .tooManyFailures)
+        #expect((letter.error.underlyingError as? BridgeError)?.code == .timedOut)
+        gate.open()
+        #expect(await till.board[.ordered].postAndWait(Order(dish: "next")).isComplete)
+        #expect(await heard.first(3) == ["fast", "slow", "next"])
+        try await kitchen.stop()
+        try await till.stop()
+        #expect(kitchen.bridge.statistics.received == 2 && kitchen.bridge.statistics.refused == 1)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aMessageThatTheBrokerDeliversTooOftenIsADeadLetterThatNoListenerHears() async throws {
+        var altered = AlteredTransport(broker)
+        altered.receives = {
+            [InboundMessage($0.message, deliveryCount: 101, identity: $0.identity, settle: $0.settle)]
+        }
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let kitchen = await MiniProcess(
+            "kitchen",
+            altered,
+            [.incoming(.ordered, durable: true)],
+            configuration: .quick.with { $0.maximumDeliveries = 100 }
+        )
+        let (heard, token) = kitchen.recorder(.ordered)
+        #expect(await till.board[.ordered].postAndWait(Order(dish: "poison")).isComplete)
+        #expect(await kitchen.deadLetters.first(1).first?.deliveryCount == 101)
+        try await kitchen.stop()
+        try await till.stop()
+        #expect(heard.count == 0)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aNewDurableNameBeginsWhereItsRouteSays() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold, durable: true)])
+        for total in 0..<3 { #expect(await till.board[.sold].postAndWait(Sale(total: total)).isComplete) }
+        for (start, first) in [(ReplayStart.stored, 0), (.ago(.seconds(3_600)), 0), (.new, 3), (.ago(.zero), 3)] {
+            let board = Switchboard()
+            let heard = Recorder<Int>()
+            let token = board[.sold].listen { sale in heard.record(sale.total) }
+            let reader = await MiniProcess(
+                "reader",
+                InMemoryTransport(broker),
+                [.incoming(.sold, durable: true).inGroup("\(start)").replaying(from: start)],
+                board: board
+            )
+            #expect(await till.board[.sold].postAndWait(Sale(total: 100)).isComplete)
+            let totals = await heard.wait { $0.contains(100) }
+            #expect(totals.prefix { $0 != 100 }.elementsEqual(first..<3), "from \(start)")
+            try await reader.stop()
+            withExtendedLifetime(token) {}
+        }
+        try await till.stop()
+    }
+
+    @Test func aDurableNameThatTheBrokerKnowsGoesOnWhereItWas() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold, durable: true)])
+        let heard = Recorder<Int>()
+        for round in 0..<2 {
+            let board = Switchboard()
+            let token = board[.sold].listen { sale in heard.record(sale.total) }
+            let reader = await MiniProcess(
+                "reader",
+                InMemoryTransport(broker),
+                [.incoming(.sold, durable: true).replaying(from: .stored)],
+                board: board
+            )
+            #expect(await till.board[.sold].postAndWait(Sale(total: round)).isComplete)
+            _ = await heard.first(round + 1)
+            try await reader.stop()
+            withExtendedLifetime(token) {}
+        }
+        #expect(heard.all == [0, 1])
+        try await till.stop()
+    }
+}

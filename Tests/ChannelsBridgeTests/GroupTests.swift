@@ -1,0 +1,132 @@
+import Channels
+import ChannelsBridge
+import ChannelsTesting
+import Testing
+
+/// Processes that share messages, and subjects that are kept apart.
+struct GroupTests {
+    private let broker = InMemoryBroker()
+
+    @Test func eachMessageGoesToOneProcessOfAGroupAndToEveryProcessWithoutOne() async throws {
+        let heard = Recorder<(process: String, total: Int)>()
+        var workers: [MiniProcess] = []
+        var tokens: [ListenerToken] = []
+        for (name, group) in [("a", "books"), ("b", "books"), ("c", "other"), ("d", nil)] {
+            let route: BridgeRoute = .incoming(.sold)
+            let worker = await MiniProcess(name, InMemoryTransport(broker), [group.map(route.inGroup) ?? route])
+            workers.append(worker)
+            tokens.append(worker.board[.sold].listen { sale in heard.record((name, sale.total)) })
+        }
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
+        for total in 0..<100 { till.board[.sold].post(Sale(total: total)) }
+        let all = await heard.first(300)
+        func totals(_ names: String...) -> [Int] { all.filter { names.contains($0.process) }.map(\.total).sorted() }
+        #expect(totals("a", "b") == Array(0..<100))
+        #expect(!totals("a").isEmpty && !totals("b").isEmpty)
+        #expect(totals("c") == Array(0..<100) && totals("d") == Array(0..<100))
+        for process in workers + [till] { try await process.stop() }
+        withExtendedLifetime(tokens) {}
+    }
+
+    /// Of two routes of one group that match, the broker chooses one: what that one gets, it delivers.
+    @Test func routesOfOneGroupThatOverlapLoseNothing() async throws {
+        let worker = await MiniProcess(
+            "worker",
+            InMemoryTransport(broker),
+            [
+                .incoming(.sold).inGroup("books"),
+                .incoming(matching: "shop.*", of: Sale.self).inGroup("books"),
+            ]
+        )
+        let (heard, token) = worker.recorder(.sold)
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
+        for total in 0..<50 { till.board[.sold].post(Sale(total: total)) }
+        #expect(await heard.first(50).map(\.total).sorted() == Array(0..<50))
+        try await till.stop()
+        try await worker.stop()
+        #expect(worker.bridge.statistics.received == 50)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aDurableRouteMayHaveAGroupOfItsOwn() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold, durable: true)])
+        let heard = Recorder<String>()
+        var processes: [MiniProcess] = []
+        var tokens: [ListenerToken] = []
+        for name in ["first", "second"] {
+            let process = await MiniProcess(
+                name,
+                InMemoryTransport(broker),
+                [.incoming(.sold, durable: true).inGroup("books")]
+            )
+            tokens.append(process.board[.sold].listen { _ in heard.record(name) })
+            processes.append(process)
+        }
+        for total in 0..<40 { #expect(await till.board[.sold].postAndWait(Sale(total: total)).isComplete) }
+        #expect(Set(await heard.first(40)) == ["first", "second"])
+        for process in processes + [till] { try await process.stop() }
+        #expect(heard.count == 40)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func aGroupNeedsATransportThatHasGroups() async throws {
+        var poor = AlteredTransport(broker)
+        poor.capabilities = .all.subtracting(.groups)
+        let bridge = Bridge(
+            "till",
+            switchboard: Switchboard(),
+            transport: poor,
+            routes: [.incoming(.sold).inGroup("books")]
+        )
+        await #expect { try await bridge.run() } throws: { ($0 as? BridgeError)?.code == .unsupported }
+    }
+
+    @Test func bridgesWithDifferentSubjectPrefixesDoNotHearEachOther() async throws {
+        let routes: [BridgeRoute] = [
+            .both(.sold), .both(.ordered, durable: true), .both(state: .lastSale, initial: Sale(total: 0)),
+        ]
+        func process(_ name: String, _ prefix: String, _ more: BridgeRoute) async -> MiniProcess {
+            await MiniProcess(
+                name,
+                InMemoryTransport(broker),
+                routes + [more],
+                configuration: .quick.with { $0.subjectPrefix = prefix }
+            )
+        }
+        let stagingTill = await process("till", "staging", .asking(.price))
+        let staging = await process("kitchen", "staging", .answering(.price))
+        let live = await process("kitchen", "live.eu", .answering(.price))
+        let answering = staging.board.requests(.price).respond { _ in 7 }
+        let (sales, salesToken) = staging.recorder(.sold)
+        let (orders, ordersToken) = staging.recorder(.ordered)
+        let (other, otherToken) = live.recorder(.sold)
+        let wire = try await connectedTransport(broker)
+        let subjects = Recorder<String>()
+        try await wire.subscribe(to: ">") { subjects.record($0.message.subject) }
+        stagingTill.board[.sold].post(Sale(total: 1))
+        #expect(await stagingTill.board[.ordered].postAndWait(Order(dish: "soup")).isComplete)
+        stagingTill.board.state(.lastSale, initial: Sale(total: 0)).set(Sale(total: 9))
+        #expect(await sales.first(1) == [Sale(total: 1)])
+        #expect(await orders.first(1) == [Order(dish: "soup")])
+        #expect(try await stagingTill.board.requests(.price).ask("soup") == 7)
+        _ = await staging.board.state(.lastSale, initial: Sale(total: 0)).next { $0.total == 9 }
+        #expect(other.count == 0 && live.board.state(.lastSale, initial: Sale(total: 0)).value.total == 0)
+        #expect(Set(subjects.all).isSuperset(of: ["staging.shop.sold", "staging.kitchen.ordered"]))
+        for process in [stagingTill, staging, live] { try await process.stop() }
+        try await wire.close(within: .seconds(1))
+        withExtendedLifetime((salesToken, ordersToken, otherToken, answering)) {}
+    }
+
+    @Test func aNameThatIsTooLongWithItsPrefixIsAFailureOfThePost() async throws {
+        let name = try ChannelName<Sale>(validating: String(repeating: "n", count: 1_020))
+        let till = await MiniProcess(
+            "till",
+            InMemoryTransport(broker),
+            [.outgoing(name)],
+            configuration: .quick.with { $0.subjectPrefix = "staging" }
+        )
+        let report = await till.board[name].postAndWait(Sale(total: 1))
+        #expect((report.failures.first?.error as? BridgeError)?.code == .invalidName)
+        try await till.stop()
+    }
+}

@@ -1,0 +1,98 @@
+#if NATS
+import Channels
+import ChannelsBridge
+import ChannelsNATS
+import ChannelsTesting
+import Testing
+
+/// Dead letters in a stream, groups of other clients, and prefixes of subjects.
+@Suite(.timeLimit(.minutes(5)))
+struct DeadLetterStreamTests {
+    private struct Poison: Error {}
+
+    private func configuration(_ server: NATSServer) -> NATSConfiguration {
+        var configuration = NATSConfiguration(servers: [server.url])
+        configuration.streams = [
+            NATSStream("SHOP", subjects: ["staging.shop.>"]), NATSStream("DEAD", subjects: ["staging.dead.>"]),
+        ]
+        configuration.reconnectWait = .milliseconds(20)
+        return configuration
+    }
+
+    @Test func letterIsStoredInItsStreamAndPutBackAlsoWithinTheDuplicateWindow() async throws {
+        let server = try await NATSServer()
+        let isMended = Gate()
+        let heard = Recorder<Int>()
+        let boards = [Switchboard(onFault: { _ in }), Switchboard(onFault: { _ in })]
+        let settings = BridgeConfiguration(
+            subjectPrefix: "staging",
+            deadLetters: "dead",
+            maximumFailures: 2,
+            backoff: Backoff(first: .milliseconds(1), limit: .milliseconds(1))
+        )
+        let letters = Recorder<DeadLetter>()
+        let sender = Bridge(
+            "till",
+            switchboard: boards[0],
+            transport: NATSTransport(configuration(server)),
+            routes: [.outgoing(.number, durable: true)],
+            configuration: settings
+        )
+        let receiver = Bridge(
+            "kitchen",
+            switchboard: boards[1],
+            transport: NATSTransport(configuration(server)),
+            routes: [.incoming(.number, durable: true)],
+            configuration: settings
+        ) { letters.record($0) }
+        let token = boards[1][.number].listen { (number: Int) throws in
+            if number == 1, !isMended.isOpen { throw Poison() }
+            heard.record(number)
+        }
+        let running = [Task { try await sender.run() }, Task { try await receiver.run() }]
+        try await sender.waitUntilReady()
+        try await receiver.waitUntilReady()
+        for number in 0..<3 { #expect(await boards[0][.number].postAndWait(number).isComplete) }
+        #expect(await letters.wait(count: 1).first?.message.subject == "staging.shop.number")
+        isMended.open()
+        let box = DeadLetterBox("dead", configuration: settings)
+        #expect(try await box.putBack(over: NATSTransport(configuration(server))) == 1)
+        #expect(await heard.wait { $0.contains(1) }.sorted() == [0, 1, 2])
+        #expect(try await box.putBack(over: NATSTransport(configuration(server)), quiet: .milliseconds(500)) == 0)
+        for task in running {
+            task.cancel()
+            try await task.value
+        }
+        withExtendedLifetime(token) {}
+    }
+
+    /// The name of the group is that of the queue group, so any client may be a member.
+    @Test func groupIsSharedWithClientsThatAreNoBridges() async throws {
+        let server = try await NATSServer()
+        let plain = try await Peer.connect(to: server)
+        let heard = Recorder<String>()
+        try await plain.transport.subscribe(TransportSubscription(to: "shop.number", group: "books")) { _ in
+            heard.record("plain")
+        }
+        let board = Switchboard()
+        let bridge = Bridge(
+            "books",
+            switchboard: board,
+            transport: NATSTransport(NATSConfiguration(servers: [server.url])),
+            routes: [.incoming(.number).inGroup("books")]
+        )
+        let token = board[.number].listen { _ in heard.record("bridge") }
+        let running = Task { try await bridge.run() }
+        try await bridge.waitUntilReady()
+        let sender = try await Peer.connect(to: server)
+        for number in 0..<100 { try await sender.publish("\(number)", to: "shop.number") }
+        let members = await heard.wait(count: 100)
+        #expect(Set(members) == ["plain", "bridge"])
+        running.cancel()
+        try await running.value
+        #expect(heard.count == 100)
+        for peer in [plain, sender] { try await peer.close() }
+        withExtendedLifetime(token) {}
+    }
+}
+#endif
