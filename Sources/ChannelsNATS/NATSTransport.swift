@@ -100,7 +100,7 @@ public final class NATSTransport: Transport {
             }
         }
         do {
-            let inbox = try await ReplyInbox.open(on: connection)
+            let inbox = try await ReplyInbox.open(on: connection, configuration)
             let session = Session(connection, inbox, configuration) { relay.reportLostValues(on: nil) }
             holder.session = session
             return session
@@ -195,15 +195,15 @@ public final class NATSTransport: Transport {
         ) { message, delivery, settle in
             // A message that is invalid now will be invalid the next time.
             guard let message = reader.read(message) else { return settle(.terminated) }
-            onMessage(
-                InboundMessage(
-                    message,
-                    deliveryCount: delivery.deliveryCount,
-                    identity: delivery.identity,
-                    sequence: delivery.streamSequence,
-                    settle: settle
-                )
+            var inbound = InboundMessage(
+                message,
+                deliveryCount: delivery.deliveryCount,
+                identity: delivery.identity,
+                sequence: delivery.streamSequence,
+                settle: settle
             )
+            inbound.storedAt = delivery.storedAt
+            onMessage(inbound)
         } onUnreadable: {
             _ = reader.read(nil)
         } onFailure: {

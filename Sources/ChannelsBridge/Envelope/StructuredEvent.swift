@@ -9,7 +9,7 @@ package enum StructuredEvent {
     package static let contentType = "application/cloudevents+json"
 
     /// Whether headers declare the structured mode.
-    static func isContained(in headers: TransportHeaders) -> Bool {
+    package static func isContained(in headers: TransportHeaders) -> Bool {
         headers[TransportHeaders.contentType]?.lowercased().hasPrefix(contentType) ?? false
     }
 

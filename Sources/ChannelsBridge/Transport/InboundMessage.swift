@@ -16,6 +16,9 @@ public struct InboundMessage: Sendable {
     /// the message again.
     public let settle: (@Sendable (Settlement) -> Void)?
 
+    /// When the broker stored a durable message, as far as the transport knows.
+    package var storedAt: Timestamp?
+
     /// Creates a message, for the author of a transport.
     public init(
         _ message: TransportMessage,

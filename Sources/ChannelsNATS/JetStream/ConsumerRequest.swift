@@ -16,6 +16,8 @@ struct ConsumerRequest: Encodable {
         var maxDeliver = -1
         var maxAckPending: Int
         var replayPolicy = "instant"
+        /// After how long without a subscriber the server deletes it, in nanoseconds; nil: never.
+        var inactiveThreshold: Int64?
     }
 
     var streamName: String
@@ -34,7 +36,8 @@ struct ConsumerRequest: Encodable {
             deliverPolicy: deliveries.includesStored ? "all" : "new",
             filterSubject: pattern,
             ackWait: deliveries.acknowledgementWait.nanoseconds,
-            maxAckPending: max(1, deliveries.inFlight)
+            maxAckPending: max(1, deliveries.inFlight),
+            inactiveThreshold: deliveries.isTemporary ? Duration.seconds(300).nanoseconds : nil
         )
         switch start?.position {
         case nil: break

@@ -1,4 +1,6 @@
 #if NATS
+import ChannelsBridge
+
 /// The contents of the acknowledgement subject of a message that JetStream delivers:
 /// `$JS.ACK.<stream>.<consumer>.<deliveries>.<sequence in the stream>.<sequence of the
 /// consumer>.<time>.<pending>`, from some servers with the domain and a hash of the account before the
@@ -8,6 +10,8 @@ struct Delivery: Hashable, Sendable {
     var deliveryCount: Int
     var streamSequence: UInt64
     var consumerSequence: UInt64
+    /// When the stream stored the message.
+    var storedAt: Timestamp?
     /// Identifies the message: its sequence, and when the stream stored it. A stream that was created again
     /// begins with the same sequences.
     var identity: String
@@ -24,6 +28,7 @@ struct Delivery: Hashable, Sendable {
         deliveryCount = max(1, count)
         streamSequence = stream
         consumerSequence = sequence
+        storedAt = Double(tokens[first + 4]).map { Timestamp(secondsSince1970: $0 / 1_000_000_000) }
         identity = "\(stream) \(tokens[first + 4])"
     }
 }

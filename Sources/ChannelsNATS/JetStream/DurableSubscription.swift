@@ -6,7 +6,7 @@ import Dispatch
 /// A durable consumer of a stream, from which the processes that subscribe with its name fetch messages.
 ///
 /// A process asks for no more messages and bytes than it has room for. The consumer belongs to the server: it
-/// is never deleted here.
+/// is deleted here only if it is temporary.
 ///
 /// `state` guards how much has been asked for, and when the server was last heard.
 final class DurableSubscription: Sendable {
@@ -31,7 +31,7 @@ final class DurableSubscription: Sendable {
     private let onFailure: @Sendable (BridgeError) -> Void
     private let state: Locked<State>
     /// The subject to which the server sends messages and ends of requests, whose number follows it.
-    private let inbox = "_INBOX.\(randomToken())."
+    private let inbox: String
 
     /// Opens when no request is pending, after ``close()`` was called.
     private let isQuiet = Latch()
@@ -50,6 +50,7 @@ final class DurableSubscription: Sendable {
         self.jetStream = jetStream
         self.connection = connection
         self.request = request
+        inbox = jetStream.configuration.newInbox() + "."
         self.onFailure = onFailure
         state = Locked(State(pull: pull))
     }
@@ -157,7 +158,12 @@ final class DurableSubscription: Sendable {
         await subscription?.cancel()
         restarting?.cancel()
         await restarting?.value
-        unsettled?.giveBack()
+        guard jetStream.configuration.deliveries.isTemporary else {
+            unsettled?.giveBack()
+            return
+        }
+        let name = "\(request.streamName).\(request.config.durableName)"
+        connection.sendSoon(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(name)"))
     }
 
     // MARK: Carrying out

@@ -49,7 +49,10 @@ final class JetStream: Sendable {
     /// The one stream whose subjects include those of a pattern.
     func stream(for pattern: String) async throws -> String {
         let found: StreamNames = try await call("STREAM.NAMES", ["subject": pattern])
-        let names = found.streams ?? []
+        // A pattern such as '>' includes the subjects where the server keeps states and objects, too.
+        let names = (found.streams ?? []).filter {
+            pattern.hasPrefix("$") || !$0.hasPrefix("KV_") && !$0.hasPrefix("OBJ_")
+        }
         if names.count == 1 { return names[0] }
         let problem =
             names.isEmpty ? "no stream keeps it" : "several streams keep parts of it: \(names.joined(separator: ", "))"

@@ -44,7 +44,7 @@ final class LastValueWatch: Sendable {
     private let connection: NATSConnection
     /// Each watch has its own subject, and therefore its own thread: a server delivers only to a subject that
     /// is subscribed to in exactly that form.
-    private let inbox = "_INBOX.\(randomToken())"
+    private let inbox: String
     private let onValue: @Sendable (NATSMessage, UInt64) -> Void
     private let onFailure: @Sendable (BridgeError) -> Void
     /// Called when the bucket is another one, and has no value.
@@ -64,6 +64,7 @@ final class LastValueWatch: Sendable {
         self.subject = subject
         self.stream = stream
         jetStream = session.jetStream
+        inbox = session.jetStream.configuration.newInbox()
         streams = session.streams
         self.onLoss = onLoss
         self.connection = connection

@@ -32,15 +32,15 @@ final class ReplyInbox: Sendable {
     /// The precision of timeouts.
     private static let sweepInterval = DispatchTimeInterval.milliseconds(25)
 
-    private init(_ connection: NATSConnection) {
+    private init(_ connection: NATSConnection, _ configuration: NATSConfiguration) {
         self.connection = connection
-        prefix = "_INBOX.\(randomToken())."
+        prefix = configuration.newInbox() + "."
     }
 
     var isConnected: Bool { connection.isConnected }
 
-    static func open(on connection: NATSConnection) async throws -> ReplyInbox {
-        let inbox = ReplyInbox(connection)
+    static func open(on connection: NATSConnection, _ configuration: NATSConfiguration) async throws -> ReplyInbox {
+        let inbox = ReplyInbox(connection, configuration)
         let subscription = try await NATSSubscription.subscribe(to: inbox.prefix + "*", on: connection) {
             [weak inbox] message in
             if let message { inbox?.received(message) }
@@ -192,6 +192,11 @@ struct Deadlines {
         }
         return overdue
     }
+}
+
+extension NATSConfiguration {
+    /// A subject of its own for replies or deliveries.
+    func newInbox() -> String { "\(inboxPrefix).\(randomToken())" }
 }
 
 /// 128 random bits, for a subject that cannot be guessed.
