@@ -1,15 +1,45 @@
 #if NATS
 import ArgumentParser
 
-/// Shows people what flows through channels that travel over NATS, and lets them take part.
 @main
+enum Main {
+    static func main() async {
+        StandardStreams.prepare()
+        await ChannelsTool.main()
+    }
+}
+
+/// Shows people what flows through channels that travel over NATS, and lets them take part.
 struct ChannelsTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "channels",
-        abstract: "Looks at what flows through channels, and takes part.",
-        discussion:
-            "What is invalid, and what a server refuses, is one line on standard error and the exit status 1; nothing is sent then.",
-        subcommands: [Post.self, Tail.self, Ask.self, State.self]
+        abstract: "Looks at what flows through channels over NATS, and takes part.",
+        discussion: """
+            EXAMPLES
+              channels tail 'shop.>' --pretty
+              channels tail 'shop.>' --since 10m --json | jq .data.total
+              channels post shop.sold '{"total": 3}'
+              curl -s https://example.com/sale.json | channels post shop.sold --durable
+              channels ask shop.price '"tea"'
+              channels respond shop.price '4.50'
+              channels state shop.total --watch
+              channels streams
+
+            SERVER
+              --server, or else $NATS_URL, or else nats://127.0.0.1:4222
+              --credentials, --nkey, --user, --token, or else $NATS_CREDS, $NATS_NKEY,
+              $NATS_USER and $NATS_PASSWORD, $NATS_TOKEN
+              --ca, --cert, --key, or else $NATS_CA, $NATS_CERT, $NATS_KEY
+
+            EXIT STATUS
+              0    done
+              1    it failed; standard error says why, in one line
+              64   the command line is wrong
+              130  ended by ctrl-C; 143 by SIGTERM
+              141  the reader of its output has gone, as with '| head -1'
+            """,
+        version: "0.1.0",
+        subcommands: [Post.self, Tail.self, Ask.self, Respond.self, State.self, Streams.self]
     )
 }
 #else

@@ -1,140 +1,131 @@
 #if NATS
 import ArgumentParser
-import Channels
 import ChannelsBridge
 import ChannelsNATS
 import Foundation
-import Synchronization
 
 /// Which server to talk to, and as whom.
 struct ConnectionOptions: ParsableArguments {
     @Option(
-        help: "The server, as nats://host:port or tls://host:port. (default: $NATS_URL, then nats://127.0.0.1:4222)"
+        name: [.short, .long],
+        help: ArgumentHelp(
+            "The server, as nats://host:port or tls://host:port, or several of one cluster with commas. (default: $NATS_URL, then nats://127.0.0.1:4222)",
+            valueName: "address"
+        )
     )
     var server: String?
 
     @Option(help: "The user.")
     var user: String?
 
-    @Option(
-        help: "The password of the user. On a machine that others use, better in the server's address in $NATS_URL."
-    )
+    @Option(help: "The password of the user. Other users of this machine can see it; $NATS_PASSWORD is better.")
     var password: String?
 
-    @Option(help: ArgumentHelp("The credentials file of the user.", valueName: "file"))
+    @Option(help: "The token. Other users of this machine can see it; $NATS_TOKEN is better.")
+    var token: String?
+
+    @Option(
+        name: [.long, .customLong("creds")],
+        help: ArgumentHelp("The credentials file of the user.", valueName: "file")
+    )
     var credentials: String?
+
+    @Option(help: ArgumentHelp("The file with the seed of the user's nkey.", valueName: "file"))
+    var nkey: String?
 
     @Option(help: ArgumentHelp("The certificates that may sign the server's, in PEM.", valueName: "file"))
     var ca: String?
 
+    @Option(help: ArgumentHelp("The certificate of this client, in PEM.", valueName: "file"))
+    var cert: String?
+
+    @Option(help: ArgumentHelp("The private key of that certificate, in PEM.", valueName: "file"))
+    var key: String?
+
+    @Option(
+        name: .customLong("inbox-prefix"),
+        help: ArgumentHelp("The beginning of the subjects for answers, as the user may use them.", valueName: "subject")
+    )
+    var inboxPrefix: String?
+
     /// - Throws: A failure of one line.
-    func connect() async throws -> NATSTransport {
-        let address =
-            server ?? ProcessInfo.processInfo.environment["NATS_URL"].flatMap { $0.isEmpty ? nil : $0 }
-            ?? "nats://127.0.0.1:4222"
-        var configuration = NATSConfiguration(servers: [address], name: "channels")
-        if let credentials {
-            configuration.authentication = .credentials(file: credentials)
-        } else if let user {
-            configuration.authentication = .password(user: user, password: password ?? "")
+    func connect(_ change: (inout NATSConfiguration) -> Void = { _ in }) async throws -> NATSTransport {
+        let addresses = (server ?? Self.variable("NATS_URL") ?? "nats://127.0.0.1:4222").split(separator: ",").map {
+            $0.trimmingCharacters(in: .whitespaces)
         }
-        if let ca { configuration.tls = .init(trustedCertificates: ca) }
+        let servers = try addresses.map(ServerAddress.init)
+        guard !servers.isEmpty else { throw Failure("no server is given") }
+        var configuration = NATSConfiguration(servers: servers.map(\.text), name: "channels")
+        configuration.authentication = try authentication()
+        let tls = NATSConfiguration.TLS(
+            trustedCertificates: ca ?? Self.variable("NATS_CA"),
+            certificate: cert ?? Self.variable("NATS_CERT"),
+            key: key ?? Self.variable("NATS_KEY")
+        )
+        if tls.trustedCertificates != nil || tls.certificate != nil || tls.key != nil { configuration.tls = tls }
         // It looks at what others have set up, and sets up nothing.
         configuration.createsStreams = false
+        if let inboxPrefix { configuration.inboxPrefix = inboxPrefix }
+        change(&configuration)
         let transport = NATSTransport(configuration)
-        try await transport.connect { event in
-            switch event {
-            case .failed(let error):
-                failures.add()
-                report("\(error)")
-            case .disconnected: report("the connection is lost; trying to restore it")
-            case .reconnected: report("the connection is back; messages may have been missed")
-            case .lastValuesLost: report("the server has lost the states")
-            case .slowConsumer(_, let dropped): report("\(dropped) messages came too fast and are missing")
-            case .closed(let reason):
-                report("the connection has ended: \(reason.map { "\($0)" } ?? "no reason is given")")
-                Foundation.exit(1)
-            case .connected: break
-            }
+        do {
+            try await transport.connect(onEvent: Self.report)
+        } catch let error as BridgeError where error.code == .notConnected {
+            throw servers.lazy.compactMap { $0.problem() }.first ?? error
         }
         return transport
     }
-}
 
-/// Whether something failed without anybody waiting for it.
-let failures = Failures()
-
-final class Failures: Sendable {
-    private let count = Atomic(0)
-
-    var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
-
-    func add() {
-        count.add(1, ordering: .releasing)
+    private static func report(_ event: TransportEvent) {
+        switch event {
+        case .failed(let error):
+            failures.add()
+            StandardStreams.report("\(error)")
+        case .disconnected: StandardStreams.report("the connection is lost; trying to restore it")
+        case .reconnected: StandardStreams.report("the connection is back; messages may have been missed")
+        case .lastValuesLost: StandardStreams.report("the server has lost the states")
+        case .slowConsumer(_, let dropped):
+            StandardStreams.report("\(dropped) messages came faster than they are read and are missing")
+        case .closed(let reason):
+            StandardStreams.report("the connection has ended: \(reason.map { "\($0)" } ?? "no reason is given")")
+            _exit(1)
+        case .connected: break
+        }
     }
-}
 
-/// What went wrong, in one line.
-struct Failure: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ text: String) {
-        description = text
+    /// What the command line says, or else the environment.
+    private func authentication() throws -> NATSConfiguration.Authentication {
+        if credentials != nil || nkey != nil || user != nil || token != nil {
+            let given = [credentials != nil, nkey != nil, user != nil, token != nil].filter { $0 }.count
+            guard given == 1 else { throw Failure("give only one of --credentials, --nkey, --user and --token") }
+            return try Self.authentication(credentials, nkey, user, password ?? Self.variable("NATS_PASSWORD"), token)
+        }
+        return try Self.authentication(
+            Self.variable("NATS_CREDS"),
+            Self.variable("NATS_NKEY"),
+            Self.variable("NATS_USER"),
+            password ?? Self.variable("NATS_PASSWORD"),
+            Self.variable("NATS_TOKEN")
+        )
     }
-}
 
-/// A name that channels may have.
-func validName(_ text: String) throws -> String {
-    do { return try ChannelName<Never>(validating: text).text } catch { throw Failure("\(error)") }
-}
-
-/// The bytes of a JSON text.
-func validJSON(_ text: String) throws -> [UInt8] {
-    do {
-        _ = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
-        return Array(text.utf8)
-    } catch {
-        throw Failure("not JSON: \(singleLine(String(text.prefix(60))))")
+    private static func authentication(
+        _ credentials: String?,
+        _ nkey: String?,
+        _ user: String?,
+        _ password: String?,
+        _ token: String?
+    ) throws -> NATSConfiguration.Authentication {
+        if let credentials { return .credentials(file: credentials) }
+        if let nkey { return .nkey(publicKey: try NkeySeed(file: nkey).publicKey, seedFile: nkey) }
+        if let user { return .password(user: user, password: password ?? "") }
+        if let token { return .token(token) }
+        return .none
     }
-}
 
-/// A message of this tool, with the envelope that bridges use.
-func enveloped(_ name: String, _ json: [UInt8]) throws -> TransportMessage {
-    let headers = EventEnvelope(id: UUID().uuidString, source: "channels", contentType: "application/json").headers
-    return try TransportMessage(subject: name, headers: headers, body: json)
-}
-
-/// A message as one line: what is JSON has line breaks only between its parts; what is not becomes a JSON
-/// string.
-func line(_ body: [UInt8]) -> String {
-    let isJSON = (try? JSONSerialization.jsonObject(with: Data(body), options: .fragmentsAllowed)) != nil
-    guard !isJSON else { return singleLine(String(decoding: body, as: UTF8.self)) }
-    let quoted = try? JSONEncoder().encode(String(decoding: body, as: UTF8.self))
-    return quoted.map { String(decoding: $0, as: UTF8.self) } ?? "null"
-}
-
-func singleLine(_ text: String) -> String {
-    String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
-}
-
-/// Prints a line on standard output, at once, so that it goes through a pipe.
-func show(_ line: String) {
-    print(line)
-    fflush(nil)
-}
-
-/// Prints a line on standard error.
-func report(_ text: String) {
-    FileHandle.standardError.write(Data("channels: \(singleLine(text))\n".utf8))
-}
-
-/// Runs a command; what it throws is one line, and the exit status 1.
-func reportingFailures(_ body: () async throws -> Void) async {
-    do {
-        try await body()
-    } catch {
-        report("\(error)")
-        Foundation.exit(1)
+    /// Of the environment, unless it is empty.
+    private static func variable(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 #endif

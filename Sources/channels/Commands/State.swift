@@ -1,0 +1,106 @@
+#if NATS
+import ArgumentParser
+import ChannelsBridge
+import ChannelsNATS
+import Synchronization
+
+struct State: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Prints the current value of a state, or sets it.",
+        discussion: """
+            EXAMPLES
+              channels state shop.total
+              channels state shop.total --watch
+              channels state shop.total 42
+              channels state shop.settings @settings.json
+            """
+    )
+
+    @Argument(help: "The name of the state.")
+    var name: String
+
+    @Argument(help: "The value to set: JSON, or @file, or - for standard input.")
+    var json: String?
+
+    @Flag(help: "Print the current value, if there is one, and then each change.")
+    var watch = false
+
+    @Option(help: ArgumentHelp("Stop after so many values.", valueName: "n"))
+    var count: Int?
+
+    @Option(help: "The type of the value, for receivers that ask for it. (default: the name of the state)")
+    var type: String?
+
+    @OptionGroup(title: "Output") var output: OutputOptions
+    @OptionGroup(title: "Connection") var connection: ConnectionOptions
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
+        if count != nil, !watch { throw ValidationError("--count needs --watch") }
+        if watch, json != nil { throw ValidationError("give either a value or --watch") }
+    }
+
+    func run() async {
+        await reportingFailures {
+            let name = try validName(name)
+            let value = try json.map { try JSONInput($0).bytes }
+            let transport = try await connection.connect()
+            if let value {
+                try await set(try enveloped(name, value, type: type), transport)
+            } else if watch {
+                try await show(name, transport, Ending(after: count))
+            } else {
+                try await show(name, transport)
+            }
+        }
+    }
+
+    private func set(_ message: TransportMessage, _ transport: NATSTransport) async throws {
+        do {
+            _ = try await transport.store(message)
+        } catch let error as BridgeError where error.code == .unsupported {
+            throw Failure("the server has no states: the first bridge with a state makes room for them (\(error))")
+        }
+        try await transport.close(within: .seconds(5))
+    }
+
+    /// The current value.
+    private func show(_ name: String, _ transport: NATSTransport) async throws {
+        let current = Mutex<StoredValue?>(nil)
+        try await Self.watch(name, transport) { value in current.withLock { $0 = $0 ?? value } }
+        guard let value = current.withLock({ $0 }) else { throw Failure("there is no state \(name)") }
+        StandardStreams.show(printed(value).text(output))
+        try await transport.close(within: .seconds(5))
+    }
+
+    /// The current value, and each change.
+    private func show(_ name: String, _ transport: NATSTransport, _ ending: Ending) async throws {
+        StandardStreams.endWithReader()
+        try await Self.watch(name, transport) { value in
+            guard ending.takesOne() else { return }
+            StandardStreams.show(printed(value).text(output))
+            ending.endIfEnough()
+        }
+        StandardStreams.report("watching \(name)")
+        try await ending.closing(transport)
+    }
+
+    /// The value that is stored now is handed over before this returns.
+    private static func watch(
+        _ name: String,
+        _ transport: NATSTransport,
+        onValue: @escaping @Sendable (StoredValue) -> Void
+    ) async throws {
+        do {
+            try await transport.watch(name, onValue: onValue)
+        } catch let error as BridgeError where error.code == .unsupported {
+            // No bucket, and so no state.
+            throw Failure("there is no state \(name) (\(error))")
+        }
+    }
+
+    private func printed(_ value: StoredValue) -> PrintedMessage {
+        PrintedMessage(channel: output.json ? name : nil, value.message.headers, value.message.body)
+    }
+}
+#endif

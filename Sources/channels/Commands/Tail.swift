@@ -1,0 +1,125 @@
+#if NATS
+import ArgumentParser
+import Channels
+import ChannelsBridge
+import ChannelsNATS
+import Foundation
+
+struct Tail: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Prints messages as they are posted, and states as they change.",
+        discussion: """
+            One line each: the name, a space, the JSON. What is not JSON is printed
+            as a string of JSON. It is listening when it says so on standard error.
+
+            EXAMPLES
+              channels tail 'shop.>'
+              channels tail shop.sold --pretty --timestamps --headers
+              channels tail shop.sold --count 1 --json
+              channels tail 'shop.>' --since 2h --json | jq .data.total
+              channels tail shop.sold --durable audit
+
+            With --since and --durable, it prints what a stream stores. --durable
+            takes the messages of that name: a bridge of the same name and pattern
+            does not get those that are printed here.
+            """
+    )
+
+    @Argument(help: "A name, or a pattern in which '*' stands for one token and '>' for the rest.")
+    var pattern: String
+
+    @Option(help: ArgumentHelp("Stop after so many messages.", valueName: "n"))
+    var count: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Begin with what was stored since then: 90s, 10m, 2h or 7d ago, 2026-01-31T12:00:00Z, or 'all'.",
+            valueName: "time"
+        )
+    )
+    var since: Since?
+
+    @Option(
+        help: ArgumentHelp(
+            "Print each stored message once, and go on there the next time. The server keeps the name.",
+            valueName: "name"
+        )
+    )
+    var durable: String?
+
+    @OptionGroup(title: "Output") var output: OutputOptions
+    @OptionGroup(title: "Connection") var connection: ConnectionOptions
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
+        if since != nil, durable != nil {
+            throw ValidationError("give either --since or --durable: a durable name has a place of its own")
+        }
+        if durable?.isEmpty == true { throw ValidationError("--durable needs a name") }
+    }
+
+    func run() async {
+        await reportingFailures {
+            let valid = try validPattern(pattern)
+            let transport = try await connection.connect { configuration in
+                if let since { configuration.deliveries = .temporary(since: since.start) }
+            }
+            StandardStreams.endWithReader()
+            let ending = Ending(after: count)
+            if since != nil || durable != nil {
+                try await printStored(valid, transport, ending)
+            } else {
+                try await printPosted(valid, transport, ending)
+            }
+            StandardStreams.report("listening to \(pattern)")
+            try await ending.closing(transport)
+        }
+    }
+
+    /// What is posted from now on, and states as they change.
+    private func printPosted(_ valid: ChannelPattern, _ transport: NATSTransport, _ ending: Ending) async throws {
+        let states = "$KV.\(NATSConfiguration().stateBucket)."
+        let isForStates = pattern.hasPrefix("$")
+        try await transport.subscribe(to: valid, durableName: nil) { inbound in
+            // A pattern such as '>' matches where states are kept, too; they come by the subscription below.
+            if isForStates || !inbound.message.subject.hasPrefix(states) { show(inbound, ending) }
+        }
+        guard !isForStates else { return }
+        // A user who may not read states still sees messages.
+        try? await transport.subscribe(to: try ChannelPattern(validating: states + pattern), durableName: nil) {
+            show($0, as: String($0.message.subject.dropFirst(states.count)), ending)
+        }
+    }
+
+    /// What a stream stores, each message once.
+    private func printStored(_ valid: ChannelPattern, _ transport: NATSTransport, _ ending: Ending) async throws {
+        let subscription = TransportSubscription(
+            to: valid,
+            durableName: durable ?? "tail-\(UUID().uuidString)",
+            unsettledLimit: 256,
+            unsettledByteLimit: 64 << 20
+        )
+        try await transport.subscribe(subscription) { inbound in
+            // Not settled: it is left to the next one.
+            if show(inbound, ending) { inbound.settle?(.acknowledged) }
+        }
+    }
+
+    /// Prints a message. The thread of the C client waits for that; what comes meanwhile, it keeps or drops, and counts.
+    ///
+    /// - Returns: Whether it was printed, or need not be.
+    @discardableResult
+    private func show(_ inbound: InboundMessage, as name: String? = nil, _ ending: Ending) -> Bool {
+        let message = inbound.message
+        let name = name ?? message.subject
+        // Answers, and what clients and servers say to each other, are no channels.
+        let isInternal = name.hasPrefix("$") || name.hasPrefix("_INBOX.")
+        if isInternal, let first = pattern.first, first == ">" || first == "*" { return true }
+        guard ending.takesOne() else { return false }
+        let printed = PrintedMessage(channel: name, message.headers, message.body, storedAt: inbound.storedAt)
+        StandardStreams.show(printed.text(output))
+        ending.endIfEnough()
+        return true
+    }
+}
+#endif

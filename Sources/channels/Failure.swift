@@ -1,0 +1,38 @@
+#if NATS
+import Foundation
+import Synchronization
+
+/// What went wrong, in one line.
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ text: String) {
+        description = text
+    }
+}
+
+/// Whether something failed without anybody waiting for it.
+let failures = Failures()
+
+final class Failures: Sendable {
+    private let count = Atomic(0)
+
+    var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
+
+    func add() {
+        count.add(1, ordering: .releasing)
+    }
+}
+
+/// Runs a command; what it throws is one line, and the exit status 1.
+func reportingFailures(_ body: () async throws -> Void) async {
+    do {
+        try await body()
+    } catch {
+        StandardStreams.report("\(error)")
+        Foundation.exit(1)
+    }
+    // What a server refuses after a message has been accepted; it has been reported.
+    if !failures.isEmpty { Foundation.exit(1) }
+}
+#endif

@@ -1,0 +1,103 @@
+#if NATS
+import ChannelsBridge
+import Foundation
+
+/// A message as people and programs read it.
+struct PrintedMessage {
+    /// Nil where it goes without saying.
+    let channel: String?
+    private let envelope: EventEnvelope
+    private let headers: TransportHeaders
+    private let data: Contents
+    private let time: String
+
+    /// What a message consists of: text without JSON becomes a string of JSON.
+    private enum Contents {
+        case json(JSONText)
+        case bytes([UInt8])
+        case nothing
+    }
+
+    init(channel: String?, _ headers: TransportHeaders, _ body: [UInt8], storedAt: Timestamp? = nil) {
+        self.channel = channel
+        self.headers = headers
+        let event = StructuredEvent.isContained(in: headers) ? JSONText(body) : nil
+        // Whoever posts may write anything there; the message is printed all the same.
+        let envelope =
+            event == nil
+            ? try? EventEnvelope(headers: headers, subject: channel ?? "")
+            : try? StructuredEvent.envelope(of: body, subject: channel ?? "")
+        self.envelope = envelope ?? EventEnvelope()
+        data = envelope.flatMap { _ in event.map(Self.data(in:)) } ?? Self.data(of: body)
+        time = self.envelope.time ?? (storedAt ?? .now).text
+    }
+
+    /// The message of an event in structured mode.
+    private static func data(in event: JSONText) -> Contents {
+        if let encoded = event["data_base64"], let text = try? JSONDecoder().decode(Data.self, from: Data(encoded)) {
+            return data(of: Array(text))
+        }
+        return event["data"].flatMap { JSONText(Array($0)) }.map(Contents.json) ?? .nothing
+    }
+
+    private static func data(of body: [UInt8]) -> Contents {
+        body.isEmpty ? .nothing : JSONText(body).map(Contents.json) ?? .bytes(body)
+    }
+
+    /// Why there is no response, in a reply.
+    var error: String? { envelope.error }
+
+    /// The message itself.
+    var body: [UInt8] {
+        switch data {
+        case .json(let json): json.bytes
+        case .bytes(let bytes): bytes
+        case .nothing: []
+        }
+    }
+
+    /// The lines to print.
+    func text(_ options: OutputOptions) -> String {
+        if options.json {
+            let object = object(withHeaders: options.headers)
+            return options.pretty ? object.pretty : object.line
+        }
+        let data =
+            switch data {
+            case .json(let json): options.pretty ? json.pretty : json.line
+            case .bytes(let bytes): JSONText(string: String(decoding: bytes, as: UTF8.self)).line
+            case .nothing: "\"\""
+            }
+        let parts = [options.timestamps ? time.escaped : nil, channel?.escaped, data]
+        let header = options.headers ? headers.map { "\n  \($0.name.escaped): \($0.value.escaped)" }.joined() : ""
+        return parts.compactMap { $0 }.joined(separator: " ") + header
+    }
+
+    private func object(withHeaders: Bool) -> JSONText {
+        var members: [(String, JSONText)] = []
+        func add(_ name: String, _ value: String?) {
+            if let value { members.append((name, JSONText(string: value))) }
+        }
+        add("channel", channel)
+        add("time", time)
+        add("id", envelope.id)
+        add("source", envelope.source)
+        add("type", envelope.type)
+        if withHeaders {
+            let values = Dictionary(headers.map { ($0.name, $0.value) }) { first, second in first + ", " + second }
+            members.append(("headers", JSONText(encoding: values)))
+        }
+        switch data {
+        case .json(let json): members.append(("data", json))
+        case .bytes(let bytes):
+            if let text = String(validating: bytes, as: UTF8.self) {
+                add("data", text)
+            } else {
+                members.append(("data_base64", JSONText(encoding: Data(bytes))))
+            }
+        case .nothing: break
+        }
+        return JSONText(members: members)
+    }
+}
+#endif

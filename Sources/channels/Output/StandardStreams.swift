@@ -1,0 +1,80 @@
+#if NATS
+import Foundation
+import Synchronization
+
+/// Standard output and standard error, written at once and from any thread.
+enum StandardStreams {
+    /// Whole lines only: callbacks of several threads print.
+    private static let writing = Mutex(())
+
+    /// To be called before anything else is opened.
+    static func prepare() {
+        // A descriptor that is closed would be given to the next file or socket, and printed to. These ones
+        // cannot be used, so that reading and printing fail.
+        for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDWR)]
+        where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", mode)
+        }
+    }
+
+    /// Prints lines on standard output. Ends the process if that fails.
+    static func show(_ lines: String) {
+        var lines = lines
+        lines.append("\n")
+        let problem = writing.withLock { _ in write(&lines, to: STDOUT_FILENO) }
+        guard let problem else { return }
+        if problem == EPIPE { end(bySignal: SIGPIPE) }
+        report("standard output: \(String(cString: strerror(problem)))")
+        // Not `exit`: on a thread of the C client, it would wait for that thread.
+        _exit(1)
+    }
+
+    /// Prints a line on standard error, with what could control a terminal escaped.
+    static func report(_ text: String) {
+        var line = "channels: \(text.escaped)\n"
+        _ = writing.withLock { _ in write(&line, to: STDERR_FILENO) }
+    }
+
+    /// Ends the process as soon as the reader of its output has gone: otherwise, it would notice only when it prints
+    /// something, which may be never.
+    static func endWithReader() {
+        Thread.detachNewThread {
+            var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+            while poll(&output, 1, -1) < 0, errno == EINTR {}
+            let isGone = output.revents & Int16(POLLERR) != 0 && output.revents & Int16(POLLNVAL) == 0
+            if isGone { end(bySignal: SIGPIPE) }
+        }
+    }
+
+    /// Ends the process as if the signal had not been handled, so that a shell knows why.
+    static func end(bySignal number: Int32) -> Never {
+        signal(number, SIG_DFL)
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, number)
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        raise(number)
+        _exit(128 + number)
+    }
+
+    /// - Returns: The error, or nil.
+    private static func write(_ text: inout String, to descriptor: Int32) -> Int32? {
+        text.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)
+            while !rest.isEmpty {
+                let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
+                if count > 0 {
+                    rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                } else if count < 0, errno == EAGAIN {
+                    // Somebody who shares it has made it non-blocking.
+                    var output = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    poll(&output, 1, -1)
+                } else if count == 0 || errno != EINTR {
+                    return count == 0 ? EIO : errno
+                }
+            }
+            return nil
+        }
+    }
+}
+#endif
