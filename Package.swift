@@ -154,6 +154,7 @@ let package = Package(
                 "ChannelsBridgeTesting",
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
             ],
+            exclude: ["Python"],
             swiftSettings: settings
         ),
 

@@ -46,6 +46,56 @@ struct EnvelopeTests {
         withExtendedLifetime(token) {}
     }
 
+    /// As tools and clients of other languages send it, which know no type of Swift.
+    @Test func nameOfTheChannelIsAcceptedAsTheType() async throws {
+        let sender = try await connectedTransport(broker)
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)])
+        let (heard, token) = kitchen.recorder(.sold)
+        try await sender.publish(try .event(#"{"total":1}"#, to: "shop.sold", type: "shop.sold"), durable: false)
+        #expect(await heard.first(1) == [Sale(total: 1)])
+        try await kitchen.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func contentTypeIsHonoured() async throws {
+        let sender = try await connectedTransport(broker)
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)])
+        let (heard, token) = kitchen.recorder(.sold)
+        func send(_ contentType: String, _ body: String) async throws {
+            let headers: TransportHeaders = ["content-type": contentType]
+            let message = try TransportMessage(subject: "shop.sold", headers: headers, body: Array(body.utf8))
+            try await sender.publish(message, durable: false)
+        }
+        let event = #"{"specversion":"1.0","id":"7","source":"/","type":"Sale","datacontenttype":"#
+        try await send("application/cbor", #"{"total":1}"#)
+        try await send("application/cloudevents+jsonx", #"{"total":1}"#)
+        try await send("application/cloudevents+json", event + #""text/xml","data":"<total/>"}"#)
+        for contentType in ["application/json; charset=utf-8", "TEXT/JSON", "application/vnd.shop+json"] {
+            try await send(contentType, #"{"total":2}"#)
+        }
+        try await send("application/cloudevents+json; charset=UTF-8", event + #""a/b+json","data":{"total":2}}"#)
+        #expect(await heard.first(4) == Array(repeating: Sale(total: 2), count: 4))
+        let letters = await kitchen.deadLetters.first(3)
+        #expect(letters.allSatisfy { $0.error.code == .undecodable && $0.error.description.contains("content type") })
+        try await kitchen.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func dataOfAnEventIsTakenAsItIsWritten() {
+        func data(_ members: String, _ contentType: String? = nil) -> String {
+            let event = #"{"specversion":"1.0","id":"7","source":"/","type":"t""# + members + "}"
+            return String(
+                decoding: StructuredEvent.data(in: Array(event.utf8), contentType: contentType),
+                as: UTF8.self
+            )
+        }
+        #expect(data(#", "data" : {"z":12345678901234567890.10,"a":1} "#) == #"{"z":12345678901234567890.10,"a":1}"#)
+        #expect(data(#","data":"\u003cx/>""#, "text/xml; charset=utf-8") == "<x/>")
+        #expect(data(#","data":"x""#, "application/json") == #""x""#)
+        #expect(data(#","data_base64":"AAE=""#) == "\0\u{1}")
+        #expect(data("") == "")
+    }
+
     @Test func structuredModeIsAccepted() async throws {
         let sender = try await connectedTransport(broker)
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)])

@@ -7,10 +7,12 @@ internal import Foundation
 /// The structured mode of CloudEvents: attributes and message in one JSON object.
 package enum StructuredEvent {
     package static let contentType = "application/cloudevents+json"
+    /// Of a message whose event does not declare another one.
+    static let defaultContentType = "application/json"
 
     /// Whether headers declare the structured mode.
     package static func isContained(in headers: TransportHeaders) -> Bool {
-        headers[TransportHeaders.contentType]?.lowercased().hasPrefix(contentType) ?? false
+        headers[TransportHeaders.contentType].map { MediaType($0) == MediaType(contentType) } ?? false
     }
 
     // MARK: Writing
@@ -26,7 +28,7 @@ package enum StructuredEvent {
         attributes.traceparent = envelope.trace?.traceparent
         attributes.tracestate = envelope.trace?.tracestate
         attributes.channelserror = envelope.error
-        guard isJSON(envelope.contentType) else {
+        guard MediaType(envelope.contentType ?? defaultContentType).isJSON else {
             attributes.data_base64 = Data(body)
             return Array(try JSONEncoder().encode(attributes))
         }
@@ -76,18 +78,22 @@ package enum StructuredEvent {
         }
     }
 
-    /// The message in a JSON object.
-    static func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8], with codec: some Codec) throws
-        -> Message
-    {
-        let encoded = try JSONDecoder().decode(Encoded.self, from: Data(bytes))
-        if let data = encoded.data_base64 { return try codec.decode(type, from: Array(data)) }
-        return try JSONDecoder().decode(Plain<Message>.self, from: Data(bytes)).data
-    }
-
-    private static func isJSON(_ contentType: String?) -> Bool {
-        guard let type = contentType?.lowercased().prefix(while: { $0 != ";" }) else { return true }
-        return type == "application/json" || type.hasSuffix("+json") || type == "text/json"
+    /// The message in a JSON object, in the encoding that the event declares; empty if there is none.
+    ///
+    /// It is taken as it is written, and not decoded and encoded again: numbers keep their digits.
+    package static func data(in bytes: [UInt8], contentType: String?) -> [UInt8] {
+        guard let event = JSONText(bytes) else { return [] }
+        if let encoded = event["data_base64"], let data = try? JSONDecoder().decode(Data.self, from: Data(encoded)) {
+            return Array(data)
+        }
+        guard let data = event["data"] else { return [] }
+        // A text of another format is a string of JSON.
+        if !MediaType(contentType ?? defaultContentType).isJSON,
+            let text = try? JSONDecoder().decode(String.self, from: Data(data))
+        {
+            return Array(text.utf8)
+        }
+        return Array(data)
     }
 
     // The names are those of the standard.
@@ -103,14 +109,5 @@ package enum StructuredEvent {
         var channelserror: String?
         // swift-format-ignore: AlwaysUseLowerCamelCase
         var data_base64: Data?
-    }
-
-    private struct Encoded: Decodable {
-        // swift-format-ignore: AlwaysUseLowerCamelCase
-        var data_base64: Data?
-    }
-
-    private struct Plain<Message: Decodable>: Decodable {
-        let data: Message
     }
 }

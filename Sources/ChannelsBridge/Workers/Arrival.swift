@@ -35,21 +35,31 @@ struct Arrival: Sendable {
 
     /// Decodes the message.
     ///
+    /// A message that declares no type, or the name of the channel, is of the type that the channel carries.
+    ///
     /// - Throws: ``BridgeError/Code/unknownType`` if it declares another type;
-    ///   ``BridgeError/Code/undecodable``.
+    ///   ``BridgeError/Code/undecodable``, also if it declares another encoding than the codec's.
     func decode<Message: Decodable>(_ type: Message.Type, named typeName: String, with codec: some Codec) throws
         -> Message
     {
-        if let found = envelope.type, found != typeName {
+        if let found = envelope.type, found != typeName, found != subject {
             throw BridgeError(
                 .unknownType,
                 subject: subject,
                 detail: "it is of type \(quoted(found)), the channel carries \(quoted(typeName))"
             )
         }
+        let contentType = envelope.contentType ?? (isStructured ? StructuredEvent.defaultContentType : nil)
+        if let contentType, !codec.reads(MediaType(contentType)) {
+            throw BridgeError(
+                .undecodable,
+                subject: subject,
+                detail: "its content type is \(quoted(contentType)), the route reads \(quoted(codec.contentType))"
+            )
+        }
         do {
-            guard isStructured else { return try codec.decode(type, from: body) }
-            return try StructuredEvent.decode(type, from: body, with: codec)
+            let data = isStructured ? StructuredEvent.data(in: body, contentType: contentType) : body
+            return try codec.decode(type, from: data)
         } catch {
             throw BridgeError(.undecodable, subject: subject, detail: "as \(Message.self)", underlyingError: error)
         }

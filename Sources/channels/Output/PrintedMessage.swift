@@ -21,23 +21,17 @@ struct PrintedMessage {
     init(channel: String?, _ headers: TransportHeaders, _ body: [UInt8], storedAt: Timestamp? = nil) {
         self.channel = channel
         self.headers = headers
-        let event = StructuredEvent.isContained(in: headers) ? JSONText(body) : nil
         // Whoever posts may write anything there; the message is printed all the same.
-        let envelope =
-            event == nil
-            ? try? EventEnvelope(headers: headers, subject: channel ?? "")
-            : try? StructuredEvent.envelope(of: body, subject: channel ?? "")
-        self.envelope = envelope ?? EventEnvelope()
-        data = envelope.flatMap { _ in event.map(Self.data(in:)) } ?? Self.data(of: body)
-        time = self.envelope.time ?? (storedAt ?? .now).text
-    }
-
-    /// The message of an event in structured mode.
-    private static func data(in event: JSONText) -> Contents {
-        if let encoded = event["data_base64"], let text = try? JSONDecoder().decode(Data.self, from: Data(encoded)) {
-            return data(of: Array(text))
+        if StructuredEvent.isContained(in: headers),
+            let event = try? StructuredEvent.envelope(of: body, subject: channel ?? "")
+        {
+            envelope = event
+            data = Self.data(of: StructuredEvent.data(in: body, contentType: event.contentType))
+        } else {
+            envelope = (try? EventEnvelope(headers: headers, subject: channel ?? "")) ?? EventEnvelope()
+            data = Self.data(of: body)
         }
-        return event["data"].flatMap { JSONText(Array($0)) }.map(Contents.json) ?? .nothing
+        time = envelope.time ?? (storedAt ?? .now).text
     }
 
     private static func data(of body: [UInt8]) -> Contents {

@@ -1,0 +1,19 @@
+/// A media type without its parameters: `application/json` of `Application/JSON; charset=utf-8`.
+struct MediaType: Hashable, Sendable {
+    let text: String
+
+    init(_ text: String) {
+        let type = text.prefix { $0 != ";" }.lowercased()
+        self.text = String(type.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" })
+    }
+
+    var isJSON: Bool { text == "application/json" || text == "text/json" || text.hasSuffix("+json") }
+}
+
+extension Codec {
+    /// Whether this is the media type of what the codec encodes; all those of JSON are the same.
+    func reads(_ other: MediaType) -> Bool {
+        let own = MediaType(contentType)
+        return own == other || own.isJSON && other.isJSON
+    }
+}
