@@ -20,7 +20,7 @@ struct RoomTests {
         let kitchen = await MiniProcess(
             "kitchen",
             counting,
-            [.incoming(.sold, durable: true)],
+            [.incoming(.sold, durable: true).retryingUndecodable(atMost: 0)],
             configuration: configuration,
             holdingDeadLetters: gate
         )

@@ -3,7 +3,8 @@ internal import Channels
 /// The codec, limits, timeouts and delays of a bridge. Every limit must be positive, and what is to be a name must
 /// be one; otherwise creating the bridge traps.
 public struct BridgeConfiguration: Sendable {
-    /// How messages are encoded. All processes that exchange messages must use the same codec.
+    /// How messages are encoded, unless a route has a codec of its own. All processes that exchange messages must use
+    /// the same codec.
     public var codec: any Codec
     /// What subjects at the broker begin with, such as the environment or the tenant: with `staging`, the channel
     /// `shop.sold` has the subject `staging.shop.sold`. Bridges with different prefixes do not hear each other.

@@ -102,11 +102,9 @@ final class BridgeContext: Sendable {
         return (envelope.headers, body)
     }
 
-    /// Encodes a message with the configured codec.
-    func encode<Message: Encodable>(_ message: Message, for subject: String) throws -> [UInt8] {
-        do { return try configuration.codec.encode(message) } catch {
-            throw BridgeError(.unencodable, subject: subject, detail: "as \(Message.self)", underlyingError: error)
-        }
+    /// The format of a route, whose codec is the configured one unless it has one of its own.
+    func format(_ typeName: String, _ options: BridgeRoute.Options) -> MessageFormat {
+        MessageFormat(typeName: typeName, codec: options.codec ?? configuration.codec)
     }
 
     func arrival(_ headers: TransportHeaders, _ body: [UInt8], on subject: String) throws -> Arrival {

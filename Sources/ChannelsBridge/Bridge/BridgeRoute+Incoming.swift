@@ -1,8 +1,12 @@
 extension BridgeRoute {
-    /// How an incoming route subscribes.
-    struct IncomingOptions: Sendable {
+    /// How a route encodes, and how an incoming one subscribes.
+    struct Options: Sendable {
+        /// Nil: that of the bridge.
+        var codec: (any Codec)?
         var group: String?
         var start: ReplayStart?
+        /// How often a durable message is retried that cannot be decoded.
+        var undecodableRetries = 30
     }
 
     /// Shares the messages of the incoming route with the other processes that have it in the same group: each
@@ -34,14 +38,29 @@ extension BridgeRoute {
         return incoming { $0.start = start }
     }
 
-    private func incoming(_ change: (inout IncomingOptions) -> Void) -> BridgeRoute {
-        precondition(parts.contains { $0.kind == .incoming }, "the route receives no messages")
-        return BridgeRoute(
-            parts: parts.map { part in
-                var part = part
-                if part.kind == .incoming { change(&part.options) }
-                return part
-            }
+    /// Returns durable messages that cannot be decoded to the broker, for a newer process of the name, up to so many
+    /// times; 30 without this.
+    ///
+    /// The delays are those of ``BridgeConfiguration/backoff``: by default, 30 retries take more than eleven minutes, in
+    /// which a new version can be rolled out. Only then is the message a dead letter, which is kept if the bridge has
+    /// ``BridgeConfiguration/deadLetters``, and dropped otherwise. With 0, that happens at once. Each process of the name
+    /// counts its own attempts. Meanwhile, the message is unsettled: a broker that limits how many may be may deliver
+    /// nothing else until one is settled.
+    ///
+    /// A message whose envelope is not valid is a dead letter at once, as are messages that are not durable.
+    ///
+    /// - Precondition: The route receives durable messages, and the number is not negative.
+    public func retryingUndecodable(atMost retries: Int) -> BridgeRoute {
+        precondition(retries >= 0, "\(retries) retries are none")
+        precondition(
+            parts.contains { $0.kind == .incoming && $0.isDurable },
+            "only a route that receives durable messages can retry them"
         )
+        return incoming { $0.undecodableRetries = retries }
+    }
+
+    private func incoming(_ change: (inout Options) -> Void) -> BridgeRoute {
+        precondition(parts.contains { $0.kind == .incoming }, "the route receives no messages")
+        return changing { part in if part.kind == .incoming { change(&part.options) } }
     }
 }

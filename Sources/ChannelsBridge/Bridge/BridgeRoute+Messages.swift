@@ -106,20 +106,21 @@ extension BridgeRoute {
         _ typeName: String?,
         _ channel: @escaping @Sendable (BridgeContext) -> (any AnyObject & Sendable)?
     ) -> Part {
-        Part(kind: .outgoing, pattern: pattern, isDurable: isDurable) { context, earlier, _ in
-            OutgoingWorker(
+        Part(kind: .outgoing, pattern: pattern, isDurable: isDurable) { context, earlier, options in
+            let format = context.format(typeName ?? "\(Message.self)", options)
+            return OutgoingWorker(
                 pattern: pattern,
                 shadowedBy: earlier,
                 channel: channel(context),
                 isDurable: isDurable,
-                typeName: typeName ?? "\(Message.self)",
+                format: format,
                 context: context
-            ) { message, subject, context in
+            ) { message, subject in
                 guard let message = message as? Message else {
                     let detail = "a \(Swift.type(of: message)) was posted, the route is for \(Message.self)"
                     throw BridgeError(.unencodable, subject: subject, detail: detail)
                 }
-                return try context.encode(message, for: subject)
+                return try format.encode(message, for: subject)
             }
         }
     }
@@ -130,16 +131,16 @@ extension BridgeRoute {
         _ isDurable: Bool,
         _ typeName: String?
     ) -> Part {
-        let typeName = typeName ?? "\(Message.self)"
-        return Part(kind: .incoming, pattern: pattern, isDurable: isDurable) { context, earlier, options in
-            IncomingWorker(
+        Part(kind: .incoming, pattern: pattern, isDurable: isDurable) { context, earlier, options in
+            let format = context.format(typeName ?? "\(Message.self)", options)
+            return IncomingWorker(
                 pattern: pattern,
                 shadowedBy: earlier,
                 isDurable: isDurable,
                 options: options,
                 context: context
             ) { arrival, context in
-                let message = try arrival.decode(Message.self, named: typeName, with: context.configuration.codec)
+                let message = try arrival.decode(Message.self, format)
                 // The subject of a transport message is a valid name.
                 let name = try ChannelName<Message>(validating: arrival.subject)
                 let origin = arrival.origin

@@ -9,7 +9,11 @@ extension BridgeRoute {
     public static func asking<Request: Codable & Sendable, Response: Codable & Sendable>(
         _ name: RequestName<Request, Response>
     ) -> BridgeRoute {
-        BridgeRoute(parts: [Part(kind: .other, pattern: nil) { context, _, _ in AskingWorker(name, context: context) }])
+        BridgeRoute(parts: [
+            Part(kind: .other, pattern: nil) { context, _, options in
+                AskingWorker(name, format: context.format("\(Request.self)", options), context: context)
+            }
+        ])
     }
 
     /// Answers requests from other processes on a name with the responders of this one.
@@ -21,7 +25,9 @@ extension BridgeRoute {
         _ name: RequestName<Request, Response>
     ) -> BridgeRoute {
         BridgeRoute(parts: [
-            Part(kind: .other, pattern: nil) { context, _, _ in AnsweringWorker(name, context: context) }
+            Part(kind: .other, pattern: nil) { context, _, options in
+                AnsweringWorker(name, format: context.format("\(Request.self)", options), context: context)
+            }
         ])
     }
 }

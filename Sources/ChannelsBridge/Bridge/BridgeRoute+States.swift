@@ -50,11 +50,11 @@ extension BridgeRoute {
         receives: Bool
     ) -> BridgeRoute {
         BridgeRoute(parts: [
-            Part(kind: .other, pattern: nil) { context, _, _ in
+            Part(kind: .other, pattern: nil) { context, _, options in
                 StateWorker(
                     name,
                     initial: initial,
-                    typeName: type ?? "\(State.self)",
+                    format: context.format(type ?? "\(State.self)", options),
                     sends: sends,
                     receives: receives,
                     context: context

@@ -25,11 +25,10 @@ public struct BridgeRoute: Sendable {
         let kind: Kind
         let pattern: ChannelPattern?
         var isDurable = false
-        /// Of an incoming part.
-        var options = IncomingOptions()
+        var options = Options()
         /// Makes the worker. `earlier` has the patterns of the parts of the same kind that take precedence.
         let makeWorker:
-            @Sendable (_ context: BridgeContext, _ earlier: [ChannelPattern], _ options: IncomingOptions) ->
+            @Sendable (_ context: BridgeContext, _ earlier: [ChannelPattern], _ options: Options) ->
                 any RouteWorker
 
         /// Members of one group each get some of the messages: then there is nothing that another one delivers.
@@ -39,4 +38,23 @@ public struct BridgeRoute: Sendable {
     }
 
     let parts: [Part]
+
+    /// Encodes and decodes the messages of the route with a codec of its own, instead of that of the bridge:
+    /// `.both(.position).encoded(with: BinaryCodec())`.
+    ///
+    /// All processes that have a name must encode it in the same way: a message that declares another content type is
+    /// not decoded.
+    public func encoded(with codec: any Codec) -> BridgeRoute {
+        changing { $0.options.codec = codec }
+    }
+
+    func changing(_ change: (inout Part) -> Void) -> BridgeRoute {
+        BridgeRoute(
+            parts: parts.map { part in
+                var part = part
+                change(&part)
+                return part
+            }
+        )
+    }
 }

@@ -2,7 +2,8 @@
 ///
 /// Its methods are called by any task, concurrently. Errors that they throw are reported as
 /// ``BridgeError/Code/unencodable`` or ``BridgeError/Code/undecodable``. All processes that exchange messages
-/// on a name must use the same codec.
+/// on a name must use the same codec: a message that declares another ``contentType`` is not decoded. The media
+/// types of JSON count as one.
 public protocol Codec: Sendable {
     /// The media type of the bytes: `application/json`.
     var contentType: String { get }

@@ -4,11 +4,14 @@ internal import Channels
 final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sendable>: RouteWorker {
     private let name: String
     private let context: BridgeContext
+    /// Of the requests.
+    private let format: MessageFormat
     private let channel: RequestChannel<Request, Response>
     private let queue: InboundQueue<InboundRequest>
     private let task = Locked<Task<Void, Never>?>(nil)
 
-    init(_ name: RequestName<Request, Response>, context: BridgeContext) {
+    init(_ name: RequestName<Request, Response>, format: MessageFormat, context: BridgeContext) {
+        self.format = format
         self.name = name.text
         self.context = context
         channel = context.switchboard.requests(name)
@@ -80,12 +83,12 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
             let arrival = try context.arrival(message.headers, message.body, on: name)
             // This process asked, because it has no responder.
             guard arrival.envelope.source != context.source else { throw BridgeError(.noResponder, subject: name) }
-            let question = try arrival.decode(Request.self, named: "\(Request.self)", with: context.configuration.codec)
+            let question = try arrival.decode(Request.self, format)
             let answered = AnsweredName.current.union([name])
             let response = try await AnsweredName.$current.withValue(answered) {
                 try await TraceContext.withCurrent(arrival.envelope.trace) { try await channel.ask(question) }
             }
-            let body = try context.encode(response, for: name)
+            let body = try format.encode(response, for: name)
             let envelope = envelope(type: "\(Response.self)", error: nil)
             request.reply(try context.packReply(body, envelope, of: name))
             context.count(\.answered)
@@ -115,7 +118,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
             source: context.source,
             type: type ?? "error",
             time: Timestamp.now.text,
-            contentType: context.configuration.codec.contentType,
+            contentType: format.codec.contentType,
             error: error
         )
     }

@@ -39,9 +39,8 @@ struct Arrival: Sendable {
     ///
     /// - Throws: ``BridgeError/Code/unknownType`` if it declares another type;
     ///   ``BridgeError/Code/undecodable``, also if it declares another encoding than the codec's.
-    func decode<Message: Decodable>(_ type: Message.Type, named typeName: String, with codec: some Codec) throws
-        -> Message
-    {
+    func decode<Message: Decodable>(_ type: Message.Type, _ format: MessageFormat) throws -> Message {
+        let (typeName, codec) = (format.typeName, format.codec)
         if let found = envelope.type, found != typeName, found != subject {
             throw BridgeError(
                 .unknownType,

@@ -5,8 +5,8 @@ final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendab
     private let token: ListenerToken
     private let asker: Asker<Request, Response>
 
-    init(_ name: RequestName<Request, Response>, context: BridgeContext) {
-        let asker = Asker<Request, Response>(name.text, context)
+    init(_ name: RequestName<Request, Response>, format: MessageFormat, context: BridgeContext) {
+        let asker = Asker<Request, Response>(name.text, format, context)
         self.asker = asker
         // With the lowest priority: responders of this process come first.
         token = context.switchboard.requests(name).respond(priority: .last) { request in try await asker.ask(request) }
@@ -27,10 +27,11 @@ final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendab
 private final class Asker<Request: Codable & Sendable, Response: Codable & Sendable>: Sendable {
     private let name: String
     private let context: BridgeContext
-    private let typeName = "\(Request.self)"
+    private let format: MessageFormat
 
-    init(_ name: String, _ context: BridgeContext) {
+    init(_ name: String, _ format: MessageFormat, _ context: BridgeContext) {
         self.name = name
+        self.format = format
         self.context = context
     }
 
@@ -39,13 +40,13 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
         guard !AnsweredName.current.contains(name) else { throw noResponder(nil) }
         guard context.isReady.isOpen else { throw BridgeError(.notConnected, subject: name) }
         do {
-            let body = try context.encode(request, for: name)
+            let body = try format.encode(request, for: name)
             let envelope = EventEnvelope(
                 id: context.id(context.nextNumber()),
                 source: context.source,
-                type: typeName,
+                type: format.typeName,
                 time: Timestamp.now.text,
-                contentType: context.configuration.codec.contentType,
+                contentType: format.codec.contentType,
                 trace: TraceContext.current
             )
             let message = try context.pack(body, envelope, to: name)
@@ -65,7 +66,7 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
     private func read(_ reply: TransportReply) throws -> Response {
         let arrival = try context.arrival(reply.headers, reply.body, on: name)
         guard let error = arrival.envelope.error else {
-            return try arrival.decode(Response.self, named: "\(Response.self)", with: context.configuration.codec)
+            return try arrival.decode(Response.self, format.of(Response.self))
         }
         context.count(\.asked)
         let process = arrival.envelope.source ?? "another process"

@@ -13,6 +13,8 @@ struct IncomingDelivery: Sendable {
     /// The patterns of routes that take precedence: they deliver what they match.
     private let earlier: [ChannelPattern]
     private let decode: Decode
+    /// How often a message is retried that cannot be decoded.
+    private let undecodableRetries: Int
     /// The durable messages that were delivered, and how often those have failed that were not.
     private var delivered: DuplicateWindow
     private var failures: FailureCounts
@@ -21,12 +23,14 @@ struct IncomingDelivery: Sendable {
         _ context: BridgeContext,
         _ durableName: String,
         shadowedBy earlier: [ChannelPattern],
+        undecodableRetries: Int,
         _ decode: @escaping Decode
     ) {
         self.context = context
         self.durableName = durableName
         self.earlier = earlier
         self.decode = decode
+        self.undecodableRetries = undecodableRetries
         delivered = DuplicateWindow(limit: context.configuration.duplicateWindow)
         failures = FailureCounts(limit: context.configuration.duplicateWindow)
     }
@@ -65,14 +69,17 @@ struct IncomingDelivery: Sendable {
             let detail = "the broker has delivered it \(inbound.deliveryCount) times"
             throw BridgeError(.tooManyFailures, subject: arrival.subject, detail: detail)
         }
-        let deliver = try decode(arrival, context)
+        let key = key(of: inbound, identity)
+        let deliver: Deliver
+        do { deliver = try decode(arrival, context) } catch {
+            return try retryUndecodable(inbound, BridgeError.from(error, subject: arrival.subject), key)
+        }
         let (report, isLate) = try await TraceContext.withCurrent(arrival.envelope.trace) {
             try await deliverInTime { try await deliver(true) }
         }
         let ended = report.completed + report.failures.count + report.dropped + report.discarded
         if ended < report.reached, !isLate { return context.count(\.unfinished) }
         let hasFailed = !report.failures.isEmpty || ended < report.reached
-        let key = key(of: inbound, identity)
         guard hasFailed || report.dropped > 0 else {
             failures.forget(key)
             if let identity { delivered.insert(identity) }
@@ -91,6 +98,22 @@ struct IncomingDelivery: Sendable {
             )
         }
         settle(inbound, .retry(after: context.configuration.backoff.delay(before: max(count, 1))), \.retried)
+    }
+
+    /// Leaves a message that cannot be decoded to a newer process for a while.
+    ///
+    /// - Throws: The error, if that has been done often enough.
+    private mutating func retryUndecodable(
+        _ inbound: InboundMessage,
+        _ error: BridgeError,
+        _ key: KeyedHash.Digest
+    ) throws {
+        guard undecodableRetries > 0 else { throw error }
+        let count = failures.add(1, to: key)
+        guard count <= undecodableRetries else { throw error }
+        // Known at once, and not only when it is given up.
+        if count == 1 { context.report(error) }
+        settle(inbound, .retry(after: context.configuration.backoff.delay(before: count)), \.retried)
     }
 
     private func isMeant(_ message: TransportMessage) -> Bool {

@@ -5,7 +5,7 @@ internal import Synchronization
 final class IncomingWorker: RouteWorker {
     private let pattern: ChannelPattern
     private let isDurable: Bool
-    private let options: BridgeRoute.IncomingOptions
+    private let options: BridgeRoute.Options
     private let context: BridgeContext
     private let delivery: IncomingDelivery
     private let queue: InboundQueue<InboundMessage>
@@ -17,7 +17,7 @@ final class IncomingWorker: RouteWorker {
         pattern: ChannelPattern,
         shadowedBy earlier: [ChannelPattern],
         isDurable: Bool,
-        options: BridgeRoute.IncomingOptions,
+        options: BridgeRoute.Options,
         context: BridgeContext,
         decode: @escaping IncomingDelivery.Decode
     ) {
@@ -25,7 +25,13 @@ final class IncomingWorker: RouteWorker {
         self.isDurable = isDurable
         self.options = options
         self.context = context
-        delivery = IncomingDelivery(context, options.group ?? context.name, shadowedBy: earlier, decode)
+        delivery = IncomingDelivery(
+            context,
+            options.group ?? context.name,
+            shadowedBy: earlier,
+            undecodableRetries: options.undecodableRetries,
+            decode
+        )
         // A transport that keeps its promise fetches no more durable messages than the limits say. It may
         // measure them a little differently, so the queue has room for more.
         let slack = isDurable ? 2 : 1

@@ -28,7 +28,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     }
 
     private let name: String
-    private let typeName: String
+    private let format: MessageFormat
     private let sends: Bool
     private let receives: Bool
     private let context: BridgeContext
@@ -40,13 +40,13 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     init(
         _ name: StateName<State>,
         initial: State,
-        typeName: String,
+        format: MessageFormat,
         sends: Bool,
         receives: Bool,
         context: BridgeContext
     ) {
         self.name = name.text
-        self.typeName = typeName
+        self.format = format
         self.sends = sends
         self.receives = receives
         self.context = context
@@ -175,13 +175,13 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     }
 
     private func pack(_ value: State) throws -> TransportMessage {
-        let body = try context.encode(value, for: name)
+        let body = try format.encode(value, for: name)
         let envelope = EventEnvelope(
             id: context.id(context.nextNumber()),
             source: context.source,
-            type: typeName,
+            type: format.typeName,
             time: Timestamp.now.text,
-            contentType: context.configuration.codec.contentType
+            contentType: format.codec.contentType
         )
         return try context.pack(body, envelope, to: name)
     }
@@ -205,7 +205,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
                 notApplied()
                 return context.count(\.echoes)
             }
-            let state = try arrival.decode(State.self, named: typeName, with: context.configuration.codec)
+            let state = try arrival.decode(State.self, format)
             await TraceContext.withCurrent(arrival.envelope.trace) { channel.set(state, from: arrival.origin) }
             context.count(\.received)
         } catch {

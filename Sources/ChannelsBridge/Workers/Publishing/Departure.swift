@@ -19,13 +19,13 @@ final class Departure: Sendable {
     }
 
     /// The message for the transport.
-    func pack(_ body: [UInt8], type: String, _ context: BridgeContext) throws -> TransportMessage {
+    func pack(_ body: [UInt8], _ format: MessageFormat, _ context: BridgeContext) throws -> TransportMessage {
         let envelope = EventEnvelope(
             id: context.id(number),
             source: context.source,
-            type: type,
+            type: format.typeName,
             time: time.text,
-            contentType: context.configuration.codec.contentType,
+            contentType: format.codec.contentType,
             trace: trace
         )
         return try context.pack(body, envelope, to: subject)

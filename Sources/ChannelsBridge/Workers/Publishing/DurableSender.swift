@@ -17,7 +17,7 @@ final class DurableSender: RouteSender {
     }
 
     private let context: BridgeContext
-    private let typeName: String
+    private let format: MessageFormat
     private let encode: EncodeMessage
     /// The patterns of routes that take precedence: they send what they match.
     private let earlier: [ChannelPattern]
@@ -31,12 +31,12 @@ final class DurableSender: RouteSender {
 
     init(
         _ context: BridgeContext,
-        typeName: String,
+        format: MessageFormat,
         shadowedBy earlier: [ChannelPattern],
         _ encode: @escaping EncodeMessage
     ) {
         self.context = context
-        self.typeName = typeName
+        self.format = format
         self.earlier = earlier
         self.encode = encode
         guarded = Locked(
@@ -109,8 +109,8 @@ final class DurableSender: RouteSender {
 
     private func pack(_ departure: Departure) {
         do {
-            let body = try encode(departure.message, departure.subject, context)
-            let message = try departure.pack(body, type: typeName, context)
+            let body = try encode(departure.message, departure.subject)
+            let message = try departure.pack(body, format, context)
             if !guarded.withLock({ $0.pipeline.encoded(departure, as: message) }) { refuse(departure) }
         } catch {
             guarded.withLock { $0.pipeline.refused() }

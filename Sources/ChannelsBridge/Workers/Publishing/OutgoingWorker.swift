@@ -16,7 +16,7 @@ final class OutgoingWorker: RouteWorker {
         shadowedBy earlier: [ChannelPattern],
         channel: (any AnyObject & Sendable)?,
         isDurable: Bool,
-        typeName: String,
+        format: MessageFormat,
         context: BridgeContext,
         encode: @escaping EncodeMessage
     ) {
@@ -24,8 +24,8 @@ final class OutgoingWorker: RouteWorker {
         self.channel = channel
         let sender: any RouteSender =
             isDurable
-            ? DurableSender(context, typeName: typeName, shadowedBy: earlier, encode)
-            : PromptSender(context, typeName: typeName, shadowedBy: earlier, encode)
+            ? DurableSender(context, format: format, shadowedBy: earlier, encode)
+            : PromptSender(context, format: format, shadowedBy: earlier, encode)
         self.sender = sender
         token = context.switchboard.listenForBridge(
             matching: pattern,

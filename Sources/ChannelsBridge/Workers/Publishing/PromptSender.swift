@@ -5,7 +5,7 @@ internal import Synchronization
 /// constant.
 final class PromptSender: RouteSender {
     private let context: BridgeContext
-    private let typeName: String
+    private let format: MessageFormat
     private let encode: EncodeMessage
     /// The patterns of routes that take precedence: they send what they match.
     private let earlier: [ChannelPattern]
@@ -16,12 +16,12 @@ final class PromptSender: RouteSender {
 
     init(
         _ context: BridgeContext,
-        typeName: String,
+        format: MessageFormat,
         shadowedBy earlier: [ChannelPattern],
         _ encode: @escaping EncodeMessage
     ) {
         self.context = context
-        self.typeName = typeName
+        self.format = format
         self.earlier = earlier
         self.encode = encode
     }
@@ -37,8 +37,8 @@ final class PromptSender: RouteSender {
         defer { sendHasEnded() }
         do {
             try await context.isReady.wait()
-            let body = try encode(departure.message, departure.subject, context)
-            let message = try departure.pack(body, type: typeName, context)
+            let body = try encode(departure.message, departure.subject)
+            let message = try departure.pack(body, format, context)
             try await context.transport.publish(message, durable: false)
             context.count(\.sent)
         } catch {

@@ -28,5 +28,4 @@ protocol RouteSender: Sendable {
 }
 
 /// Encodes a message of a route.
-typealias EncodeMessage =
-    @Sendable (_ message: any Sendable, _ subject: String, _ context: BridgeContext) throws -> [UInt8]
+typealias EncodeMessage = @Sendable (_ message: any Sendable, _ subject: String) throws -> [UInt8]

@@ -1,0 +1,226 @@
+import Channels
+import ChannelsBridge
+import ChannelsTesting
+import Testing
+
+/// An order as the first version of a program has it, and as later ones do.
+private struct First: Codable, Hashable, Sendable {
+    var dish: String
+}
+
+private struct WithAddedField: Codable, Hashable, Sendable {
+    var dish: String
+    var table: Int
+}
+
+private struct WithOptionalField: Codable, Hashable, Sendable {
+    var dish: String
+    var table: Int?
+}
+
+private struct WithRenamedField: Codable, Hashable, Sendable {
+    var meal: String
+}
+
+private struct WithRenamedProperty: Codable, Hashable, Sendable {
+    var meal: String
+
+    private enum CodingKeys: String, CodingKey {
+        case meal = "dish"
+    }
+}
+
+/// What happens when a message was encoded by another version of the program.
+struct SchemaEvolutionTests {
+    private let broker = InMemoryBroker()
+
+    /// What a receiver makes of a message of another type.
+    private func received<Sent: Codable & Sendable, Received: Codable & Sendable>(
+        _ sent: Sent,
+        as: Received.Type
+    ) async throws -> Result<Received, BridgeError> {
+        let receiver = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [
+                .incoming(ChannelName<Received>("ordered"), type: "Order")
+            ]
+        )
+        let sender = await MiniProcess(
+            "waiter",
+            InMemoryTransport(broker),
+            [
+                .outgoing(ChannelName<Sent>("ordered"), type: "Order")
+            ]
+        )
+        let results = Recorder<Result<Received, BridgeError>>()
+        let token = receiver.board[ChannelName<Received>("ordered")].listen { results.record(.success($0)) }
+        let letters = receiver.deadLetters
+        sender.board[ChannelName<Sent>("ordered")].post(sent)
+        let refusing = Task { if let letter = await letters.first(1).first { results.record(.failure(letter.error)) } }
+        let result = try #require(await results.first(1).first)
+        refusing.cancel()
+        try await sender.stop()
+        try await receiver.stop()
+        withExtendedLifetime(token) {}
+        return result
+    }
+
+    @Test func addedFieldIsIgnoredByOlderReceivers() async throws {
+        let order = try await received(WithAddedField(dish: "soup", table: 3), as: First.self).get()
+        #expect(order == First(dish: "soup"))
+    }
+
+    @Test func missingFieldIsNilIfItIsOptionalAndUndecodableOtherwise() async throws {
+        let order = try await received(First(dish: "soup"), as: WithOptionalField.self).get()
+        #expect(order == WithOptionalField(dish: "soup", table: nil))
+        let error = await #expect(throws: BridgeError.self) {
+            try await received(First(dish: "soup"), as: WithAddedField.self).get()
+        }
+        #expect(
+            error?.code == .undecodable && error?.description.contains("table") == true,
+            "\(String(describing: error))"
+        )
+    }
+
+    @Test func renamedFieldIsUndecodableUnlessItsKeyStays() async throws {
+        let error = await #expect(throws: BridgeError.self) {
+            try await received(First(dish: "soup"), as: WithRenamedField.self).get()
+        }
+        #expect(error?.code == .undecodable && error?.description.contains("meal") == true)
+        let order = try await received(First(dish: "soup"), as: WithRenamedProperty.self).get()
+        #expect(order == WithRenamedProperty(meal: "soup"))
+    }
+
+    @Test func durableMessageThatCannotBeDecodedIsLeftToANewerProcess() async throws {
+        let clock = ManualClock()
+        let configuration = BridgeConfiguration.quick.with {
+            $0.backoff = Backoff(first: .milliseconds(1), limit: .milliseconds(1))
+            $0.clock = clock
+        }
+        let sender = try await connectedTransport(broker)
+        let older = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [
+                .incoming(ChannelName<First>("ordered"), durable: true, type: "Order").retryingUndecodable(
+                    atMost: 1_000_000
+                )
+            ],
+            configuration: configuration
+        )
+        try await sender.publish(try .event(#"{"meal":"soup"}"#, to: "ordered", type: "Order"), durable: true)
+        // It is known at once, and nothing is given up.
+        let fault = await older.faults.first(1).first
+        #expect(fault?.code == .bridgeFailed)
+        try await older.stop()
+        #expect(older.deadLetters.count == 0 && older.bridge.statistics.refused == 0)
+        #expect(older.bridge.statistics.retried > 0)
+
+        let heard = Recorder<WithRenamedField>()
+        let tokens = Recorder<ListenerToken>()
+        let newer = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(ChannelName<WithRenamedField>("ordered"), durable: true, type: "Order")],
+            configuration: configuration
+        ) { board, _ in
+            tokens.record(board[ChannelName<WithRenamedField>("ordered")].listen { heard.record($0) })
+        }
+        #expect(await heard.first(1) == [WithRenamedField(meal: "soup")])
+        try await newer.stop()
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test(arguments: [0, 1, 7]) func durableMessageIsADeadLetterAfterSoManyRetries(_ retries: Int) async throws {
+        let sender = try await connectedTransport(broker)
+        let route = BridgeRoute.incoming(.sold, durable: true).retryingUndecodable(atMost: retries)
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [route])
+        try await sender.publish(try .event(#"{"sum":1}"#, to: "shop.sold"), durable: true)
+        try await sender.publish(try .event(#"{"total":1}"#, to: "shop.sold", type: "Older", id: "2"), durable: true)
+        let letters = await kitchen.deadLetters.first(2)
+        #expect(Set(letters.map(\.error.code)) == [.undecodable, .unknownType])
+        #expect(letters.map(\.deliveryCount) == [retries + 1, retries + 1])
+        try await kitchen.stop()
+        #expect(kitchen.bridge.statistics.retried == 2 * retries && kitchen.bridge.statistics.refused == 2)
+    }
+
+    @Test func letterOfAMessageThatCannotBeDecodedIsKeptAtTheBroker() async throws {
+        let sender = try await connectedTransport(broker)
+        let route = BridgeRoute.incoming(.sold, durable: true).retryingUndecodable(atMost: 0)
+        let configuration = BridgeConfiguration.quick.with { $0.deadLetters = "dead" }
+        let letters = Recorder<InboundMessage>()
+        try await sender.subscribe(to: "dead.>", durableName: "box") { letters.record($0) }
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [route], configuration: configuration)
+        try await sender.publish(try .event(#"{"sum":1}"#, to: "shop.sold"), durable: true)
+        let letter = await letters.first(1).first
+        #expect(letter?.message.subject == "dead.shop.sold")
+        #expect(letter.map { String(decoding: $0.message.body, as: UTF8.self) } == #"{"sum":1}"#)
+        try await kitchen.stop()
+    }
+
+    // MARK: Codecs
+
+    /// A number as its digits, backwards.
+    private struct BackwardsCodec: Codec {
+        struct NotANumber: Error {}
+
+        let contentType = "text/x-backwards"
+
+        func encode<Message: Encodable>(_ message: Message) throws -> [UInt8] {
+            Array(String("\(message)".reversed()).utf8)
+        }
+
+        func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) throws -> Message {
+            guard let number = Int(String(String(decoding: bytes, as: UTF8.self).reversed())),
+                let message = number as? Message
+            else { throw NotANumber() }
+            return message
+        }
+    }
+
+    @Test func eachRouteMayHaveACodecOfItsOwn() async throws {
+        let name = ChannelName<Int>("number")
+        let states = StateName<Int>("numbers.last")
+        let requests = RequestName<Int, Int>("numbers.twice")
+        let codec = BackwardsCodec()
+        let till = await MiniProcess(
+            "till",
+            InMemoryTransport(broker),
+            [
+                .outgoing(name, durable: true).encoded(with: codec), .outgoing(.sold),
+                .both(state: states, initial: 12).encoded(with: codec), .asking(requests).encoded(with: codec),
+            ]
+        )
+        let tokens = Recorder<ListenerToken>()
+        let numbers = Recorder<Int>()
+        let sales = Recorder<Sale>()
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [
+                .incoming(name, durable: true).encoded(with: codec), .incoming(.sold),
+                .incoming(state: states, initial: 0).encoded(with: codec), .answering(requests).encoded(with: codec),
+            ]
+        ) { board, _ in
+            tokens.record(board[name].listen { numbers.record($0) })
+            tokens.record(board[.sold].listen { sales.record($0) })
+            tokens.record(board.requests(requests).respond { $0 * 2 })
+        }
+        let listener = try await connectedTransport(broker)
+        let packed = Recorder<TransportMessage>()
+        try await listener.subscribe(to: "number") { packed.record($0.message) }
+        till.board[name].post(123)
+        till.board[.sold].post(Sale(total: 4))
+        #expect(await numbers.first(1) == [123])
+        #expect(await sales.first(1) == [Sale(total: 4)])
+        #expect(try await till.board.requests(requests).ask(21) == 42)
+        #expect(await kitchen.board.state(states, initial: 0).next { $0 == 12 } == 12)
+        let message = await packed.first(1).first
+        #expect(message.map { String(decoding: $0.body, as: UTF8.self) } == "321")
+        #expect(message?.headers["content-type"] == "text/x-backwards")
+        try await till.stop()
+        try await kitchen.stop()
+        withExtendedLifetime(tokens) {}
+    }
+}
