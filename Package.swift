@@ -14,6 +14,8 @@ let onlyWithNATS = TargetDependencyCondition.when(traits: ["NATS"])
 
 /// What only the trait Observability needs.
 let onlyObserved = TargetDependencyCondition.when(traits: ["Observability"])
+/// What only the trait Inspector needs: without it, Hummingbird is not looked for.
+let onlyWithInspector = TargetDependencyCondition.when(traits: ["Inspector"])
 
 /// Only with the trait OpenCombine, and only where there is no Combine.
 let openCombine = Target.Dependency.product(
@@ -35,6 +37,7 @@ let package = Package(
         .library(name: "ChannelsNATS", targets: ["ChannelsNATS"]),
         .executable(name: "channels", targets: ["channels"]),
         .library(name: "ChannelsObservability", targets: ["ChannelsObservability"]),
+        .library(name: "ChannelsInspector", targets: ["ChannelsInspector"]),
     ],
     traits: [
         .trait(
@@ -52,6 +55,10 @@ let package = Package(
                 "Logs, metrics, spans and services: swift-log, -metrics, -distributed-tracing, -service-lifecycle."
         ),
         .trait(
+            name: "Inspector",
+            description: "A live web page that shows what is said on a switchboard, served by Hummingbird."
+        ),
+        .trait(
             name: "AsyncAlgorithms",
             description: "For the tests of this package: compiles the guide Operators with swift-async-algorithms."
         ),
@@ -60,10 +67,14 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.3.0"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.1"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
     ],
     targets: [
         .target(name: "CChannels"),
@@ -182,6 +193,46 @@ let package = Package(
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: onlyObserved),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: onlyObserved),
                 .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle", condition: onlyObserved),
+            ],
+            swiftSettings: settings
+        ),
+
+        // Only with the trait Inspector; without it, these are empty.
+        .target(
+            name: "ChannelsInspector",
+            dependencies: [
+                "Channels",
+                .product(name: "Hummingbird", package: "hummingbird", condition: onlyWithInspector),
+                .product(name: "HummingbirdCore", package: "hummingbird", condition: onlyWithInspector),
+                .product(name: "NIOCore", package: "swift-nio", condition: onlyWithInspector),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: onlyWithInspector),
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: onlyWithInspector),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: onlyWithInspector),
+                .product(name: "Logging", package: "swift-log", condition: onlyWithInspector),
+            ],
+            resources: [
+                .embedInCode("Resources/index.html"), .embedInCode("Resources/style.css"),
+                .embedInCode("Resources/icon.svg"), .embedInCode("Resources/main.js"),
+                .embedInCode("Resources/feed.js"), .embedInCode("Resources/table.js"),
+                .embedInCode("Resources/graph.js"), .embedInCode("Resources/detail.js"),
+                .embedInCode("Resources/timeline.js"), .embedInCode("Resources/text.js"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "inspected",
+            dependencies: ["Channels", .target(name: "ChannelsInspector", condition: onlyWithInspector)],
+            path: "Tests/Browser/inspected",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ChannelsInspectorTests",
+            dependencies: [
+                "Channels",
+                "ChannelsTesting",
+                .target(name: "ChannelsInspector", condition: onlyWithInspector),
+                .product(name: "NIOPosix", package: "swift-nio", condition: onlyWithInspector),
+                .product(name: "NIOCore", package: "swift-nio", condition: onlyWithInspector),
             ],
             swiftSettings: settings
         ),

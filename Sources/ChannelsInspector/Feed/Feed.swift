@@ -1,0 +1,119 @@
+#if Inspector
+internal import Channels
+internal import Foundation
+internal import NIOCore
+
+/// Looks at a switchboard while pages are open, and keeps for them what it saw.
+actor Feed {
+    private let watch: Watch
+    private let limits: ServerLimits
+    private var history = History()
+    private var tracing = Tracing()
+    private var pages = 0
+    private let instance = Token.random()
+    /// The version whose page is told how it is traced now.
+    private var tracedSince = 0
+    private var looking: Task<Void, Never>?
+    /// The last changes as bytes: pages that keep up all ask for the same.
+    private var encoded: (since: Int, event: ByteBuffer)?
+
+    /// The version of the newest picture. A state, so that a page that is busy hears of the newest only.
+    nonisolated let versions = StateChannel(0)
+
+    init(_ watch: Watch, limits: ServerLimits) {
+        self.watch = watch
+        self.limits = limits
+    }
+
+    /// A page that is open, for as long as this lives.
+    final class Page: Sendable {
+        private let feed: Feed
+
+        fileprivate init(_ feed: Feed) { self.feed = feed }
+
+        deinit { Task { [feed] in await feed.close() } }
+    }
+
+    /// Opens a page; nil if there are as many as there may be.
+    func open() -> Page? {
+        guard pages < limits.streams else { return nil }
+        pages += 1
+        if pages == 1 { begin() }
+        return Page(self)
+    }
+
+    private func close() {
+        pages -= 1
+        if pages == 0 { end() }
+    }
+
+    private func begin() {
+        watch.begin(tracing: tracing.isOn)
+        look()
+        looking = Task(priority: .utility) { [weak self, limits] in
+            var pause = limits.interval
+            while (try? await Task.sleep(for: pause)) != nil, let self {
+                let duration = await ContinuousClock().measure { await self.look() }
+                // However large the switchboard, looking takes no more than a twentieth of one core.
+                pause = max(limits.interval, duration * 19)
+            }
+        }
+    }
+
+    private func end() {
+        looking?.cancel()
+        looking = nil
+        watch.end()
+        history = History(after: history.version)
+        encoded = nil
+    }
+
+    private func look() {
+        // Cancelled while it waited for its turn.
+        guard pages > 0 else { return }
+        let posts = history.take(watch.read(), at: Date().timeIntervalSince1970 * 1_000)
+        follow { $0.note(rate: posts) }
+        encoded = nil
+        versions.set(history.version)
+    }
+
+    /// Whether posts are traced from now on.
+    func trace(_ mode: Tracing.Mode) { follow { $0.choose(mode) } }
+
+    private func follow(_ change: (inout Tracing) -> Void) {
+        let before = tracing
+        change(&tracing)
+        if tracing.status != before.status { tracedSince = history.version + 1 }
+        if pages > 0, tracing.isOn != before.isOn { watch.trace(tracing.isOn) }
+    }
+
+    /// What has changed since a version, as an event, and the version it leads to.
+    func event(since version: Int) throws -> (version: Int, event: ByteBuffer) {
+        if let encoded, encoded.since == version { return (history.version, encoded.event) }
+        var changes = history.changes(since: version)
+        changes.instance = instance
+        if changes.since <= tracedSince { changes.tracing = tracing.status }
+        let data = try JSONEncoder().encode(changes)
+        var event = ByteBuffer()
+        event.reserveCapacity(data.count + 32)
+        event.writeString("event: changes\ndata: ")
+        event.writeBytes(data)
+        event.writeString("\n\n")
+        encoded = (version, event)
+        return (history.version, event)
+    }
+
+    /// The channel behind an identifier of the changes, and its faults.
+    func channel(_ id: Int) -> (channel: Reading.Channel, faults: Int)? {
+        history.channel(id).map { ($0, history.faults(on: $0)) }
+    }
+
+    /// All channels, as they are now.
+    func channels() -> [Reading.Channel] {
+        if pages > 0 { return history.channels }
+        var history = History()
+        history.take(watch.read(), at: 0)
+        return history.channels
+    }
+}
+#endif

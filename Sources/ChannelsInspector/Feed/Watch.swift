@@ -1,0 +1,208 @@
+#if Inspector
+internal import Channels
+internal import Foundation
+internal import Synchronization
+
+/// Looks at a switchboard: the one place that knows the diagnostics of the core.
+///
+/// `guarded` is guarded by its mutex, under which nothing of the switchboard is called.
+final class Watch: Sendable {
+    private struct Guarded {
+        /// What was counted before anybody looked; nil while nobody does.
+        var former: Diagnostics?
+        var isTracing = false
+        var token: InstrumentToken?
+    }
+
+    /// Messages kept of each channel.
+    private static let kept = 32
+
+    private let board: Switchboard
+    private let redacted: [any Any.Type]
+    private let faults = FaultLog()
+    private let guarded = Mutex(Guarded())
+
+    init(_ board: Switchboard, redacting redacted: [any Any.Type] = []) {
+        self.board = board
+        self.redacted = redacted
+    }
+
+    /// Counts from now on, and traces if asked to. What the program counts and traces itself goes on.
+    func begin(tracing isTracing: Bool) {
+        let former = board.diagnostics
+        let token = board.add(faults)
+        guarded.withLock { $0 = Guarded(former: former, isTracing: isTracing, token: token) }
+        assert(wanted)
+    }
+
+    /// Switches the trace of posts on or off.
+    func trace(_ isOn: Bool) {
+        guarded.withLock { $0.isTracing = isOn }
+        assert(wanted)
+    }
+
+    /// Goes back to what was counted before, unless the program has changed that meanwhile.
+    func end() {
+        let wanted = wanted
+        let ended = guarded.withLock { guarded in
+            let ended = guarded
+            guarded = Guarded()
+            return ended
+        }
+        ended.token?.cancel()
+        faults.clear()
+        if let former = ended.former, let wanted, board.diagnostics == wanted { board.diagnostics = former }
+    }
+
+    /// What is to be counted; nil while nobody looks.
+    private var wanted: Diagnostics? {
+        let (former, isTracing) = guarded.withLock { ($0.former, $0.isTracing) }
+        guard let former else { return nil }
+        if former.isTracing { return former }
+        return isTracing ? .trace(keeping: Self.kept, redacting: redacted) : .counts
+    }
+
+    private func assert(_ wanted: Diagnostics?) {
+        if let wanted, board.diagnostics != wanted { board.diagnostics = wanted }
+    }
+
+    /// Looks once.
+    ///
+    /// - Complexity: O(*n*) in the number of listeners.
+    func read() -> Reading {
+        // Another inspector may have switched it off.
+        if !board.diagnostics.isOn { assert(wanted) }
+        let snapshot = board.snapshot()
+        let now = Date().timeIntervalSince1970 * 1_000
+        var channels = Merged()
+        let owners = Dictionary(
+            snapshot.patterns.flatMap(\.listeners).map { ($0.registrationSite, $0.ownerType) },
+            uniquingKeysWith: { $0 ?? $1 }
+        )
+        for channel in snapshot.channels + snapshot.protocols {
+            channels.add(Reading.Channel(channel, snapshot.lanes, owners, now))
+        }
+        for channel in snapshot.watched {
+            var reading = Reading.Channel(channel, snapshot.lanes, owners, now)
+            reading.isNamed = false
+            channels.add(reading)
+        }
+        for pattern in snapshot.patterns { channels.add(Reading.Channel(pattern, snapshot.lanes, [:], now)) }
+        return Reading(channels: channels.all, faults: faults.last)
+    }
+}
+
+/// Channels, of which those with one name are shown together: the listeners to a pattern have a snapshot each, and
+/// several channels may be watched under one name.
+private struct Merged {
+    private(set) var all: [Reading.Channel] = []
+    private var places: [String: Int] = [:]
+
+    mutating func add(_ channel: Reading.Channel) {
+        let key = "\(channel.kind) \(channel.name)"
+        guard let place = places[key] else {
+            places[key] = all.count
+            return all.append(channel)
+        }
+        let known = all[place]
+        all[place].posts = known.posts.map { $0 + (channel.posts ?? 0) } ?? channel.posts
+        all[place].unheard += channel.unheard
+        all[place].lostOwners += channel.lostOwners
+        all[place].senders += channel.senders
+        all[place].listeners += channel.listeners
+        // Those of one: their numbers are only good within a channel.
+        if known.messages.isEmpty { all[place].messages = channel.messages }
+    }
+}
+
+/// Keeps the last faults.
+///
+/// Called on the threads that find them. `guarded` is guarded by its mutex, under which nothing else is called.
+private final class FaultLog: ChannelInstrument {
+    private struct Guarded {
+        var last: [Reading.Fault] = []
+        var count = 0
+    }
+
+    private static let most = 256
+
+    private let guarded = Mutex(Guarded())
+
+    var last: [Reading.Fault] { guarded.withLock { $0.last } }
+
+    func report(_ fault: Fault) {
+        let time = Date().timeIntervalSince1970 * 1_000
+        var text = "\(fault.code)"
+        if let detail = fault.detail { text += ", \(detail)" }
+        if let site = fault.registrationSite { text += ", listener at \(site)" }
+        if let error = fault.underlyingError { text += ": \(String(describing: error).prefix(1_000))" }
+        guarded.withLock { guarded in
+            guarded.count += 1
+            guarded.last.append(
+                Reading.Fault(number: guarded.count, time: time, channel: fault.channelName, text: text)
+            )
+            if guarded.last.count > Self.most { guarded.last.removeFirst() }
+        }
+    }
+
+    func clear() { guarded.withLock { $0.last = [] } }
+}
+
+extension Reading.Channel {
+    fileprivate init(
+        _ snapshot: ChannelSnapshot,
+        _ lanes: [LaneSnapshot],
+        _ owners: [RegistrationSite: String?],
+        _ now: Double
+    ) {
+        self.init(
+            name: snapshot.name,
+            kind: snapshot.kind.rawValue,
+            type: snapshot.messageType,
+            posts: snapshot.posts,
+            unheard: snapshot.unheard ?? 0,
+            lostOwners: snapshot.lostOwners ?? 0,
+            senders: snapshot.posters.map {
+                Reading.Sender(type: $0.senderType, site: $0.site?.description, posts: $0.posts)
+            },
+            messages: snapshot.messages.map { Reading.Message($0, now) },
+            listeners: snapshot.listeners.map { listener in
+                var reading = Reading.Listener(listener, lane: listener.lane.map { lanes[$0].name })
+                // What stands for the listener of a pattern has no owner itself.
+                if listener.delivery == .pattern { reading.owner = owners[listener.registrationSite] ?? nil }
+                return reading
+            }
+        )
+    }
+}
+
+extension Reading.Message {
+    fileprivate init(_ snapshot: MessageSnapshot, _ now: Double) {
+        let sender = snapshot.senderType ?? snapshot.remoteOrigin.map { "another process, \($0)" }
+        let time = now - Double(snapshot.ageNanoseconds) / 1e6
+        self.init(number: snapshot.number, time: time, text: snapshot.text, sender: sender)
+    }
+}
+
+extension Reading.Listener {
+    fileprivate init(_ snapshot: ListenerSnapshot, lane: String?) {
+        self.init(
+            owner: snapshot.ownerType,
+            delivery: snapshot.delivery.rawValue,
+            priority: snapshot.priority,
+            isPaused: snapshot.isPaused,
+            site: snapshot.registrationSite.description,
+            lane: lane,
+            delivered: snapshot.delivered,
+            waiting: snapshot.waiting,
+            mostWaiting: snapshot.mostWaiting,
+            dropped: snapshot.dropped,
+            missed: snapshot.missed,
+            failures: snapshot.failures,
+            times: snapshot.spent?.counts ?? [],
+            longest: snapshot.spent?.longestNanoseconds,
+            longestWait: snapshot.waited?.longestNanoseconds
+        )
+    }
+}
+#endif

@@ -1,0 +1,103 @@
+#if Inspector
+public import Channels
+internal import Hummingbird
+internal import HummingbirdCore
+internal import Logging
+internal import NIOCore
+public import ServiceLifecycle
+
+/// A web page that shows what is said on a switchboard, while it is said.
+///
+/// ```swift
+/// try await Inspector(board).run()   // Inspector: http://127.0.0.1:7411/
+/// ```
+///
+/// It is for development: whoever may open the page sees every name, owner and, if they are recorded, every
+/// message of the switchboard.
+///
+/// ## Behavior
+///
+/// - Nothing is counted, and no thread is used, while no page is open. The first page switches the diagnostics
+///   of the switchboard on, and the last one that closes switches them back.
+/// - A post never waits for a page. Pages get at most two pictures a second; a page that is slower than that
+///   gets the newest and is told how many it missed.
+/// - Only names of the loopback interface are answered, and only to pages of the inspector itself, so that no
+///   other site can read it through the visitor's browser. On any other interface, a token is needed too.
+/// - At most 32 pages are served at a time. A connection that does not send a whole request within ten seconds,
+///   or takes nothing of an answer for ten seconds, is closed; bodies over 64 kB are refused.
+public struct Inspector: Service {
+    let board: Switchboard
+    let host: String
+    let port: Int
+    let token: String?
+    let postable: [PostableType]
+    let redacted: [any Any.Type]
+    let announce: @Sendable (_ address: String) -> Void
+    var limits = ServerLimits()
+
+    /// Creates an inspector. It listens once it runs.
+    ///
+    /// - Parameters:
+    ///   - board: The switchboard to show.
+    ///   - host: The interface to listen on: an address, or a name that resolves to one.
+    ///   - port: The port to listen on; 0 for any that is free.
+    ///   - token: What a visitor must present, as `?token=` in the address or as a bearer token. On an interface
+    ///     other than loopback one is needed, and made up if there is none.
+    ///   - postable: The types of messages that may be posted from the page, as JSON. None by default.
+    ///   - redacted: Types whose values are not shown in messages, see `Diagnostics.trace(keeping:redacting:)`.
+    ///   - announce: Called with the address of the page, including the token, when it can be opened.
+    public init(
+        _ board: Switchboard,
+        host: String = "127.0.0.1",
+        port: Int = 7411,
+        token: String? = nil,
+        posting postable: [any (Decodable & Sendable).Type] = [],
+        redacting redacted: [any Any.Type] = [],
+        announce: @escaping @Sendable (_ address: String) -> Void = { print("Inspector: \($0)") }
+    ) {
+        self.board = board
+        self.host = host
+        self.port = port
+        self.token = token ?? (Host.isLoopback(host) ? nil : Token.random())
+        self.postable = postable.map { PostableType($0) }
+        self.redacted = redacted
+        self.announce = announce
+    }
+
+    /// Serves the page until the task is cancelled, or until a graceful shutdown of the service group it runs in.
+    ///
+    /// - Throws: What kept it from listening: the port is in use, or the host is not one of this machine.
+    public func run() async throws {
+        let feed = Feed(Watch(board, redacting: redacted), limits: limits)
+        let responder = Responder(feed: feed, poster: Poster(board, postable), host: host, token: token)
+        let limits = limits
+        // Silent: what it says would mix with what the program says.
+        let logger = Logger(label: "channels.inspector") { _ in SwiftLogNoOpLogHandler() }
+        let application = Application(
+            responder: responder,
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [
+                        // Twice what is refused in words, so that the words arrive.
+                        ConnectionDeadlines(limits.silence, mostBody: 2 * limits.body)
+                    ],
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: 16 << 10,
+                        maxHeaderListSize: 32 << 10,
+                        maxHeaderFieldCount: 100
+                    )
+                )
+            ),
+            configuration: .init(
+                address: .hostname(host, port: port),
+                availableConnectionsDelegate: MaximumAvailableConnections(limits.connections)
+            ),
+            onServerRunning: { [token, host, announce] channel in
+                announce(Host.address(host, port: channel.localAddress?.port ?? 0, token: token))
+            },
+            logger: logger
+        )
+        try await application.run()
+    }
+}
+#endif

@@ -1,0 +1,116 @@
+// Puts the parts of the page together.
+import {Detail} from "./detail.js";
+import {Feed} from "./feed.js";
+import {Graph} from "./graph.js";
+import {Table} from "./table.js";
+import {Timeline} from "./timeline.js";
+import {long, rate, setText} from "./text.js";
+
+const get = (id) => document.getElementById(id);
+
+// The token is in a cookie now: it should not stay where it is seen, or copied with the address.
+if (location.search) history.replaceState(null, "", location.pathname);
+
+const feed = new Feed();
+const open = (channel) => {
+  select(channel);
+  detail.open(channel);
+};
+const table = new Table(get("table"), get("table-note"), feed, open);
+const graph = new Graph(get("graph"), get("graph-note"), feed, open);
+const timeline = new Timeline(
+  { chart: get("chart"), list: get("entries"), search: get("search"), pause: get("pause") }, feed, open
+);
+const detail = new Detail(get("detail"), feed, () => select(null));
+
+function select(channel) {
+  table.selected = channel;
+  graph.selected = channel;
+  timeline.selected = channel;
+}
+
+let isDue = false;
+
+function draw() {
+  isDue = false;
+  if (detail.channel) {
+    const channel = feed.channels.get(detail.channel.id);
+    if (channel && channel !== detail.channel) select(channel);
+  }
+  table.update();
+  graph.update(table.matching);
+  timeline.update();
+  detail.update();
+  drawTotals();
+}
+
+function drawTotals() {
+  let listeners = 0;
+  let posts = 0;
+  let faults = 0;
+  for (const channel of feed.channels.values()) {
+    faults += channel.faults;
+    // A pattern hears what was posted elsewhere; its listeners are counted once, here.
+    if (channel.kind !== "pattern") posts += channel.rate;
+    listeners += channel.listenerCount -
+      channel.listeners.reduce((sum, ear) => sum + (ear.delivery === "pattern" ? ear.count : 0), 0);
+  }
+  setText(get("total-channels"), long(feed.channels.size));
+  setText(get("total-listeners"), long(listeners));
+  setText(get("total-rate"), posts ? rate(posts) : "0");
+  setText(get("total-faults"), long(faults));
+  get("total-faults-box").classList.toggle("bad", faults > 0);
+  if (feed.tracing && document.activeElement !== get("tracing")) get("tracing").value = feed.tracing.mode;
+}
+
+feed.addEventListener("change", () => {
+  // At most one drawing a frame, however fast pictures come.
+  if (isDue) return;
+  isDue = true;
+  requestAnimationFrame(draw);
+});
+
+const states = {
+  connecting: "Connecting",
+  live: "Live",
+  refused: "Refused",
+  asleep: "Asleep"
+};
+
+feed.addEventListener("state", () => {
+  get("status").dataset.state = feed.state;
+  setText(get("status-text"), states[feed.state]);
+  const notice = get("notice");
+  notice.hidden = feed.state === "live" || feed.state === "asleep" || (feed.state === "connecting" && !feed.tick);
+  setText(
+    notice,
+    feed.state === "refused"
+      ? "The inspector refuses this page: too many pages are open, or the token is missing. Trying again."
+      : "The connection is lost: what is shown is as it was last seen. Trying again."
+  );
+});
+
+get("filter").addEventListener("input", (event) => {
+  table.filter = event.target.value;
+  graph.update(table.matching);
+});
+
+get("tracing").addEventListener("change", async (event) => {
+  await fetch(
+    `/tracing?mode=${event.target.value}`,
+    { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }
+  ).catch(() => {});
+  event.target.blur();
+});
+
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target.closest("input, textarea, select");
+  if (event.key === "/" && !isTyping) {
+    event.preventDefault();
+    get("filter").focus();
+  } else if (event.key === "Escape" && detail.channel && !event.target.closest("#detail")) {
+    detail.close();
+  }
+});
+
+feed.start();

@@ -1,0 +1,50 @@
+#if Inspector
+internal import NIOCore
+
+/// The part of an address that names a machine.
+enum Host {
+    /// Whether only this machine can connect to it.
+    static func isLoopback(_ host: String) -> Bool {
+        guard let address = canonical(host) else { return host.lowercased() == "localhost" }
+        return address.hasPrefix("127.") || address == "::1"
+    }
+
+    /// Whether it stands for every interface of the machine.
+    static func isWildcard(_ host: String) -> Bool { ["0.0.0.0", "::"].contains(canonical(host)) }
+
+    /// Whether it is an address, not a name that a server of names could give another meaning.
+    static func isAddress(_ host: String) -> Bool { canonical(host) != nil }
+
+    /// The host in `host:port` or `[host]:port`, where the port may be missing; nil for anything else.
+    static func name(inAuthority authority: String) -> String? {
+        let bracketed = authority.hasPrefix("[")
+        let end: String.Index
+        let name: Substring
+        if bracketed {
+            guard let close = authority.firstIndex(of: "]") else { return nil }
+            name = authority[authority.index(after: authority.startIndex)..<close]
+            end = authority.index(after: close)
+        } else {
+            end = authority.firstIndex(of: ":") ?? authority.endIndex
+            name = authority[..<end]
+        }
+        let rest = authority[end...]
+        let hasValidPort =
+            rest.isEmpty || (rest.first == ":" && (rest.dropFirst().isEmpty || UInt16(rest.dropFirst()) != nil))
+        guard hasValidPort, !name.isEmpty, bracketed == name.contains(":") else { return nil }
+        return name.lowercased()
+    }
+
+    /// The address of the page.
+    static func address(_ host: String, port: Int, token: String?) -> String {
+        let reachable = isWildcard(host) ? (host.contains(":") ? "::1" : "127.0.0.1") : host
+        let authority = reachable.contains(":") ? "[\(reachable)]" : reachable
+        return "http://\(authority):\(port)/" + (token.map { "?token=\($0)" } ?? "")
+    }
+
+    /// An address of version 4 or 6, as it is usually written.
+    private static func canonical(_ host: String) -> String? {
+        (try? SocketAddress(ipAddress: host, port: 0))?.ipAddress
+    }
+}
+#endif

@@ -1,0 +1,215 @@
+#if Inspector
+internal import Channels
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import NIOCore
+internal import ServiceLifecycle
+
+/// Answers every request: the one place where paths are told apart and headers are set.
+struct Responder: HTTPResponder {
+    typealias Context = BasicRequestContext
+
+    private let feed: Feed
+    private let poster: Poster
+    private let rules: AccessRules
+    private let token: String?
+    private let bodyLimit: Int
+
+    init(feed: Feed, poster: Poster, host: String, token: String?, bodyLimit: Int = ServerLimits().body) {
+        self.feed = feed
+        self.poster = poster
+        self.token = token
+        self.bodyLimit = bodyLimit
+        rules = AccessRules(host: host, token: token)
+    }
+
+    func respond(to request: Request, context: Context) async throws -> Response {
+        var response: Response
+        do {
+            let presented = request.uri.queryParameters["token"].map { String($0) }
+            try rules.check(request.head, path: request.uri.path, presented: presented)
+            if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > bodyLimit { throw tooLarge }
+            response = try await answer(request)
+            if let token, let presented, Token.matches(presented, token) {
+                response.headers[.setCookie] = "\(rules.cookie)=\(token); Path=/; HttpOnly; SameSite=Strict"
+            }
+        } catch let refusal as AccessRules.Refusal {
+            response = Self.text(refusal.reason + "\n", status: refusal.status)
+            // What follows in the connection may be the rest of what was refused.
+            response.headers[.connection] = "close"
+        }
+        for field in Self.protection { response.headers[field.name] = field.value }
+        return response
+    }
+
+    private func answer(_ request: Request) async throws -> Response {
+        let path = request.uri.path
+        if request.method == .post, path == "/messages" { return try await post(request) }
+        if request.method == .post, path == "/tracing" { return try await trace(request) }
+        guard request.method == .get else {
+            throw AccessRules.Refusal(status: .methodNotAllowed, reason: "This is only for GET.")
+        }
+        if let file = PageFile.at(path) {
+            return Response(status: .ok, headers: [.contentType: file.type], body: .init(byteBuffer: file.bytes))
+        }
+        switch path {
+        case "/events": return try await events(request)
+        case "/channel":
+            let channel = try await channel(request)
+            let detail = Detail(channel.channel, faults: channel.faults, isPostable: poster.takes(channel.channel))
+            return try Self.json(detail)
+        case "/picture.json":
+            return try Self.json(Picture(channels: await feed.channels()), as: "channels.json")
+        case "/picture.mmd":
+            var response = Self.text(mermaid(await feed.channels()))
+            response.headers[.contentDisposition] = "attachment; filename=\"channels.mmd\""
+            return response
+        default: throw AccessRules.Refusal(status: .notFound, reason: "There is nothing here.")
+        }
+    }
+
+    // MARK: Events
+
+    private func events(_ request: Request) async throws -> Response {
+        guard let page = await feed.open() else {
+            throw AccessRules.Refusal(
+                status: .serviceUnavailable,
+                reason: "As many pages are open as the inspector serves. Close one."
+            )
+        }
+        let feed = feed
+        let body = ResponseBody { writer in
+            defer { withExtendedLifetime(page) {} }
+            try await request.body.consumeWithCancellationOnInboundClose { _ in
+                try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
+                var version = 0
+                for await _ in feed.versions.messages().cancelOnGracefulShutdown() {
+                    let next = try await feed.event(since: version)
+                    guard next.version > version else { continue }
+                    version = next.version
+                    // Suspends while the page takes nothing: meanwhile there are newer versions.
+                    try await writer.write(next.event)
+                }
+            }
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: [.contentType: "text/event-stream"], body: body)
+    }
+
+    // MARK: Channels and messages
+
+    private func channel(_ request: Request) async throws -> (channel: Reading.Channel, faults: Int) {
+        guard let id = request.uri.queryParameters["id"].flatMap({ Int($0) }), let found = await feed.channel(id) else {
+            throw AccessRules.Refusal(status: .notFound, reason: "There is no such channel now.")
+        }
+        return found
+    }
+
+    private func post(_ request: Request) async throws -> Response {
+        let body = try await json(of: request)
+        let reached = try poster.post(body, to: await channel(request).channel)
+        return try Self.json(["reached": reached])
+    }
+
+    private func trace(_ request: Request) async throws -> Response {
+        // Checked although it is empty: a form of another site cannot send JSON.
+        _ = try await json(of: request)
+        guard let mode = request.uri.queryParameters["mode"].flatMap({ Tracing.Mode(rawValue: String($0)) }) else {
+            throw AccessRules.Refusal(status: .badRequest, reason: "The mode is automatic, on or off.")
+        }
+        await feed.trace(mode)
+        return Response(status: .noContent)
+    }
+
+    private func json(of request: Request) async throws -> Data {
+        let type = request.headers[.contentType]?.split(separator: ";").first?.lowercased()
+        guard type == "application/json" else {
+            throw AccessRules.Refusal(status: .unsupportedMediaType, reason: "The body must be application/json.")
+        }
+        do {
+            return Data(try await request.body.collect(upTo: bodyLimit).readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw tooLarge
+        }
+    }
+
+    private var tooLarge: AccessRules.Refusal {
+        AccessRules.Refusal(status: .contentTooLarge, reason: "A body may have at most \(bodyLimit) bytes.")
+    }
+
+    // MARK: Making responses
+
+    private static func json(_ value: some Encodable, as file: String? = nil) throws -> Response {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = file == nil ? [] : [.prettyPrinted, .sortedKeys]
+        var headers: HTTPFields = [.contentType: "application/json"]
+        if let file { headers[.contentDisposition] = "attachment; filename=\"\(file)\"" }
+        return Response(
+            status: .ok,
+            headers: headers,
+            body: .init(byteBuffer: ByteBuffer(bytes: try encoder.encode(value)))
+        )
+    }
+
+    private static func text(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
+        Response(
+            status: status,
+            headers: [.contentType: "text/plain; charset=utf-8"],
+            body: .init(byteBuffer: ByteBuffer(string: text))
+        )
+    }
+
+    /// What every answer carries: nothing but the page's own files may run in it or be asked by it, no other
+    /// site may show, read or learn of it, and nothing is kept.
+    private static let protection: HTTPFields = {
+        var fields = HTTPFields()
+        fields[.contentSecurityPolicy] =
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+            + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+        fields[.xContentTypeOptions] = "nosniff"
+        fields[.cacheControl] = "no-store"
+        // Proof of each `!`: the text is a token as RFC 9110 defines it.
+        fields[HTTPField.Name("Referrer-Policy")!] = "no-referrer"
+        fields[HTTPField.Name("Cross-Origin-Opener-Policy")!] = "same-origin"
+        fields[HTTPField.Name("Cross-Origin-Resource-Policy")!] = "same-origin"
+        fields[HTTPField.Name("X-Frame-Options")!] = "DENY"
+        return fields
+    }()
+}
+
+/// A channel as the detail view shows it.
+private struct Detail: Encodable {
+    var name: String
+    var kind: String
+    var type: String
+    var posts: Int?
+    var unheard: Int
+    var lostOwners: Int
+    var faults: Int
+    var isPostable: Bool
+    var senders: [Reading.Sender]
+    var listeners: [Reading.Listener]
+
+    init(_ channel: Reading.Channel, faults: Int, isPostable: Bool) {
+        name = channel.name
+        kind = channel.kind
+        type = channel.type
+        posts = channel.posts
+        unheard = channel.unheard
+        lostOwners = channel.lostOwners
+        self.faults = faults
+        self.isPostable = isPostable
+        senders = channel.senders
+        listeners = channel.listeners
+    }
+}
+
+/// All channels, to be kept as a file.
+private struct Picture: Encodable {
+    var channels: [Detail]
+
+    init(channels: [Reading.Channel]) { self.channels = channels.map { Detail($0, faults: 0, isPostable: false) } }
+}
+#endif

@@ -1,0 +1,22 @@
+#if Inspector
+/// What a visitor presents where not only this machine can connect.
+enum Token {
+    /// 160 random bits, as hexadecimal digits.
+    static func random() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<20).map { _ in
+            let byte = UInt8.random(in: 0...255, using: &generator)
+            return String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }
+        .joined()
+    }
+
+    /// Whether two tokens are equal, in a time that does not tell how much of them is.
+    static func matches(_ presented: some StringProtocol, _ expected: String) -> Bool {
+        let presented = Array(presented.utf8)
+        let expected = Array(expected.utf8)
+        guard presented.count == expected.count else { return false }
+        return zip(presented, expected).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
+#endif

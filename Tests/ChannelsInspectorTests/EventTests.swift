@@ -1,0 +1,183 @@
+#if Inspector
+import Channels
+import Testing
+
+@testable import ChannelsInspector
+
+/// What a page hears.
+@Suite(.timeLimit(.minutes(1)))
+struct EventTests {
+    private final class Owner: Sendable {}
+
+    private func names(_ changes: [String: Any]) -> [String] {
+        (changes["channels"] as? [[String: Any]] ?? []).compactMap { $0["name"] as? String }
+    }
+
+    @Test func aPageGetsThePictureAtOnceAndThenChanges() async throws {
+        let board = Switchboard()
+        let owner = Owner()
+        let counted: ChannelName<Int> = "shop.counted"
+        board[counted].listen(owner) { _, _ in }
+        try await withInspector(board) { served async throws in
+            let events = try await served.events()
+            #expect(Reply(events.head).field("Content-Type") == "text/event-stream")
+            let first = try await events.next()
+            #expect(first["since"] as? Int == 0)
+            #expect(names(first) == ["shop.counted"])
+            let later: ChannelName<Int> = "shop.later"
+            board[later].listen(owner) { _, _ in }
+            let changes = try await events.first { names($0).contains("shop.later") }
+            #expect(names(changes) == ["shop.later"])
+            board.removeAll(owner)
+            _ = try await events.first { ($0["gone"] as? [Int])?.count == 2 }
+        }
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test func everyPageHearsTheSame() async throws {
+        let board = Switchboard()
+        let owner = Owner()
+        try await withInspector(board) { served async throws in
+            let pages = try await [served.events(), served.events(), served.events()]
+            for page in pages { _ = try await page.next() }
+            board[ChannelName<Int>("shop.new")].listen(owner) { _, _ in }
+            for page in pages { _ = try await page.first { names($0) == ["shop.new"] } }
+        }
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test func aHostileNameTravelsAsJSONAndAsMermaidOfEntities() async throws {
+        let board = Switchboard()
+        let owner = Owner()
+        let name = "<img/src=x/onerror=alert(1)›\u{202E}\"];"
+        let channel = try board[ChannelName<Int>(validating: name)]
+        channel.listen(owner) { _, _ in }
+        try await withInspector(board) { served async throws in
+            let events = try await served.events()
+            #expect(try await names(events.next()) == [name])
+            let text = try await served.response("GET /picture.mmd").body
+            #expect(text.contains("#60;img/src=x/onerror=alert#40;1#41;›\\u{202e}#34;#93;#59;"))
+            #expect(!text.contains("<") && !text.unicodeScalars.contains("\u{202E}"))
+        }
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test func theSamePictureIsServedAsJSONWhetherAPageIsOpenOrNot() async throws {
+        let board = Switchboard()
+        let owner = Owner()
+        board[ChannelName<Int>("shop.counted")].listen(owner, priority: .high) { _, _ in }
+        try await withInspector(board) { served async throws in
+            let before = try await served.response("GET /picture.json")
+            #expect(before.field("Content-Disposition") == "attachment; filename=\"channels.json\"")
+            #expect(before.body.contains("\"shop.counted\""))
+            #expect(before.body.contains("\"priority\" : 100"))
+            let events = try await served.events()
+            _ = try await events.next()
+            #expect(try await served.response("GET /picture.json").body.contains("\"owner\" : \"Owner\""))
+        }
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test func unknownPathsAndMethodsAreRefusedInWords() async throws {
+        try await withInspector { served async throws in
+            #expect(try await served.response("GET /../../etc/passwd").status == 404)
+            #expect(try await served.response("GET /%2e%2e/main.js").status == 404)
+            #expect(try await served.response("DELETE /").status == 405)
+            #expect(try await served.response("GET /channel?id=1").status == 404)
+            #expect(try await served.response("GET /channel?id=9999999999999999999999").status == 404)
+        }
+    }
+
+    @Test func cancellingTheInspectorClosesItsStreams() async throws {
+        let connection = try await withInspector { served async throws in
+            let events = try await served.events()
+            _ = try await events.next()
+            return events.connection
+        }
+        _ = await connection.rest()
+    }
+}
+
+/// Posting from the page.
+@Suite(.timeLimit(.minutes(1)))
+struct PostingTests {
+    private struct Sale: Codable, Sendable, Equatable {
+        var dish: String
+        var total: Int
+    }
+
+    private struct Secret: Codable, Sendable { var text: String }
+
+    private let json = ["Content-Type": "application/json"]
+
+    /// The identifier of the only channel.
+    private func id(_ events: Events) async throws -> Int {
+        let changes = try await events.first { $0["channels"] != nil }
+        return try #require((changes["channels"] as? [[String: Any]])?.first?["id"] as? Int)
+    }
+
+    @Test func aMessageOfATypeThatWasNamedIsPosted() async throws {
+        let board = Switchboard()
+        let sold = board.channelForTests("shop.sold", of: Sale.self)
+        var heard = sold.messages().makeAsyncIterator()
+        try await withInspector(board, posting: [Sale.self]) { served async throws in
+            let events = try await served.events()
+            let reply = try await served.response(
+                "POST /messages?id=\(id(events))",
+                json,
+                body: #"{"dish": "soup", "total": 4}"#
+            )
+            #expect(reply.status == 200)
+            #expect(reply.body == #"{"reached":1}"#)
+        }
+        #expect(await heard.next() == Sale(dish: "soup", total: 4))
+    }
+
+    @Test func nothingIsPostedByDefault() async throws {
+        let board = Switchboard()
+        let token = board.channelForTests("shop.secret", of: Secret.self).listen { _ in Issue.record("heard") }
+        try await withInspector(board, posting: [Sale.self]) { served async throws in
+            let events = try await served.events()
+            let reply = try await served.response("POST /messages?id=\(id(events))", json, body: #"{"text": "a"}"#)
+            #expect(reply.status == 403)
+        }
+        withExtendedLifetime(token) {}
+    }
+
+    @Test(arguments: [
+        ("{", 400, ""), (#"{"dish": "soup"}"#, 400, "\"total\" is missing"),
+        (#"{"dish": "soup", "total": "4"}"#, 400, "Int expected, at .total"),
+    ])
+    func whatCannotBeDecodedIsRefusedWithTheReason(body: String, status: Int, reason: String) async throws {
+        let board = Switchboard()
+        let token = board.channelForTests("shop.sold", of: Sale.self).listen { _ in Issue.record("heard") }
+        try await withInspector(board, posting: [Sale.self]) { served async throws in
+            let events = try await served.events()
+            let reply = try await served.response("POST /messages?id=\(id(events))", json, body: body)
+            #expect(reply.status == status)
+            #expect(reply.body.contains(reason))
+        }
+        withExtendedLifetime(token) {}
+    }
+
+    /// What a form of another site can send.
+    @Test(arguments: ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", nil])
+    func onlyJSONIsTaken(type: String?) async throws {
+        try await withInspector { served async throws in
+            let fields = type.map { ["Content-Type": $0] } ?? [:]
+            #expect(try await served.response("POST /messages?id=1", fields, body: "{}").status == 415)
+            #expect(try await served.response("POST /tracing?mode=on", fields, body: "{}").status == 415)
+        }
+    }
+}
+
+extension Switchboard {
+    /// A channel that a test holds.
+    fileprivate func channelForTests<Message: Sendable>(_ name: String, of type: Message.Type)
+        -> Channels.Channel<Message>
+    {
+        // The names in this file are valid and each of one type.
+        try! channel(name, of: type)
+    }
+}
+#endif

@@ -1,0 +1,155 @@
+#if Inspector
+import Channels
+import Testing
+
+@testable import ChannelsInspector
+
+/// What one visitor may take from the others, over HTTP.
+@Suite(.timeLimit(.minutes(1)))
+struct LimitTests {
+    private var short: ServerLimits {
+        var limits = ServerLimits()
+        limits.silence = .milliseconds(300)
+        return limits
+    }
+
+    @Test func theLimitsAreThoseOfTheDocumentation() {
+        let limits = ServerLimits()
+        #expect(limits.streams == 32)
+        #expect(limits.silence == .seconds(10))
+        #expect(limits.body == 65_536)
+    }
+
+    @Test func oneMoreStreamThanThereMayBeIsRefusedUntilAnotherCloses() async throws {
+        try await withInspector { served async throws in
+            var streams: [Events] = []
+            for _ in 0..<32 {
+                let events = try await served.events()
+                _ = try await events.next()
+                streams.append(events)
+            }
+            #expect(try await served.response("GET /events").status == 503)
+            #expect(try await served.response("GET /picture.json").status == 200)
+            try await streams.removeLast().connection.close()
+            // Closing is noticed when the connection says so, not at once.
+            var status = 0
+            while status != 200 {
+                let events = try await served.events()
+                status = Reply(events.head).status
+                if status == 200 { streams.append(events) }
+            }
+            withExtendedLifetime(streams) {}
+        }
+    }
+
+    @Test func aSilentConnectionIsClosed() async throws {
+        try await withInspector(limits: short) { served async throws in
+            let connection = try await Connection(to: served.port)
+            #expect(await connection.rest().isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        "GET / HT", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ",
+        "POST /tracing HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+    ])
+    func aRequestThatIsNotFinishedInTimeIsClosedHoweverOftenAByteComes(beginning: String) async throws {
+        try await withInspector(limits: short) { served async throws in
+            let connection = try await Connection(to: served.port)
+            try await connection.send(beginning)
+            let dripping = Task {
+                while !Task.isCancelled {
+                    try await connection.send("x")
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            // Ends only because the connection is closed: a byte came all the time.
+            #expect(await dripping.result.isFailure)
+        }
+    }
+
+    @Test func aConnectionThatIsKeptAliveIsClosedWhenNoRequestFollows() async throws {
+        try await withInspector(limits: short) { served async throws in
+            let connection = try await Connection(to: served.port)
+            for _ in 0..<2 {
+                try await connection.send("GET /icon.svg HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                #expect(await connection.text(upTo: "</svg>") != nil)
+            }
+            #expect(await connection.rest().trimmingPrefix(while: \.isWhitespace).isEmpty)
+        }
+    }
+
+    @Test func aStreamThatIsReadStaysOpenLongerThanASilentConnection() async throws {
+        try await withInspector(limits: short) { served async throws in
+            let events = try await served.events()
+            let silent = try await Connection(to: served.port)
+            _ = await silent.rest()
+            let another = try await Connection(to: served.port)
+            _ = await another.rest()
+            _ = try await events.first { ($0["version"] as? Int ?? 0) >= 3 }
+        }
+    }
+
+    /// A page that reads nothing must not be kept for ever, nor what it does not read.
+    @Test func aStreamThatTakesNothingIsClosed() async throws {
+        let board = Switchboard()
+        let filling = String(repeating: "x", count: 1_000)
+        let channels = try (0..<8_000).map { try board[ChannelName<Int>(validating: "\(filling).\($0)")] }
+        let tokens = channels.map { $0.listen { _ in } }
+        try await withInspector(board, limits: short) { served async throws in
+            let connection = try await Connection(to: served.port, reads: false)
+            try await connection.send("GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            // The clock of this test: closed for the same reason, after the same time, one after the other.
+            for _ in 0..<8 {
+                let silent = try await Connection(to: served.port)
+                _ = await silent.rest()
+            }
+            try await connection.read()
+            let text = await connection.rest()
+            #expect(!text.contains("\n\nevent: changes\ndata: {\"version\":2"))
+            #expect(text.utf8.count < 8_000_000)
+        }
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func bodiesOverTheLimitAreRefusedWhetherTheySayTheirLengthOrNot() async throws {
+        try await withInspector { served async throws in
+            let json = ["Content-Type": "application/json"]
+            let most = String(repeating: " ", count: 65_534) + "{}"
+            #expect(try await served.response("POST /tracing?mode=on", json, body: most).status == 204)
+            #expect(try await served.response("POST /tracing?mode=on", json, body: most + " ").status == 413)
+            let declared = json.merging(["Content-Length": "70000"]) { $1 }
+            #expect(try await served.response("POST /tracing?mode=on", declared).status == 413)
+            #expect(try await served.response("GET /", ["Content-Length": "70000"]).status == 413)
+            let chunked = json.merging(["Transfer-Encoding": "chunked"]) { $1 }
+            let connection = try await Connection(to: served.port)
+            try await connection.send(served.request("POST /tracing?mode=on", chunked))
+            try await connection.send("11170\r\n\(String(repeating: " ", count: 70_000))\r\n")
+            #expect(Reply(await connection.rest()).status == 413)
+        }
+    }
+
+    @Test func aBodyWithoutEndIsCutOff() async throws {
+        try await withInspector { served async throws in
+            let connection = try await Connection(to: served.port)
+            try await connection.send(served.request("GET /", ["Transfer-Encoding": "chunked"]))
+            let flood = Task {
+                let chunk = "1000\r\n\(String(repeating: "x", count: 4_096))\r\n"
+                while true { try await connection.send(chunk) }
+            }
+            #expect(await flood.result.isFailure)
+        }
+    }
+
+    @Test func headersWithoutEndAreRefused() async throws {
+        try await withInspector { served async throws in
+            let reply = try await served.response("GET /", ["X": String(repeating: "x", count: 40_000)])
+            #expect(reply.status == 400 || reply.status == 0)
+        }
+    }
+}
+
+extension Result {
+    fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
+}
+#endif
