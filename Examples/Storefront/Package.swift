@@ -1,0 +1,63 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
+
+/// Off by default, so that nothing has to be installed: `swift run --traits NATS Storefront --nats URL`.
+let onlyWithNATS = TargetDependencyCondition.when(traits: ["NATS"])
+
+let package = Package(
+    name: "Storefront",
+    platforms: [.macOS(.v15)],
+    traits: [
+        .trait(name: "NATS", description: "The till and the office in two processes. Needs libnats.")
+    ],
+    dependencies: [
+        // The trait of this package enables that of swift-channels.
+        .package(
+            name: "swift-channels",
+            path: "../..",
+            traits: [.trait(name: "NATS", condition: .when(traits: ["NATS"]))]
+        ),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.25.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.0.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "Storefront",
+            dependencies: [
+                .product(name: "Channels", package: "swift-channels"),
+                .product(name: "ChannelsBridge", package: "swift-channels"),
+                .product(name: "ChannelsNATS", package: "swift-channels", condition: onlyWithNATS),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            exclude: ["Resources/README.md"],
+            resources: [.copy("Resources/page"), .copy("Resources/tips.csv")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "StorefrontTests",
+            dependencies: [
+                "Storefront",
+                .product(name: "ChannelsTesting", package: "swift-channels"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

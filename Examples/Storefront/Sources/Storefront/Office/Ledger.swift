@@ -1,0 +1,27 @@
+import Channels
+
+/// Books every sale once, in the order posted, and keeps the office's state.
+final class Ledger: Sendable {
+    private let board: Switchboard
+    private let store: LedgerStore
+    private let office: StateChannel<Office>
+
+    init(_ store: LedgerStore, on board: Switchboard) {
+        self.board = board
+        self.store = store
+        office = board.state(.office, initial: Office())
+        // One call at a time. While 64 sales wait, whoever posts another learns from the report that it was dropped.
+        board[.rung].listen(self, buffering: .oldest(64)) { me, sale in try await me.book(sale) }
+        board.requests(.billsBooked).respond(self) { me, _ in try await me.store.count(ofIDsWith: Bills.prefix) }
+    }
+
+    /// Throws where the ledger cannot be written: the report of the post has the error.
+    private func book(_ sale: Sale) async throws {
+        // Nil for a sale that was booked before: it is as good as booked, and nobody hears of it twice.
+        guard let booking = try await store.book(sale) else { return }
+        office.update { $0.add(booking) }
+        board[.booked].post(booking)
+    }
+
+    func booking(_ id: String) async throws -> Booking? { try await store.booking(id) }
+}

@@ -1,0 +1,60 @@
+import Channels
+import Logging
+import ServiceLifecycle
+
+/// Which part of the shop this process is.
+enum Role: String, CaseIterable, Sendable {
+    /// Everything.
+    case shop
+    /// The feed alone; what it rings up is booked in another process.
+    case till
+    /// Everything but the feed.
+    case office
+}
+
+/// The objects of one process, and what runs in it. They know the switchboard, and not each other.
+struct Shop {
+    var role = Role.shop
+    var port = 8080
+    var directory = ".storefront"
+    var rate = 2.0
+    var postman: (any Postman)?
+    var onRunning: @Sendable (_ port: Int) -> Void = { _ in }
+
+    let board = Switchboard()
+    var logger = Logger(label: "storefront")
+
+    /// The services in the order in which they start; they end in the opposite one. So nothing is rung up any more when
+    /// the last sale is booked, and nothing is booked any more when the last receipt is sent.
+    func services(_ bridge: (any Service)? = nil) throws -> [any Service] {
+        var services: [any Service] = []
+        if role != .till { services += try office() }
+        if let bridge { services.append(bridge) }
+        if role != .office, rate > 0 {
+            services.append(Feed(board: board, bills: try Bills(), rate: rate, logger: logger))
+        }
+        return services
+    }
+
+    private func office() throws -> [any Service] {
+        let store = try LedgerStore(directory: directory)
+        let present = try store.office()
+        let office = board.state(.office, initial: present)
+        let events = PageEvents(office)
+        let ledger = Ledger(store, on: board)
+        let web = Web(board: board, ledger: ledger, events: events, logger: logger)
+        return [
+            Staff(members: [FraudCheck(on: board, logger: logger), StockKeeper(on: board, logger: logger)]),
+            MailQueue(store, postman ?? LoggingPostman(logger: logger), on: board, logger: logger),
+            events,
+            try web.application(port: port, onRunning: onRunning),
+        ]
+    }
+}
+
+/// Keeps those at work who only listen: channels hold their listeners weakly.
+private struct Staff: Service {
+    let members: [any AnyObject & Sendable]
+
+    func run() async throws { try await gracefulShutdown() }
+}

@@ -1,0 +1,35 @@
+import Foundation
+
+/// The real bills that the feed replays: 244 of a restaurant, over and over. See Resources/README.md.
+struct Bills: Sendable {
+    /// How the ids of these sales begin. Nobody else may use it.
+    static let prefix = "bill-"
+
+    private let lines: [Substring]
+
+    init() throws {
+        let file = Bundle.module.bundleURL.appending(path: "tips.csv")
+        lines = try String(contentsOf: file, encoding: .utf8).split(whereSeparator: \.isNewline).dropFirst().map { $0 }
+    }
+
+    /// The bill with a number, from 1. Any number has one, and always the same.
+    subscript(number: Int) -> Sale {
+        // total_bill, tip, sex, smoker, day, time, size
+        let fields = lines[(number - 1) % lines.count].split(separator: ",")
+        let guests = Int(fields[6]) ?? 1
+        return Sale(
+            id: "\(Self.prefix)\(number)",
+            name: "\(Self.days[fields[4]] ?? fields[4]), table of \(guests)",
+            menu: .init(rawValue: String(fields[5])) ?? .dinner,
+            guests: guests,
+            bill: Self.cents(fields[0]),
+            tip: Self.cents(fields[1])
+        )
+    }
+
+    private static let days: [Substring: Substring] = [
+        "Thur": "Thursday", "Fri": "Friday", "Sat": "Saturday", "Sun": "Sunday",
+    ]
+
+    private static func cents(_ dollars: Substring) -> Int { Int(((Double(dollars) ?? 0) * 100).rounded()) }
+}

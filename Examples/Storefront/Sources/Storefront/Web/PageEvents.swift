@@ -1,0 +1,124 @@
+import Channels
+import Foundation
+import HTTPTypes
+import Hummingbird
+import ServiceLifecycle
+import Synchronization
+
+/// The office as the open pages hear it, as server-sent events.
+///
+/// Each page gets the state at once, and then every change: no change is left out in silence, none comes twice.
+/// A page that reads slowly is told how many changes it missed, and gets the newest; it slows nobody down.
+final class PageEvents: Service {
+    /// A version of the office as text, the same for all pages.
+    private struct Rendered: Sendable {
+        var version = 0
+        var text = ""
+        /// Counts on while nothing changes, so that a page that has gone is noticed.
+        var beats = 0
+    }
+
+    static let pagesAtMost = 32
+    /// How many changes may wait for one page.
+    private static let waitingAtMost = 64
+
+    private let rendered = StateChannel(Rendered())
+    /// Tells this run of the program from others, whose versions are numbered alike.
+    private let run = String(UInt64.random(in: 1 ... .max), radix: 36)
+    private let seats = Seats(pagesAtMost)
+
+    init(_ office: StateChannel<Office>) {
+        rendered.set(render(office.value))
+        // Async, so that it runs apart from whoever changes the office.
+        office.listen(self, buffering: .newest(Self.waitingAtMost)) { me, office async in
+            me.rendered.set(me.render(office))
+        }
+    }
+
+    /// Keeps the connections alive.
+    func run() async throws {
+        while !Task.isShuttingDownGracefully {
+            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: .seconds(5)) }
+            rendered.update { $0.beats += 1 }
+        }
+    }
+
+    private func render(_ office: Office) -> Rendered {
+        // The type has nothing that JSON cannot say.
+        let json = (try? JSONEncoder.sorted.encode(office)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+        return Rendered(
+            version: office.version,
+            text: "id: \(run).\(office.version)\nevent: office\ndata: \(json)\n\n"
+        )
+    }
+
+    func response(to request: Request) throws -> Response {
+        guard let seat = seats.take() else {
+            throw HTTPError(
+                .serviceUnavailable,
+                headers: [.retryAfter: "5"],
+                message: "\(Self.pagesAtMost) pages are open; close one"
+            )
+        }
+        // What the page has seen, if it was connected to this run before.
+        let last = request.headers[.lastEventID].flatMap { version(in: $0) }
+        let changes = rendered.messages(buffering: .newest(Self.waitingAtMost))
+        return Response(
+            status: .ok,
+            headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+            body: .init { writer in
+                try await request.body.consumeWithCancellationOnInboundClose { _ in
+                    var last = last
+                    try await writer.write("retry: 1000\n\n")
+                    for await change in changes.cancelOnGracefulShutdown() {
+                        let missed = change.version - (last ?? change.version) - 1
+                        if missed > 0 { try await writer.write("event: missed\ndata: \(missed)\n\n") }
+                        try await writer.write(change.version == last ? ": still here\n\n" : change.text)
+                        last = change.version
+                    }
+                }
+                withExtendedLifetime(seat) {}
+                try await writer.finish(nil)
+            }
+        )
+    }
+
+    /// The version in an id of this run.
+    private func version(in id: String) -> Int? {
+        let parts = id.split(separator: ".")
+        return parts.count == 2 && parts[0] == run ? Int(parts[1]) : nil
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static var lastEventID: Self { .init("Last-Event-ID")! }  // it is a token
+}
+
+extension ResponseBodyWriter {
+    fileprivate mutating func write(_ text: String) async throws { try await write(ByteBuffer(string: text)) }
+}
+
+/// A bounded number of seats. One that is let go is free again.
+private final class Seats: Sendable {
+    final class Seat: Sendable {
+        private let seats: Seats
+
+        fileprivate init(_ seats: Seats) { self.seats = seats }
+
+        deinit { seats.taken.withLock { $0 -= 1 } }
+    }
+
+    private let count: Int
+    private let taken = Mutex(0)
+
+    init(_ count: Int) { self.count = count }
+
+    func take() -> Seat? {
+        let isFree = taken.withLock { taken in
+            guard taken < count else { return false }
+            taken += 1
+            return true
+        }
+        return isFree ? Seat(self) : nil
+    }
+}
