@@ -16,6 +16,8 @@ enum Bridges {
         var configuration = NATSConfiguration(servers: [url], name: shop.role.rawValue)
         configuration.streams = [sales]
         configuration.deliveries.inFlight = 1
+        // What a process that was killed had not booked goes to the next one after this time.
+        configuration.deliveries.acknowledgementWait = .seconds(3)
         let routes: [BridgeRoute] =
             switch shop.role {
             case .till: [.outgoing(.rung, durable: true), .asking(.billsBooked)]
