@@ -2,22 +2,22 @@ import Channels
 import Dispatch
 import Foundation
 
-/// Several channels and a state, whose listeners share an actor or a queue: what one thread posts is heard in the
-/// order it posted, whichever way it took.
+/// Several channels and a state, whose listeners share an actor or a queue, and a pattern that matches them all: what
+/// one thread posts is heard in the order it posted, whichever way it took.
 struct Lanes {
     let messagesEach: Int
     private static let posters = 3
     private static let channels = 4
 
     func run(_ figures: Figures, _ random: inout SeededGenerator) async throws {
-        let state = StateChannel(Message(poster: 0, number: -1), onFault: { _ in figures.faults.add() })
-        let channels = (0..<Self.channels).map { _ in
-            Channel<Message>(onFault: { _ in figures.faults.add() })
-        }
+        let board = Switchboard(onFault: { _ in figures.faults.add() })
+        let state = board.state("lane.state", initial: Message(poster: 0, number: -1))
+        let channels = try (0..<Self.channels).map { try board.channel("lane.channel\($0)", of: Message.self) }
         let desk = Desk()
         let queue = DispatchQueue(label: "soak.lane")
         // One checker a lane: the numbers of a poster run through all channels and the state.
-        let places = ["actor", "main actor", "queue"].map {
+        let names = ["actor", "main actor", "queue"]
+        let places = (names + names.map { "\($0), by a pattern" }).map {
             Checker("lane of one \($0)", isSerial: true, posters: Self.posters)
         }
         var tokens: [ListenerToken] = []
@@ -31,6 +31,13 @@ struct Lanes {
         }
         for channel in channels { listen(to: channel) }
         listen(to: state)
+        let pattern = board[matching: "lane.*"]
+        let note: (Int) -> @Sendable (Posted<any Sendable>) -> Void = { [places] index in
+            { if let message = $0.message as? Message { places[index].note(message) } }
+        }
+        tokens.append(pattern.listen(desk) { [note = note(3)] (_: isolated Desk, post) in note(post) })
+        tokens.append(pattern.listen { @MainActor [note = note(4)] post in note(post) })
+        tokens.append(pattern.listen(on: queue) { [note = note(5)] in note($0) })
         let before = residentBytes()
         let peak = await post(to: channels, state, desk, queue, random.next())
         for token in tokens { try await places[0].wait(for: token) }
@@ -42,8 +49,8 @@ struct Lanes {
         }
         let accounted = tokens.reduce(0) { $0 + $1.deliveredCount }
         let calls = places.reduce(0) { $0 + $1.calls }
-        // Each hears the first value of the state, too.
-        try places[0].require(calls + places.count, accounted, "messages counted as delivered, of those heard")
+        // Each listener of the state hears its first value, too.
+        try places[0].require(calls + names.count, accounted, "messages counted as delivered, of those heard")
         // What waits, and is dropped or cancelled beside it: far below what was posted in all.
         let most = 256 << 20
         try places[0].require(0, max(0, peak - before - most), "bytes in use beyond 256 MB")
