@@ -6,7 +6,7 @@ extension AsyncSequence where Element: Sendable {
     /// ```
     ///
     /// The task that calls it is the link between the two: cancel it to end the link. Each element has been
-    /// posted before the next is asked for, with ``Channel/post(_:from:echo:isolation:)``, on the isolation
+    /// posted before the next is asked for, with ``Channel/post(_:from:echo:fileID:line:isolation:)``, on the isolation
     /// of the caller: a listener on it is called directly. Listeners that wait in mailboxes are not waited
     /// for, so a fast sequence needs a bound there. It keeps the channel alive while it runs.
     ///
@@ -16,15 +16,17 @@ extension AsyncSequence where Element: Sendable {
     /// - Throws: What the sequence throws. Elements posted before stay posted.
     public func post(
         to channel: Channel<Element>,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) async throws(Failure) {
         var iterator = makeAsyncIterator()
         while let element = try await iterator.next(isolation: isolation) {
-            channel.post(element, isolation: isolation)
+            channel.post(element, fileID: fileID, line: line, isolation: isolation)
         }
     }
 
-    /// Stores every element in a state, and returns when the sequence ends. See ``post(to:isolation:)``.
+    /// Stores every element in a state, and returns when the sequence ends. See `post(to:)` of a channel.
     public func post(
         to state: StateChannel<Element>,
         isolation: isolated (any Actor)? = #isolation

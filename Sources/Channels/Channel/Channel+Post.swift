@@ -16,6 +16,7 @@ extension Channel {
     ///   - message: The message to deliver.
     ///   - sender: The object that posts, as ``Posted/sender``.
     ///   - echo: Whether the sender's own listeners hear it too. Has no effect without a sender.
+    ///   - fileID: Where the post is written: shown where the channel is traced. Omit it, and the line.
     ///   - isolation: The caller's isolation, known at compile time. Omit it. A nonisolated method has none,
     ///     whoever calls it: listeners on the main actor then hear its posts through their mailboxes, even if
     ///     it was called on the main actor. Such a method can take its caller's: `func sell(_ sale: Sale,
@@ -29,12 +30,17 @@ extension Channel {
         _ message: Message,
         from sender: (any AnyObject & Sendable)? = nil,
         echo: Bool = true,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
         // The channel, and with it the list, lives until the post has ended, even if a listener releases the
         // caller's reference.
         defer { withExtendedLifetime(self) {} }
-        return MessageAddress.lending(message) { list.post($0, from: sender, echo: echo, isolation: isolation) }
+        let site = PackedSite(fileID, line)
+        return MessageAddress.lending(message) {
+            list.post($0, from: sender, echo: echo, isolation: isolation, at: site)
+        }
     }
 
     /// Delivers a message and suspends until every listener reached has finished with it, async ones too.
@@ -51,9 +57,12 @@ extension Channel {
         _ message: Message,
         from sender: (any AnyObject & Sendable)? = nil,
         echo: Bool = true,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
-        await postAndWait(message, from: sender, origin: .local, echo: echo, isolation: isolation)
+        let site = PackedSite(fileID, line)
+        return await postAndWait(message, from: sender, origin: .local, echo: echo, at: site, isolation: isolation)
     }
 
     /// Delivers a message that came in from another process and suspends until every listener has finished
@@ -63,7 +72,7 @@ extension Channel {
         from origin: Origin,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
-        await postAndWait(message, from: nil, origin: origin, echo: true, isolation: isolation)
+        await postAndWait(message, from: nil, origin: origin, echo: true, at: .unknown, isolation: isolation)
     }
 
     /// Delivers a message with all that may travel with it, and suspends until every listener has finished.
@@ -73,12 +82,13 @@ extension Channel {
         from sender: (any AnyObject & Sendable)?,
         origin: Origin,
         echo: Bool,
+        at site: PackedSite,
         isolation: isolated (any Actor)?
     ) async -> DeliveryReport {
         let tracker = PostTracker(chain: ListenerChain.call)
         let envelope = Envelope(sender: sender, origin: origin, tracker: tracker)
         _ = MessageAddress.lending(message) {
-            list.post($0, from: sender, echo: echo, isolation: isolation, envelope: envelope)
+            list.post($0, from: sender, echo: echo, isolation: isolation, envelope: envelope, at: site)
         }
         return await tracker.wait()
     }
@@ -87,30 +97,34 @@ extension Channel {
     package func post(_ message: Message, from origin: Origin, isolation: isolated (any Actor)? = #isolation) -> Int {
         let envelope = Envelope(sender: nil, origin: origin, tracker: nil)
         return MessageAddress.lending(message) {
-            list.post($0, from: nil, echo: true, isolation: isolation, envelope: envelope)
+            list.post($0, from: nil, echo: true, isolation: isolation, envelope: envelope, at: .unknown)
         }
     }
 }
 
 extension Channel where Message == Void {
-    /// Delivers the empty message. See ``post(_:from:echo:isolation:)``.
+    /// Delivers the empty message. See ``post(_:from:echo:fileID:line:isolation:)``.
     @inlinable @discardableResult
     public func post(
         from sender: (any AnyObject & Sendable)? = nil,
         echo: Bool = true,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
-        post((), from: sender, echo: echo, isolation: isolation)
+        post((), from: sender, echo: echo, fileID: fileID, line: line, isolation: isolation)
     }
 
     /// Delivers the empty message, and suspends until every listener has finished with it. See
-    /// ``postAndWait(_:from:echo:isolation:)``.
+    /// ``postAndWait(_:from:echo:fileID:line:isolation:)``.
     @discardableResult
     public func postAndWait(
         from sender: (any AnyObject & Sendable)? = nil,
         echo: Bool = true,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
-        await postAndWait((), from: sender, echo: echo, isolation: isolation)
+        await postAndWait((), from: sender, echo: echo, fileID: fileID, line: line, isolation: isolation)
     }
 }

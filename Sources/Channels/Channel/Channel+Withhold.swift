@@ -27,6 +27,13 @@ extension Channel {
         echo: Bool,
         isolation: isolated (any Actor)? = #isolation
     ) async {
-        await postAndWait(post.message, from: post.sender, origin: post.origin, echo: echo, isolation: isolation)
+        await postAndWait(
+            post.message,
+            from: post.sender,
+            origin: post.origin,
+            echo: echo,
+            at: .unknown,
+            isolation: isolation
+        )
     }
 }

@@ -1,4 +1,4 @@
-/// What became of a message posted with ``Channel/postAndWait(_:from:echo:isolation:)``.
+/// What became of a message posted with ``Channel/postAndWait(_:from:echo:fileID:line:isolation:)``.
 ///
 /// `reached` = `completed` + `failures` + `dropped` + `discarded`, unless the waiting task was cancelled:
 /// then the report says what had finished by then.

@@ -54,7 +54,7 @@ public final class LocalChannel<Message>: LocalListenable {
 
     /// Delivers a message to every listener registered when the call begins; all have run when it returns.
     ///
-    /// See ``Channel/post(_:from:echo:isolation:)`` for the order, and for posts made by listeners.
+    /// See ``Channel/post(_:from:echo:fileID:line:isolation:)`` for the order, and for posts made by listeners.
     ///
     /// - Returns: How many listeners were called.
     /// - Complexity: O(*n*) in the number of listeners. Does not allocate.
@@ -62,7 +62,7 @@ public final class LocalChannel<Message>: LocalListenable {
     public func post(_ message: Message, from sender: AnyObject? = nil, echo: Bool = true) -> Int {
         // The channel, and with it the list, lives until the post has ended.
         defer { withExtendedLifetime(self) {} }
-        return MessageAddress.lending(message) { list.post($0, from: sender, echo: echo, isolation: nil) }
+        return MessageAddress.lending(message) { list.post($0, from: sender, echo: echo, isolation: nil, at: .unknown) }
     }
 }
 

@@ -79,6 +79,8 @@ public struct PostEvent: Sendable {
     public let messageType: any Any.Type
     /// The type of the object given as `from:`.
     public let senderType: (any Any.Type)?
+    /// Where the post is written; nil where that is not known.
+    public let site: RegistrationSite?
     /// Whether the message was posted in this process or came in over a bridge.
     public let origin: Origin
 
@@ -88,12 +90,14 @@ public struct PostEvent: Sendable {
         channelKind: ChannelKind = .messages,
         messageType: any Any.Type,
         senderType: (any Any.Type)? = nil,
+        site: RegistrationSite? = nil,
         origin: Origin = .local
     ) {
         self.channelName = channelName
         self.channelKind = channelKind
         self.messageType = messageType
         self.senderType = senderType
+        self.site = site
         self.origin = origin
     }
 }

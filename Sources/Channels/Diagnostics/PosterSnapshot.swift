@@ -7,3 +7,10 @@ public struct PosterSnapshot: Codable, Hashable, Sendable {
     /// Messages posted.
     public var posts: Int
 }
+
+extension PosterSnapshot: CustomStringConvertible {
+    /// One line: type, posts, place.
+    public var description: String {
+        "from \(senderType ?? "no one named"), \(posts) \(posts == 1 ? "post" : "posts")\(site.map { ", \($0)" } ?? "")"
+    }
+}

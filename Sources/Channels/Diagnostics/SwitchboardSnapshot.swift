@@ -109,9 +109,7 @@ extension SwitchboardSnapshot: CustomStringConvertible {
             if let unheard = channel.unheard, unheard > 0 { line += ", \(unheard) unheard" }
             if let lost = channel.lostOwners, lost > 0 { line += ", \(lost) lost" }
             lines.append(line)
-            lines += channel.posters.compactMap { poster in
-                poster.senderType.map { "  from \($0), \(poster.posts) \(poster.posts == 1 ? "post" : "posts")" }
-            }
+            lines += channel.posters.map { "  \($0)" }
             lines += channel.listeners.map { "  \($0)" }
         }
         lines += lanes.filter { $0.waiting > 0 || $0.longestWait != nil }.map { "\($0)" }

@@ -50,7 +50,7 @@ public final class ListenerToken: Sendable {
     /// Withholds messages from the listener until ``resume()``.
     ///
     /// Messages posted meanwhile are missed and counted (``missedCount``), and
-    /// ``Channel/post(_:from:echo:isolation:)`` does not count the listener. What waits in its mailbox is
+    /// ``Channel/post(_:from:echo:fileID:line:isolation:)`` does not count the listener. What waits in its mailbox is
     /// still delivered, and a call under way goes on. The listener keeps its place in the order.
     public func pause() { entry.pause() }
 

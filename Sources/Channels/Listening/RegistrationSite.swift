@@ -1,4 +1,4 @@
-/// Where in the source a listener was registered.
+/// A place in the source: where a listener was registered, or a post is written.
 public struct RegistrationSite: Hashable, Codable, Sendable, CustomStringConvertible {
     /// The file, as `#fileID` names it: `Module/File.swift`.
     public let fileID: String

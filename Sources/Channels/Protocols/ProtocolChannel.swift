@@ -225,7 +225,7 @@ extension ListenerList {
         _ visit: (MessageAddress) -> Void,
         _ thread: ThreadReference
     ) -> Int {
-        meter(visitor, frame) { withPost(frame, thread) { notify(frame, visitor, visit) } }
+        meter(visitor, frame, at: .unknown) { withPost(frame, thread) { notify(frame, visitor, visit) } }
     }
 
     @inline(__always)

@@ -54,8 +54,9 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ) {
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
-        guard !list.isMetered else { return setMetered(message, with: envelope, isolation, store) }
-        guard !list.mayOffer else { return offer(message, with: envelope, isolation, store) }
+        guard !list.mayOffer, !list.isMetered else {
+            return setWithCare(message, with: envelope, isolation, store)
+        }
         var mustOffer = false
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
             mustOffer = list.mayOffer
@@ -73,20 +74,19 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         if mustOffer { offer(message, with: envelope, isolation, store) }
     }
 
-    /// The same while diagnostics are on.
+    /// The same where a listener has, or has had, a mailbox, or while diagnostics are on. By itself, to keep the other
+    /// short.
     @inline(never)
-    private func setMetered(
+    private func setWithCare(
         _ message: MessageAddress,
         with envelope: Envelope?,
         _ isolation: (any Actor)?,
         _ store: (MessageAddress) -> Void
     ) {
+        guard list.isMetered else { return offer(message, with: envelope, isolation, store) }
         list.traceState(envelope) { offer(message, with: $0, isolation, store) }
     }
 
-    /// The same where a listener has, or has had, a mailbox, or diagnostics are on. By itself, to keep the other
-    /// short.
-    @inline(never)
     private func offer(
         _ message: MessageAddress,
         with envelope: Envelope?,
@@ -149,7 +149,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         }
     }
 
-    /// Whether anybody listens. Who registers does so under the state's lock and is handed the value then.
+    /// Whether anybody listens, or counts. Who registers does so under the state's lock and is handed the value then.
     @inline(__always)
     private var isHeard: Bool { !list.hasNoListenerNow || list.isMetered }
 

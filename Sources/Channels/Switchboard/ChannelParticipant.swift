@@ -56,7 +56,7 @@ extension ChannelParticipant where Self: Sendable {
         switchboard[name].posts.listen(self, fileID: fileID, line: line, isolation: isolation, body)
     }
 
-    /// Posts to a channel, with this object as the sender. See ``Channel/post(_:from:echo:isolation:)``.
+    /// Posts to a channel, with this object as the sender. See ``Channel/post(_:from:echo:fileID:line:isolation:)``.
     ///
     /// - Returns: How many listeners were called or enqueued.
     @discardableResult
@@ -64,13 +64,15 @@ extension ChannelParticipant where Self: Sendable {
         _ message: [String: any Sendable],
         to name: ChannelName<[String: any Sendable]>,
         echo: Bool = true,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
-        switchboard[name].post(message, from: self, echo: echo, isolation: isolation)
+        switchboard[name].post(message, from: self, echo: echo, fileID: fileID, line: line, isolation: isolation)
     }
 
     /// Posts to a channel, with this object as the sender, and suspends until every listener has finished.
-    /// See ``Channel/postAndWait(_:from:echo:isolation:)``.
+    /// See ``Channel/postAndWait(_:from:echo:fileID:line:isolation:)``.
     ///
     /// - Returns: What became of the message.
     @discardableResult
@@ -78,9 +80,18 @@ extension ChannelParticipant where Self: Sendable {
         _ message: [String: any Sendable],
         to name: ChannelName<[String: any Sendable]>,
         echo: Bool = true,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
-        await switchboard[name].postAndWait(message, from: self, echo: echo, isolation: isolation)
+        await switchboard[name].postAndWait(
+            message,
+            from: self,
+            echo: echo,
+            fileID: fileID,
+            line: line,
+            isolation: isolation
+        )
     }
 
     /// Ends this object's listeners on a channel.

@@ -61,7 +61,7 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
 extension NamedChannel {
     /// Delivers a message to every listener of the name, and to those of patterns that match it.
     ///
-    /// See ``Channel/post(_:from:echo:isolation:)`` for the order and for who runs before this method
+    /// See ``Channel/post(_:from:echo:fileID:line:isolation:)`` for the order and for who runs before this method
     /// returns.
     ///
     /// - Returns: How many listeners were called or enqueued; 0 if there are none, and then nothing is kept.
@@ -73,23 +73,36 @@ extension NamedChannel {
         _ message: Message,
         from sender: (any AnyObject & Sendable)? = nil,
         echo: Bool = true,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
         // Of the switchboard, so that a caller who makes this value only to post need not retain its parts.
-        switchboard.post(message, to: key, from: sender, echo: echo, isolation: isolation)
+        let site = PackedSite(fileID, line)
+        return switchboard.post(message, to: key, from: sender, echo: echo, at: site, isolation: isolation)
     }
 
     /// Delivers a message and suspends until every listener has finished with it. See
-    /// ``Channel/postAndWait(_:from:echo:isolation:)``.
+    /// ``Channel/postAndWait(_:from:echo:fileID:line:isolation:)``.
     @discardableResult
     public func postAndWait(
         _ message: Message,
         from sender: (any AnyObject & Sendable)? = nil,
         echo: Bool = true,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
         guard let channel: Channel<Message> = switchboard.channelToPost(key) else { return DeliveryReport() }
-        return await channel.postAndWait(message, from: sender, echo: echo, isolation: isolation)
+        let site = PackedSite(fileID, line)
+        return await channel.postAndWait(
+            message,
+            from: sender,
+            origin: .local,
+            echo: echo,
+            at: site,
+            isolation: isolation
+        )
     }
 }
 
@@ -100,12 +113,13 @@ extension Switchboard {
         to key: NameKey,
         from sender: (any AnyObject & Sendable)?,
         echo: Bool,
+        at site: PackedSite,
         isolation: isolated (any Actor)?
     ) -> Int {
         let reached = MessageAddress.lending(message) {
-            post($0, to: key, ofMessages: Message.self, from: sender, echo: echo, isolation: isolation)
+            post($0, to: key, ofMessages: Message.self, from: sender, echo: echo, isolation: isolation, at: site)
         }
-        return reached ?? postToChannel(of: key, message, from: sender, echo: echo, isolation: isolation)
+        return reached ?? postToChannel(of: key, message, from: sender, echo: echo, at: site, isolation: isolation)
     }
 
     /// Posts where nobody but patterns may listen.
@@ -115,10 +129,14 @@ extension Switchboard {
         _ message: Message,
         from sender: (any AnyObject & Sendable)?,
         echo: Bool,
+        at site: PackedSite,
         isolation: isolated (any Actor)?
     ) -> Int {
-        let channel: Channel<Message>? = channelToPost(key)
-        return channel?.post(message, from: sender, echo: echo, isolation: isolation) ?? 0
+        guard let channel: Channel<Message> = channelToPost(key) else { return 0 }
+        defer { withExtendedLifetime(channel) {} }
+        return MessageAddress.lending(message) {
+            channel.list.post($0, from: sender, echo: echo, isolation: isolation, at: site)
+        }
     }
 
     /// The channel to post on; nil where nobody would hear it.
@@ -145,9 +163,11 @@ extension NamedChannel where Message == Void {
     public func post(
         from sender: (any AnyObject & Sendable)? = nil,
         echo: Bool = true,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
-        post((), from: sender, echo: echo, isolation: isolation)
+        post((), from: sender, echo: echo, fileID: fileID, line: line, isolation: isolation)
     }
 
     /// Delivers the empty message, and suspends until every listener has finished with it.
@@ -155,9 +175,11 @@ extension NamedChannel where Message == Void {
     public func postAndWait(
         from sender: (any AnyObject & Sendable)? = nil,
         echo: Bool = true,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
-        await postAndWait((), from: sender, echo: echo, isolation: isolation)
+        await postAndWait((), from: sender, echo: echo, fileID: fileID, line: line, isolation: isolation)
     }
 }
 

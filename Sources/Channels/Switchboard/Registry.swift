@@ -25,7 +25,8 @@ final class Registry: Sendable {
         ofMessages type: any Any.Type,
         from sender: AnyObject?,
         echo: Bool,
-        isolation: (any Actor)?
+        isolation: (any Actor)?,
+        at site: PackedSite
     ) -> Int? {
         withShard(of: key) {
             $0.post(
@@ -34,7 +35,8 @@ final class Registry: Sendable {
                 ofMessages: ObjectIdentifier(type),
                 from: sender,
                 echo: echo,
-                isolation: isolation
+                isolation: isolation,
+                at: site
             )
         }
     }

@@ -88,7 +88,7 @@ extension RegistryShard {
 
     // MARK: Posting
 
-    /// See ``Registry/post(_:to:ofMessages:from:echo:isolation:)``.
+    /// See ``Registry/post(_:to:ofMessages:from:echo:isolation:at:)``.
     @inline(__always)
     func post(
         _ message: MessageAddress,
@@ -96,13 +96,22 @@ extension RegistryShard {
         ofMessages type: ObjectIdentifier,
         from sender: AnyObject?,
         echo: Bool,
-        isolation: (any Actor)?
+        isolation: (any Actor)?,
+        at site: PackedSite
     ) -> Int? {
         let thread = ThreadReference.current
         let depth = thread.pointee.nameDepth
         // The last slot is for look-ups.
         guard depth < ThreadRecord.nameSlotCount - 1 else {
-            return postRetaining(message, to: key, ofMessages: type, from: sender, echo: echo, isolation: isolation)
+            return postRetaining(
+                message,
+                to: key,
+                ofMessages: type,
+                from: sender,
+                echo: echo,
+                isolation: isolation,
+                at: site
+            )
         }
         let use = beginReading(thread)
         let found = find(key, ofMessages: type)
@@ -113,7 +122,7 @@ extension RegistryShard {
         use.pointee.list.store(found.channel, ordering: .releasing)
         thread.pointee.nameDepth = depth + 1
         // The channel is kept until the slot is cleared, and the channel keeps its list.
-        let reached = found.list.borrow { $0.post(message, from: sender, echo: echo, isolation: isolation) }
+        let reached = found.list.borrow { $0.post(message, from: sender, echo: echo, isolation: isolation, at: site) }
         thread.pointee.nameDepth = depth
         endReading(use, thread)
         return reached
@@ -149,7 +158,8 @@ extension RegistryShard {
         ofMessages type: ObjectIdentifier,
         from sender: AnyObject?,
         echo: Bool,
-        isolation: (any Actor)?
+        isolation: (any Actor)?,
+        at site: PackedSite
     ) -> Int? {
         let found = read(key) { slot -> (channel: AnyObject, list: ListenerList)? in
             guard slot.messageType == type, let channel = slot.heldObject else { return nil }
@@ -158,7 +168,7 @@ extension RegistryShard {
         guard let found else { return nil }
         // The channel lives until the post has ended, even if its name is removed.
         defer { withExtendedLifetime(found.channel) {} }
-        return found.list.post(message, from: sender, echo: echo, isolation: isolation)
+        return found.list.post(message, from: sender, echo: echo, isolation: isolation, at: site)
     }
 
     // MARK: Releasing

@@ -276,8 +276,9 @@ public final class Switchboard: Sendable {
         ofMessages type: any Any.Type,
         from sender: AnyObject?,
         echo: Bool,
-        isolation: (any Actor)?
+        isolation: (any Actor)?,
+        at site: PackedSite
     ) -> Int? {
-        registry.post(message, to: key, ofMessages: type, from: sender, echo: echo, isolation: isolation)
+        registry.post(message, to: key, ofMessages: type, from: sender, echo: echo, isolation: isolation, at: site)
     }
 }

@@ -23,14 +23,18 @@ struct TracingTests {
         try #require(board.snapshot().channels.first { $0.name == name })
     }
 
-    @Test func postersAreToldApartByType() throws {
+    @Test func postersAreToldApartByTypeAndByWhereThePostIsWritten() async throws {
         let owner = Owner()
-        let token = board[number].listen { _ in }
-        board[number].post(1, from: owner)
-        board[number].post(2, from: owner)
-        board[number].post(3)
-        #expect(try traced().posters.map(\.senderType) == ["Owner", nil])
-        #expect(try traced().posters.map(\.posts) == [2, 1])
+        let channel = board.channel(number)
+        let token = channel.listen { _ in }
+        for message in 0..<3 { board[number].post(message, from: owner) }
+        let line = #line - 1
+        for message in 0..<2 { channel.post(message) }
+        await channel.postAndWait(5)
+        #expect(try traced().posters.map(\.senderType) == ["Owner", nil, nil])
+        #expect(try traced().posters.map(\.posts) == [3, 2, 1])
+        #expect(try traced().posters.map { $0.site?.line } == [line, line + 2, line + 3].map(Int.init))
+        #expect(try traced().posters.allSatisfy { $0.site?.fileID == #fileID })
         withExtendedLifetime(token) {}
     }
 

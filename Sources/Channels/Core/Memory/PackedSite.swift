@@ -1,17 +1,22 @@
-/// A registration site in one word, because every listener carries one: the address of the literal above, the
+/// A place in the source in one word, because every listener carries one, and every post names one: the address of the literal above, the
 /// line in the lowest 16 bits.
 ///
 /// Sound because a `StaticString` of more than one scalar is a literal of the program image, zero-terminated,
 /// never freed and below 2^47, where every 64-bit system maps images. A line past 65,535 is shown as 65,535.
-@usableFromInline
-struct PackedSite: Sendable {
-    private let word: UInt64
+@frozen @usableFromInline
+struct PackedSite: Hashable, Sendable {
+    @usableFromInline let word: UInt64
 
-    @usableFromInline
+    @inlinable @inline(__always)
     init(_ fileID: StaticString, _ line: UInt) {
         let address = fileID.hasPointerRepresentation ? unsafe UInt64(UInt(bitPattern: fileID.utf8Start)) : 0
         word = address << 16 | UInt64(min(line, 0xFFFF))
     }
+
+    @inlinable init() { word = 0 }
+
+    /// No place.
+    @inlinable static var unknown: PackedSite { PackedSite() }
 
     var site: RegistrationSite {
         let line = Int(word & 0xFFFF)

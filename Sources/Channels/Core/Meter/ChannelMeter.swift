@@ -13,7 +13,7 @@ final class ChannelMeter: Sendable {
         var instruments: Instruments?
         /// When counting began.
         var start = ChannelMeter.now
-        var posters: [Poster: Int] = [:]
+        var posters: [Poster: (type: (any Any.Type)?, posts: Int)] = [:]
         var messages: [KeptText] = []
         /// How many were ever kept since counting began.
         var kept = 0
@@ -33,8 +33,8 @@ final class ChannelMeter: Sendable {
 
     private struct Poster: Hashable {
         /// Nil for posts without a sender, and for those beyond ``mostPosters``.
-        let type: String?
-        let site: RegistrationSite?
+        var type: ObjectIdentifier?
+        var site = PackedSite.unknown
     }
 
     /// Posters told apart; the others are counted together.
@@ -102,12 +102,11 @@ final class ChannelMeter: Sendable {
     var name: String? { guarded.withLock { $0.name } }
 
     /// Notes who posts.
-    func notePoster(_ type: (any Any.Type)?, _ site: RegistrationSite?) {
-        let type = type.map { "\($0)" }
+    func notePoster(_ type: (any Any.Type)?, _ site: PackedSite) {
         guarded.withLock { guarded in
-            let poster = Poster(type: type, site: site)
+            let poster = Poster(type: type.map { ObjectIdentifier($0) }, site: site)
             let isKnown = guarded.posters.count < Self.mostPosters || guarded.posters[poster] != nil
-            guarded.posters[isKnown ? poster : Poster(type: nil, site: nil), default: 0] += 1
+            guarded.posters[isKnown ? poster : Poster(), default: (isKnown ? type : nil, 0)].posts += 1
         }
     }
 
@@ -134,7 +133,13 @@ final class ChannelMeter: Sendable {
 
     var posters: [PosterSnapshot] {
         guarded.withLock { $0.posters }
-            .map { PosterSnapshot(senderType: $0.key.type, site: $0.key.site, posts: $0.value) }
+            .map { poster, counted in
+                PosterSnapshot(
+                    senderType: counted.type.map { "\($0)" },
+                    site: poster.site == .unknown ? nil : poster.site.site,
+                    posts: counted.posts
+                )
+            }
             .sorted { $0.posts > $1.posts }
     }
 

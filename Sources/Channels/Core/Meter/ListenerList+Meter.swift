@@ -67,27 +67,38 @@ extension ListenerList {
 extension ListenerList {
     /// Delivers a message, within the instruments if the channel is traced, and counts it.
     @inline(never)
-    func postMetered(_ message: MessageAddress, from sender: AnyObject?, echo: Bool, isolation: (any Actor)?) -> Int {
+    func postMetered(
+        _ message: MessageAddress,
+        from sender: AnyObject?,
+        echo: Bool,
+        isolation: (any Actor)?,
+        at site: PackedSite
+    ) -> Int {
         var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation)
         defer { frame.end() }
-        return frame.lend { postMetered(message, in: $0) }
+        return frame.lend { postMetered(message, in: $0, at: site) }
     }
 
     @inline(never)
-    func postMetered(_ message: MessageAddress, in frame: FrameReference) -> Int {
+    func postMetered(_ message: MessageAddress, in frame: FrameReference, at site: PackedSite) -> Int {
         let thread = ThreadReference.current
         if let top = thread.pointee.top, let refused = admit(message, frame, nestedIn: top, thread) { return refused }
-        let reached = meter(message, frame) { withPost(frame, thread) { deliver(message, frame) } }
+        let reached = meter(message, frame, at: site) { withPost(frame, thread) { deliver(message, frame) } }
         if frame.pointee.hasExtras { deliverQueued(frame) }
         return reached
     }
 
     /// Counts a post, and traces it, if diagnostics are on, around its delivery.
-    func meter(_ message: MessageAddress, _ frame: FrameReference, _ deliver: () -> Int) -> Int {
+    func meter(
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        at site: PackedSite,
+        _ deliver: () -> Int
+    ) -> Int {
         guard let meter else { return deliver() }
         meter.posts.wrappingAdd(1, ordering: .relaxed)
         frame.pointee.takesCare = true
-        let reached = meter.isTracing.load(ordering: .relaxed) ? trace(message, frame, meter, deliver) : deliver()
+        let reached = meter.isTracing.load(ordering: .relaxed) ? trace(message, frame, site, meter, deliver) : deliver()
         // The listeners of a state that have mailboxes were offered it before.
         if frame.pointee.isTurn ? hasNoListenerNow : reached == 0 {
             meter.unheard.wrappingAdd(1, ordering: .relaxed)
@@ -98,6 +109,7 @@ extension ListenerList {
     private func trace(
         _ message: MessageAddress,
         _ frame: FrameReference,
+        _ site: PackedSite,
         _ meter: ChannelMeter,
         _ deliver: () -> Int
     ) -> Int {
@@ -108,7 +120,7 @@ extension ListenerList {
         let sender = frame.pointee.sender?.living
         let senderType: (any Any.Type)? = (sender ?? former?.sender).map { type(of: $0) }
         var reached = 0
-        withTrace(message, meter, senderType, former?.origin ?? .local) { trace in
+        withTrace(message, meter, senderType, former?.origin ?? .local, at: site) { trace in
             frame.pointee.envelope = Envelope(
                 // Observers of a protocol have no mailbox, to which a sender would have to be Sendable.
                 sender: kind == .protocol ? nil : former?.sender ?? sender.map { sendable($0) },
@@ -153,6 +165,7 @@ extension ListenerList {
         _ senderType: (any Any.Type)?,
         _ origin: Origin,
         of type: (any Any.Type)? = nil,
+        at site: PackedSite = .unknown,
         _ deliver: (PostTrace?) -> Void
     ) {
         guard !ThreadReference.current.pointee.isInInstrument else { return deliver(nil) }
@@ -161,9 +174,10 @@ extension ListenerList {
             channelKind: kind,
             messageType: type ?? (kind == .protocol ? channelType : layout.type),
             senderType: senderType,
+            site: site == .unknown ? nil : site.site,
             origin: origin
         )
-        meter.notePoster(senderType, nil)
+        meter.notePoster(senderType, site)
         // The others carry what calls a responder or an observer.
         if let message, kind == .messages || kind == .state { meter.keep(message, layout, event) }
         PostTrace.post(event, to: (meter.instruments?.all ?? [])[...]) { deliver($0) }

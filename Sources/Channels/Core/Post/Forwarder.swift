@@ -50,7 +50,7 @@ extension ListenerList {
         if !frame.pointee.takesCare, hub.callOnly(forwarder.listener, message, frame) { return true }
         var inner = PostFrame(forwarding: frame.pointee, to: hub)
         inner.isTurn = frame.pointee.isTurn && forwarder.listener.hasItsTurnInLane
-        let reached = inner.lend { hub.post(message, in: $0) }
+        let reached = inner.lend { hub.post(message, in: $0, at: .unknown) }
         inner.end()
         return reached > 0
     }

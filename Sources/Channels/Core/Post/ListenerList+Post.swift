@@ -4,11 +4,19 @@ internal import Synchronization
 extension ListenerList {
     /// Delivers a message to every listener registered now.
     ///
-    /// - Parameter message: Only read: interceptors work on a copy.
+    /// - Parameters:
+    ///   - message: Only read: interceptors work on a copy.
+    ///   - site: Where the post is written, for those who look at it.
     /// - Returns: How many listeners were called or enqueued.
     @usableFromInline
-    func post(_ message: MessageAddress, from sender: AnyObject?, echo: Bool, isolation: (any Actor)?) -> Int {
-        if isMetered { return postMetered(message, from: sender, echo: echo, isolation: isolation) }
+    func post(
+        _ message: MessageAddress,
+        from sender: AnyObject?,
+        echo: Bool,
+        isolation: (any Actor)?,
+        at site: PackedSite
+    ) -> Int {
+        if isMetered { return postMetered(message, from: sender, echo: echo, isolation: isolation, at: site) }
         if head.load(ordering: .acquiring) == 0, interceptorHead.load(ordering: .relaxed) == 0 { return 0 }
         return postToListeners(message, from: sender, echo: echo, isolation: isolation)
     }
@@ -33,15 +41,16 @@ extension ListenerList {
         from sender: AnyObject?,
         echo: Bool,
         isolation: (any Actor)?,
-        envelope: Envelope
+        envelope: Envelope,
+        at site: PackedSite
     ) -> Int {
         var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation, envelope: envelope)
         defer { frame.end() }
-        return frame.lend { post(message, in: $0) }
+        return frame.lend { post(message, in: $0, at: site) }
     }
 
-    func post(_ message: MessageAddress, in frame: FrameReference) -> Int {
-        isMetered ? postMetered(message, in: frame) : postUnmetered(message, in: frame)
+    func post(_ message: MessageAddress, in frame: FrameReference, at site: PackedSite) -> Int {
+        isMetered ? postMetered(message, in: frame, at: site) : postUnmetered(message, in: frame)
     }
 
     /// Inlined where most posts are made: the loop over the listeners then needs fewer registers.
@@ -70,7 +79,9 @@ extension ListenerList {
         defer { frame.end() }
         frame.lend { frame in
             if isMetered, only == nil {
-                _ = meter(message, frame) { withPost(frame, .current) { deliver(message, frame, before: number) } }
+                _ = meter(message, frame, at: .unknown) {
+                    withPost(frame, .current) { deliver(message, frame, before: number) }
+                }
                 return
             }
             withPost(frame, .current) {

@@ -79,7 +79,9 @@ extension ListenerList {
                 later.depth = depth
                 later.queue = queue
                 later.lend { frame in
-                    _ = meter(kept.address, frame) { withPost(frame, .current) { deliver(kept.address, frame) } }
+                    _ = meter(kept.address, frame, at: .unknown) {
+                        withPost(frame, .current) { deliver(kept.address, frame) }
+                    }
                 }
                 later.end()
                 envelope?.tracker?.finish(.settled)
