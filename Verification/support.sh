@@ -58,14 +58,14 @@ provide_nats() {
     install_packages $missing
 }
 
-# Installs the clients in another language that the tests over NATS talk to, in .build-python; says what is missing, and fails, where there is
-# no Python.
+# Installs the clients in another language that the tests over NATS talk to, in .build-python; says what is skipped where there is no
+# Python.
 provide_python_clients() {
     local folder=.build-python requirements=Tests/ChannelsNATSTests/Python/requirements.txt
     cmp -s "$requirements" "$folder/requirements.txt" && return 0
     if ! has python3 python3 || ! { python3 -c 'import venv, ensurepip' 2>/dev/null || { can_install && install_packages python3-venv; }; }; then
-        echo "The tests with clients in Python are skipped: python3 with venv is missing." >&2
-        return 1
+        echo "Skipped: the tests with clients in Python need python3 with venv, which this script installs only as root on Debian."
+        return 0
     fi
     rm -rf "$folder"
     python3 -m venv "$folder"

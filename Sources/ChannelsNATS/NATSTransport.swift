@@ -101,7 +101,11 @@ public final class NATSTransport: Transport {
         }
         do {
             let inbox = try await ReplyInbox.open(on: connection, configuration)
-            let session = Session(connection, inbox, configuration) { relay.reportLostValues(on: nil) }
+            let session = Session(connection, inbox, configuration) {
+                relay.reportLostValues(on: nil)
+            } onDifference: {
+                relay.report($0)
+            }
             holder.session = session
             return session
         } catch {

@@ -21,17 +21,20 @@ final class Session: Sendable {
     let streams: StreamSetup
     private let state = Locked(State())
 
-    /// - Parameter onLostValues: Called when the states are found to be lost.
+    /// - Parameters:
+    ///   - onLostValues: Called when the states are found to be lost.
+    ///   - onDifference: Called when a stream has other settings than the configuration says.
     init(
         _ connection: NATSConnection,
         _ inbox: ReplyInbox,
         _ configuration: NATSConfiguration,
-        onLostValues: @escaping @Sendable () -> Void
+        onLostValues: @escaping @Sendable () -> Void,
+        onDifference: @escaping @Sendable (BridgeError) -> Void
     ) {
         self.connection = connection
         self.inbox = inbox
         jetStream = JetStream(inbox, configuration)
-        streams = StreamSetup(jetStream, configuration, onLostValues: onLostValues)
+        streams = StreamSetup(jetStream, configuration, onLostValues: onLostValues, onDifference: onDifference)
     }
 
     func keep(_ subscription: NATSSubscription) async throws {

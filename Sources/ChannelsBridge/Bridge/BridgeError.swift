@@ -12,7 +12,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
                 invalidName,
                 invalidHeader, invalidEnvelope,
                 unencodable, undecodable
-            case unknownType, tooManyFailures, unsupported, deadlineExceeded, transportFailure
+            case unknownType, tooManyFailures, unsupported, deadlineExceeded, transportFailure, settingsDiffer
         }
         private let storage: Storage
 
@@ -65,6 +65,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let unsupported = Code(storage: .unsupported)
         /// Closing took longer than its deadline.
         public static let deadlineExceeded = Code(storage: .deadlineExceeded)
+        /// The broker stores messages with other settings than the code declares. It goes on with its own.
+        public static let settingsDiffer = Code(storage: .settingsDiffer)
         /// The broker or its client library failed in another way; see ``BridgeError/underlyingError`` and
         /// ``BridgeError/detail``.
         public static let transportFailure = Code(storage: .transportFailure)

@@ -135,7 +135,7 @@ struct Acknowledgement {
                 switch refusal.reason {
                 case .notNow: .notAcknowledged
                 case .full: .bufferFull
-                case .nameTaken, .other: .refused
+                case .nameTaken, .notFound, .other: .refused
                 }
             throw BridgeError(code, subject: subject, detail: refusal.description, underlyingError: refusal)
         }

@@ -35,15 +35,29 @@ final class JetStream: Sendable {
 
     // MARK: Streams
 
-    /// Creates a stream. An existing one of that name stays as it is.
-    func create(_ stream: NATSStream) async throws {
+    /// Creates a stream, if there is none of that name. An existing one stays as it is: the operators of the servers
+    /// may have configured it differently, on purpose.
+    ///
+    /// - Returns: How an existing one differs.
+    func create(_ stream: NATSStream) async throws -> [String] {
         try WireRules.check(token: stream.name)
         for subject in stream.subjects { try WireRules.check(pattern: subject) }
+        // Asked for first: a user who may not create streams can use one.
+        do { return stream.differences(from: try await settings(ofStream: stream.name)) } catch let refusal as Refusal
+            where refusal.reason == .notFound
+        {}
         do {
             let _: Created = try await call("STREAM.CREATE.\(stream.name)", StreamRequest(stream))
+            return []
         } catch let refusal as Refusal where refusal.reason == .nameTaken {
-            // The operators of the servers may have configured it differently, on purpose.
+            // Another process was faster.
+            return stream.differences(from: try await settings(ofStream: stream.name))
         }
+    }
+
+    private func settings(ofStream name: String) async throws -> StreamSettings {
+        let found: StreamInformation = try await call("STREAM.INFO.\(name)", [String: String]())
+        return found.config ?? StreamSettings()
     }
 
     /// The one stream whose subjects include those of a pattern.
@@ -137,7 +151,7 @@ final class JetStream: Sendable {
 /// An error that JetStream answers with.
 struct Refusal: Error, Decodable, CustomStringConvertible {
     struct Envelope: Decodable { var error: Refusal }
-    enum Reason { case nameTaken, notNow, full, other }
+    enum Reason { case nameTaken, notFound, notNow, full, other }
 
     var code: Int
     var errCode: Int?
@@ -152,6 +166,7 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
         switch errCode {
         // A stream, or a consumer, of that name with another configuration.
         case 10058, 10013, 10148: .nameTaken
+        case 10059: .notFound
         // The cluster has no leader, or has not found all its servers yet.
         case 10004, 10005, 10007, 10008, 10009: .notNow
         // Any failure of the storage. A limit that is reached passes when messages are handled.
@@ -177,45 +192,10 @@ struct Created: Decodable {}
 private struct StreamNames: Decodable { var streams: [String]? }
 
 private struct StreamInformation: Decodable {
-    struct Configuration: Decodable { var subjects: [String]? }
     struct State: Decodable { var lastSeq: UInt64? }
-    var config: Configuration?
+    var config: StreamSettings?
     var created: String?
     var state: State?
-}
-
-private struct StreamRequest: Encodable {
-    var name: String
-    var subjects: [String]
-    var storage: String
-    var numReplicas: Int
-    var retention: String
-    var discard: String
-    var maxAge: Int64
-    var maxBytes: Int64
-    var maxMsgs: Int64
-    var maxMsgsPerSubject: Int64
-    var duplicateWindow: Int64
-    var allowRollupHdrs: Bool
-    var allowDirect = true
-
-    init(_ stream: NATSStream) {
-        name = stream.name
-        subjects = stream.subjects
-        storage = stream.storage == .file ? "file" : "memory"
-        retention = stream.retention == .interest ? "interest" : "limits"
-        numReplicas = stream.replicas
-        maxAge = stream.maximumAge?.nanoseconds ?? 0
-        maxBytes = Int64(stream.maximumBytes ?? -1)
-        maxMsgs = Int64(stream.maximumMessages ?? -1)
-        maxMsgsPerSubject = stream.keepsLastValues ? 1 : -1
-        allowRollupHdrs = stream.keepsLastValues
-        // A full stream refuses new messages instead of discarding acknowledged ones.
-        discard = "new"
-        // The server refuses a window longer than the maximum age.
-        let window = stream.duplicateWindow.nanoseconds
-        duplicateWindow = maxAge > 0 ? min(window, maxAge) : window
-    }
 }
 
 extension NATSMessage {

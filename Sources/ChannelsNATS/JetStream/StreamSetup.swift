@@ -9,16 +9,21 @@ actor StreamSetup {
     private var states: Task<Void, any Error>?
     nonisolated let bucket = Bucket()
     private let onLostValues: @Sendable () -> Void
+    private let onDifference: @Sendable (BridgeError) -> Void
+    /// What has been reported, by stream: once, unless it changes.
+    private var differences: [String: [String]] = [:]
     private var isClosed = false
 
     init(
         _ jetStream: JetStream,
         _ configuration: NATSConfiguration,
-        onLostValues: @escaping @Sendable () -> Void
+        onLostValues: @escaping @Sendable () -> Void,
+        onDifference: @escaping @Sendable (BridgeError) -> Void
     ) {
         self.jetStream = jetStream
         self.configuration = configuration
         self.onLostValues = onLostValues
+        self.onDifference = onDifference
     }
 
     /// Ends what is being created, and creates nothing more.
@@ -49,17 +54,24 @@ actor StreamSetup {
         }
     }
 
+    private func create(_ stream: NATSStream) async throws {
+        let found = try await jetStream.create(stream)
+        guard differences.updateValue(found, forKey: stream.name) ?? [] != found, !found.isEmpty else { return }
+        let detail = "the stream is used as it is: \(found.joined(separator: "; "))"
+        onDifference(BridgeError(.settingsDiffer, subject: stream.name, detail: detail.singleLine))
+    }
+
     /// The streams of the configuration.
     func prepareMessages() async throws {
         if isClosed { throw BridgeError(.closed) }
         let task =
             messages
-            ?? Task { [jetStream, configuration] in
+            ?? Task { [configuration] in
                 guard configuration.createsStreams else { return }
                 var failure: (any Error)?
                 // One that cannot be created keeps no other one from being so.
                 for stream in configuration.streams {
-                    do { try await jetStream.create(stream) } catch { failure = failure ?? error }
+                    do { try await create(stream) } catch { failure = failure ?? error }
                 }
                 if let failure { throw failure }
             }
@@ -89,7 +101,7 @@ actor StreamSetup {
                     replicas: configuration.stateReplicas
                 )
                 stream.keepsLastValues = true
-                try await jetStream.create(stream)
+                try await create(stream)
                 let known = bucket.highest
                 let (created, last) = try await jetStream.identity(ofStream: configuration.stateStream)
                 if bucket.identify(created: created, lastSequence: last, known: known) { onLostValues() }

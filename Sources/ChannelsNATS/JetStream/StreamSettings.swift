@@ -1,0 +1,77 @@
+#if NATS
+import ChannelsBridge
+
+/// The request that creates a stream.
+struct StreamRequest: Encodable {
+    var name: String
+    var subjects: [String]
+    var storage: String
+    var numReplicas: Int
+    var retention: String
+    var discard: String
+    var maxAge: Int64
+    var maxBytes: Int64
+    var maxMsgs: Int64
+    var maxMsgsPerSubject: Int64
+    var duplicateWindow: Int64
+    var allowRollupHdrs: Bool
+    var allowDirect = true
+
+    init(_ stream: NATSStream) {
+        name = stream.name
+        subjects = stream.subjects
+        storage = stream.storage == .file ? "file" : "memory"
+        retention = stream.retention == .interest ? "interest" : "limits"
+        numReplicas = stream.replicas
+        maxAge = stream.maximumAge?.nanoseconds ?? 0
+        maxBytes = Int64(stream.maximumBytes ?? -1)
+        maxMsgs = Int64(stream.maximumMessages ?? -1)
+        maxMsgsPerSubject = stream.keepsLastValues ? 1 : -1
+        allowRollupHdrs = stream.keepsLastValues
+        // A full stream refuses new messages instead of discarding acknowledged ones.
+        discard = "new"
+        // The server refuses a window longer than the maximum age.
+        let window = stream.duplicateWindow.nanoseconds
+        duplicateWindow = maxAge > 0 ? min(window, maxAge) : window
+    }
+}
+
+/// The settings of a stream, as the server has them.
+struct StreamSettings: Decodable {
+    var subjects: [String]?
+    var storage: String?
+    var retention: String?
+    var numReplicas: Int?
+    var maxAge: Int64?
+    var maxBytes: Int64?
+    var maxMsgs: Int64?
+    var duplicateWindow: Int64?
+}
+
+extension NATSStream {
+    /// What a stream at the server has otherwise, in words. Settings that the server does not name are left out.
+    func differences(from found: StreamSettings) -> [String] {
+        let wanted = StreamRequest(self)
+        var differences: [String] = []
+        func compare<Value: Equatable>(_ name: String, _ found: Value?, _ wanted: Value, _ text: (Value) -> String) {
+            guard let found, found != wanted else { return }
+            differences.append("\(name) is \(text(found)) at the server and \(text(wanted)) in the code")
+        }
+        func limit(_ number: Int64) -> String { number <= 0 ? "unlimited" : "\(number)" }
+        func time(_ nanoseconds: Int64) -> String {
+            nanoseconds <= 0 ? "unlimited" : "\(Duration.nanoseconds(nanoseconds))"
+        }
+        compare("subjects", found.subjects?.sorted(), wanted.subjects.sorted()) { $0.joined(separator: ", ") }
+        compare("replicas", found.numReplicas, wanted.numReplicas) { "\($0)" }
+        // Of a bucket, the server or other programs may set the rest.
+        if keepsLastValues { return differences }
+        compare("storage", found.storage, wanted.storage) { $0 }
+        compare("retention", found.retention, wanted.retention) { $0 }
+        compare("maximumAge", found.maxAge, wanted.maxAge, time)
+        compare("maximumBytes", found.maxBytes.map { max($0, -1) }, wanted.maxBytes, limit)
+        compare("maximumMessages", found.maxMsgs.map { max($0, -1) }, wanted.maxMsgs, limit)
+        compare("duplicateWindow", found.duplicateWindow, wanted.duplicateWindow, time)
+        return differences
+    }
+}
+#endif
