@@ -58,3 +58,8 @@ private struct Staff: Service {
 
     func run() async throws { try await gracefulShutdown() }
 }
+
+extension Task where Success == Never, Failure == Never {
+    /// Whether the program shuts down, or another service has failed.
+    static var isEnding: Bool { isShuttingDownGracefully || isCancelled }
+}

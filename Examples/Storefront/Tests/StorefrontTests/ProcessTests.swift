@@ -73,6 +73,17 @@ struct ProcessTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func portThatIsTakenEndsTheProgram() async throws {
+        try await withDirectory { directory in
+            let first = try await RunningProcess(directory + "/first", ["--rate", "0"])
+            let arguments = ["--port", "\(first.port)", "--data", directory + "/second", "--rate", "100"]
+            let second = try await ChildProcess(RunningProcess.program, arguments)
+            #expect(try await second.line("ended with ") != "0")
+            #expect(second.lines.all.contains { $0.contains("in use") })
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func secondProgramIsRefusedTheSameLedger() async throws {
         try await withDirectory { directory in
             let first = try await RunningProcess(directory, [])

@@ -18,12 +18,13 @@ struct TwoProcessTests {
             var till = try await ChildProcess(RunningProcess.program, tillArguments)
             _ = try await till.line("The till")
             var sales = 0
-            for round in 1...4 {
+            for round in 1...5 {
                 let heard = await (try Tab(office.port)).wait(forSales: sales + 60)
                 sales = try #require(heard.states.last).sales
                 if round.isMultiple(of: 2) {
                     try await till.kill()
                     till = try await ChildProcess(RunningProcess.program, tillArguments)
+                    _ = try await till.line("The till")
                 } else {
                     try await office.process.kill()
                     office = try await RunningProcess(data, officeArguments)

@@ -13,7 +13,7 @@ struct Feed: Service {
     func run() async throws {
         var number = await firstNumber()
         var next = ContinuousClock.now
-        while !Task.isShuttingDownGracefully {
+        while !Task.isEnding {
             // Returns when the sale is in the ledger, here or in another process.
             let report = await board[.rung].postAndWait(bills[number])
             if report.isComplete {
@@ -31,7 +31,7 @@ struct Feed: Service {
 
     /// Behind what an earlier run has rung up.
     private func firstNumber() async -> Int {
-        while !Task.isShuttingDownGracefully {
+        while !Task.isEnding {
             do {
                 return try await board.requests(.billsBooked).ask(BillsAsked(), timeout: .seconds(5)) + 1
             } catch {

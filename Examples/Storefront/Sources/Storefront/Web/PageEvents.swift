@@ -10,17 +10,18 @@ import Synchronization
 /// Each page gets the state at once, and then every change: no change is left out in silence, none comes twice.
 /// A page that reads slowly is told how many changes it missed, and gets the newest; it slows nobody down.
 final class PageEvents: Service {
-    /// A version of the office as text, the same for all pages.
+    /// A version of the office, with the text that is the same for all pages.
     private struct Rendered: Sendable {
-        var version = 0
-        var text = ""
+        var office = Office()
+        /// What is new since the version before; empty if no page was open.
+        var change = ""
         /// Counts on while nothing changes, so that a page that has gone is noticed.
         var beats = 0
     }
 
     static let pagesAtMost = 32
     /// How many changes may wait for one page.
-    private static let waitingAtMost = 64
+    private static let waitingAtMost = 128
 
     private let rendered = StateChannel(Rendered())
     /// Tells this run of the program from others, whose versions are numbered alike.
@@ -28,28 +29,43 @@ final class PageEvents: Service {
     private let seats = Seats(pagesAtMost)
 
     init(_ office: StateChannel<Office>) {
-        rendered.set(render(office.value))
+        rendered.set(Rendered(office: office.value))
         // Async, so that it runs apart from whoever changes the office.
-        office.listen(self, buffering: .newest(Self.waitingAtMost)) { me, office async in
-            me.rendered.set(me.render(office))
-        }
+        office.listen(self, buffering: .newest(Self.waitingAtMost)) { me, office async in me.render(office) }
     }
 
     /// Keeps the connections alive.
     func run() async throws {
-        while !Task.isShuttingDownGracefully {
+        while !Task.isEnding {
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: .seconds(5)) }
             rendered.update { $0.beats += 1 }
         }
     }
 
-    private func render(_ office: Office) -> Rendered {
+    private func render(_ office: Office) {
+        guard !rendered.isEmpty else { return rendered.set(Rendered(office: office)) }
+        var change = office
+        let last = rendered.value.office.recent.first?.number ?? 0
+        change.recent.removeAll { $0.number <= last }
+        rendered.set(Rendered(office: office, change: text("change", change)))
+    }
+
+    /// An event with what it says of the office.
+    private func text(_ event: String, _ office: Office) -> String {
         // The type has nothing that JSON cannot say.
         let json = (try? JSONEncoder.sorted.encode(office)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
-        return Rendered(
-            version: office.version,
-            text: "id: \(run).\(office.version)\nevent: office\ndata: \(json)\n\n"
-        )
+        return "id: \(run).\(office.version)\nevent: \(event)\ndata: \(json)\n\n"
+    }
+
+    /// What to send to a page that has seen a version, or none: the change where it is the next, else the whole office.
+    private func text(_ rendered: Rendered, after last: inout Int?) -> String {
+        let version = rendered.office.version
+        guard version != last else { return ": still here\n\n" }
+        let missed = version - (last ?? version) - 1
+        let isNext = last == version - 1 && !rendered.change.isEmpty
+        last = version
+        if isNext { return rendered.change }
+        return (missed > 0 ? "event: missed\ndata: \(missed)\n\n" : "") + text("office", rendered.office)
     }
 
     func response(to request: Request) throws -> Response {
@@ -69,12 +85,16 @@ final class PageEvents: Service {
             body: .init { writer in
                 try await request.body.consumeWithCancellationOnInboundClose { _ in
                     var last = last
+                    var reader = changes.cancelOnGracefulShutdown().makeAsyncIterator()
                     try await writer.write("retry: 1000\n\n")
-                    for await change in changes.cancelOnGracefulShutdown() {
-                        let missed = change.version - (last ?? change.version) - 1
-                        if missed > 0 { try await writer.write("event: missed\ndata: \(missed)\n\n") }
-                        try await writer.write(change.version == last ? ": still here\n\n" : change.text)
-                        last = change.version
+                    while let change = await reader.next() {
+                        var text = self.text(change, after: &last)
+                        while changes.waitingCount > 0, let change = await reader.next() {
+                            text += self.text(change, after: &last)
+                        }
+                        try await writer.write(text)
+                        // Nobody sees more than fifty pictures a second: what comes meanwhile is sent in one piece.
+                        try await Task.sleep(for: .milliseconds(20))
                     }
                 }
                 withExtendedLifetime(seat) {}
@@ -86,7 +106,8 @@ final class PageEvents: Service {
     /// The version in an id of this run.
     private func version(in id: String) -> Int? {
         let parts = id.split(separator: ".")
-        return parts.count == 2 && parts[0] == run ? Int(parts[1]) : nil
+        guard parts.count == 2, parts[0] == run, let version = Int(parts[1]), version >= 0 else { return nil }
+        return version
     }
 }
 

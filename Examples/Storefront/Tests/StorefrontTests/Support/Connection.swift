@@ -130,7 +130,7 @@ struct Heard {
         let takings: Int
         let held: Int
         let mailed: Int
-        let recent: [Recent]
+        var recent: [Recent]
     }
 
     struct Recent: Decodable {
@@ -157,8 +157,10 @@ struct Heard {
             if line.hasPrefix("event: ") { kind = String(line.dropFirst(7)) }
             guard line.hasPrefix("data: ") else { continue }
             if kind == "missed" { missed += Int(line.dropFirst(6)) ?? 0 }
+            guard kind == "office" || kind == "change" else { continue }
             // One that is still on its way is no JSON yet.
-            if kind == "office", let state = try? JSONDecoder().decode(State.self, from: Data(line.dropFirst(6).utf8)) {
+            if var state = try? JSONDecoder().decode(State.self, from: Data(line.dropFirst(6).utf8)) {
+                if kind == "change" { state.recent = Array((state.recent + (states.last?.recent ?? [])).prefix(8)) }
                 states.append(state)
                 id = lastID
             }

@@ -28,7 +28,7 @@ function draw() {
 function shelf({ menu, left, reorders }) {
   const item = element("li");
   const line = element("div", "", "shelf");
-  const orders = reorders ? `, reordered ${count(reorders)} ×` : "";
+  const orders = reorders ? `, reordered ${count(reorders)}\u00a0×` : "";
   line.append(element("strong", menu), element("span", `${count(left)} portions${orders}`));
   const bar = element("div", "", "bar");
   bar.dataset.low = left < 60;
