@@ -46,6 +46,8 @@ extension Sale {
     }
 
     var json: String {
-        #"{"id":"\#(id)","name":"\#(name)","menu":"\#(menu.rawValue)","guests":\#(guests),"bill":\#(bill),"tip":\#(tip)}"#
+        """
+        {"id":"\(id)","name":"\(name)","menu":"\(menu.rawValue)","guests":\(guests),"bill":\(bill),"tip":\(tip)}
+        """
     }
 }
