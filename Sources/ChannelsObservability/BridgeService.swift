@@ -13,9 +13,9 @@ public import ServiceLifecycle
 /// try await group.run()
 /// ```
 ///
-/// At a graceful shutdown the bridge stops receiving, sends what waits, lets listeners finish with what has come in,
-/// and closes the connection, within `BridgeConfiguration.closeDeadline`. A group shuts its services down in reverse:
-/// list a bridge before those who post.
+/// At a graceful shutdown the bridge stops receiving, sends what waits, lets listeners finish with what has
+/// come in, and closes the connection, within `BridgeConfiguration.closeDeadline`. A group shuts its services
+/// down in reverse: list a bridge before those who post.
 public struct BridgeService: Service {
     private let bridge: Bridge
 

@@ -12,8 +12,8 @@ public import ServiceLifecycle
 /// try await ServiceGroup(services: [metrics], logger: logger).run()
 /// ```
 ///
-/// Posting costs no more than ``Channels/Diagnostics`` do: the counts are read from a snapshot. Only times are
-/// recorded at each call, and only where channels are traced.
+/// Posting costs no more than ``Channels/Diagnostics`` do: the counts are read from a snapshot. Only times
+/// are recorded at each call, and only where channels are traced.
 ///
 /// | Metric | Dimensions | |
 /// |---|---|---|
@@ -25,10 +25,11 @@ public import ServiceLifecycle
 /// | `channels_waited`, `channels_spent` | `channel` | timers: from the post to the call, and in the listener |
 ///
 /// Beyond 1,000 channels, further ones share the dimension `other`.
-public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendable {  // `switchboard` is written in the initialiser only
+public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendable {  // see `switchboard`
     private static let mostChannels = 1_000
 
-    /// Weak, because the switchboard keeps its instruments.
+    /// Weak, because the switchboard keeps its instruments. Written in the initialiser only; the rest is
+    /// constant or locked.
     private weak var switchboard: Switchboard?
     private let interval: Duration
     private let factory: any MetricsFactory

@@ -10,14 +10,14 @@ public import Tracing
 /// let spans = board.add(ChannelSpans())
 /// ```
 ///
-/// A post has a span (`post shop.sold`), a child of the one in which it is made. Each call of a listener has one
-/// (`hear shop.sold`), a child of the post's, wherever it runs: before `post` returns, later in a lane, as an async
-/// closure. Inside the listener `ServiceContext.current` is that of its span, so that what it starts and posts
-/// continues the trace. A sequence has no call, and no span.
+/// A post has a span (`post shop.sold`), a child of the one in which it is made. Each call of a listener has
+/// one (`hear shop.sold`), a child of the post's, wherever it runs: before `post` returns, later in a lane,
+/// as an async closure. Inside the listener `ServiceContext.current` is that of its span, so that what it
+/// starts and posts continues the trace. A sequence has no call, and no span.
 ///
-/// A bridge carries the trace of a post in the headers `traceparent` and `tracestate`, where the tracer writes these
-/// (the format of W3C Trace Context); in the other process the span of the post made there is a child of the one
-/// here. Needs no configuration of the bridge.
+/// A bridge carries the trace of a post in the headers `traceparent` and `tracestate`, where the tracer
+/// writes these (the format of W3C Trace Context); in the other process the span of the post made there is a
+/// child of the one here. Needs no configuration of the bridge.
 public struct ChannelSpans: ChannelInstrument {
     private let chosen: (any Tracer)?
 

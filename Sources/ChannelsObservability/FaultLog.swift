@@ -8,10 +8,10 @@ public import Logging
 /// let log = board.add(FaultLog(logger))
 /// ```
 ///
-/// One line for each kind of fault and place in each interval, and at most so many lines in an interval for all
-/// of them. What is left out is not lost: the metadata of each line has the `count` of its place so far, and, after
-/// lines were left out, how many were `suppressed`. The line is written on the thread that found the fault, without
-/// a lock.
+/// One line for each kind of fault and place in each interval, and at most so many lines in an interval for
+/// all of them. What is left out is not lost: the metadata of each line has the `count` of its place so far,
+/// and, after lines were left out, how many were `suppressed`. The line is written on the thread that found
+/// the fault, without a lock.
 public final class FaultLog: ChannelInstrument {
     private struct Place: Hashable {
         let code: Fault.Code

@@ -14,17 +14,17 @@
 /// let token = board.add(Stopwatch())
 /// ```
 ///
-/// The methods are called on the thread, and in the task, in which the message is posted or the listener runs,
-/// without any lock: they must not block. An instrument may use channels; what it posts itself, synchronously, is
-/// not handed to instruments. With several instruments, each goes on with the next, in the order in which they
-/// were added.
+/// The methods are called on the thread, and in the task, in which the message is posted or the listener
+/// runs, without any lock: they must not block. An instrument may use channels; what it posts itself,
+/// synchronously, is not handed to instruments. With several instruments, each goes on with the next, in the
+/// order in which they were added.
 public protocol ChannelInstrument: Sendable {
     /// A message is posted.
     ///
     /// - Parameters:
     ///   - post: Who posts what on which channel.
-    ///   - deliver: Delivers the message, before it returns as far as it is not enqueued. To be called once; if it
-    ///     is not, the message is delivered afterwards. What it is given travels with the message, see
+    ///   - deliver: Delivers the message, before it returns as far as it is not enqueued. To be called once; if
+    ///     it is not, the message is delivered afterwards. What it is given travels with the message, see
     ///     ``DeliveryEvent/context``.
     func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void)
 
@@ -47,7 +47,8 @@ public protocol ChannelInstrument: Sendable {
         _ call: () async -> Void
     ) async
 
-    /// Something went wrong and was survived. Called beside the handler of the switchboard, or of the channel.
+    /// Something went wrong and was survived. Called beside the handler of the switchboard, or of the
+    /// channel.
     func report(_ fault: Fault)
 }
 

@@ -37,8 +37,8 @@ public struct Diagnostics: Hashable, Sendable {
 
     /// The same, and the last messages of each channel as text.
     ///
-    /// The text is made on the poster's thread, by `String(describing:)`, before the message is delivered, and is
-    /// cut after 1,024 characters.
+    /// The text is made on the poster's thread, by `String(describing:)`, before the message is delivered,
+    /// and is cut after 1,024 characters.
     ///
     /// - Parameters:
     ///   - messages: How many of each channel, 4,096 at most.

@@ -42,8 +42,8 @@ final class FaultReporter: Sendable {
         detail: String? = nil
     ) {
         let site = listener?.site.site
-        let meter = list.meter
-        if meter != nil, code == .listenerThrew { listener?.ensureCounters().borrow { $0.countFailure() } }
+        let meter = list.knownMeter?.object
+        if list.isMetered, code == .listenerThrew { listener?.ensureCounters().borrow { $0.countFailure() } }
         report(
             code,
             list.kind,

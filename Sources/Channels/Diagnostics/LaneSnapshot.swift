@@ -6,8 +6,8 @@ public struct LaneSnapshot: Codable, Hashable, Sendable, CustomStringConvertible
     public var name: String
     /// Messages that wait in it, of whatever channels, besides the few that are being delivered.
     public var waiting: Int
-    /// The longest that a message was on its way to a listener of these channels in this lane, in nanoseconds; nil
-    /// where none is traced.
+    /// The longest that a message was on its way to a listener of these channels in this lane, in
+    /// nanoseconds; nil where none is traced.
     public var longestWaitNanoseconds: Int?
 
     /// The longest that a message was on its way.

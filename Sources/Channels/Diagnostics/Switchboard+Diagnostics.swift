@@ -26,14 +26,15 @@ extension Switchboard {
         InstrumentToken(observation.instruments, observation.instruments.add(instrument))
     }
 
-    /// Shows a channel that has no name among those of this switchboard, and counts of it what ``diagnostics`` say.
+    /// Shows a channel that has no name among those of this switchboard, and counts of it what
+    /// ``diagnostics`` say.
     ///
     /// ```swift
     /// board.watch(till.sold, as: "till.sold")
     /// ```
     ///
-    /// The channel is held weakly, and shown until it is deallocated. A channel is watched by one switchboard:
-    /// the one that was told last. Several may be watched under one name.
+    /// The channel is held weakly, and shown until it is deallocated. A channel is watched by one
+    /// switchboard: the one that was told last. Several may be watched under one name.
     public func watch<Message: Sendable>(_ channel: Channel<Message>, as name: String) {
         watch(channel, channel.list, "\(Message.self)", name)
     }

@@ -74,8 +74,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         if mustOffer { offer(message, with: envelope, isolation, store) }
     }
 
-    /// The same where a listener has, or has had, a mailbox, or while diagnostics are on. By itself, to keep the other
-    /// short.
+    /// The same where a listener has, or has had, a mailbox, or while diagnostics are on. By itself, to keep
+    /// the other short.
     @inline(never)
     private func setWithCare(
         _ message: MessageAddress,
@@ -149,7 +149,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         }
     }
 
-    /// Whether anybody listens, or counts. Who registers does so under the state's lock and is handed the value then.
+    /// Whether anybody listens, or counts. Who registers does so under the state's lock and is handed the
+    /// value then.
     @inline(__always)
     private var isHeard: Bool { !list.hasNoListenerNow || list.isMetered }
 

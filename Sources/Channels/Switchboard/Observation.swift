@@ -14,8 +14,8 @@ final class Observation: Sendable {
         var mostWatched = 64
     }
 
-    /// A channel that is shown beside the named ones. Only the reference to it is weak: its list takes some memory
-    /// until it is found to be gone.
+    /// A channel that is shown beside the named ones. Only the reference to it is weak: its list takes some
+    /// memory until it is found to be gone.
     struct Watched {
         /// Counts up with each that is new.
         fileprivate(set) var number = 0
@@ -51,7 +51,7 @@ final class Observation: Sendable {
 
     /// Counts of a list what is to be counted now.
     func apply(to list: ListenerList, named name: String? = nil) {
-        guard isOn.load(ordering: .sequentiallyConsistent) || list.wasMetered else { return }
+        guard isOn.load(ordering: .sequentiallyConsistent) || list.wasMetered || name != nil else { return }
         list.measure(instruments, named: name) { diagnostics }
     }
 

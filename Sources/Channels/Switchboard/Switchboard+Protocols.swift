@@ -2,7 +2,7 @@ extension Switchboard {
     /// The protocol channel of a protocol: one per protocol, by the identity of its type.
     public func protocolChannel<Observer: Sendable>(_ observer: Observer.Type) -> ProtocolChannel<Observer> {
         let channel = protocols.channel(Observer.self) { ProtocolChannel(faults: faults, diagnostics: .off) }
-        // Also if it is there already: whoever changes the diagnostics while it is entered may not have found it.
+        // Also if it is there already: who changes the diagnostics while it is entered may not have found it.
         observation.apply(to: channel.list)
         return channel
     }

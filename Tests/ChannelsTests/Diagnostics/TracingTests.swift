@@ -301,6 +301,25 @@ struct InstrumentTests {
         withExtendedLifetime((instrument, token)) {}
     }
 
+    @Test func faultsOfAWatchedChannelAreToldUnderItsNameWhileNothingIsCounted() {
+        let board = Switchboard(onFault: { _ in })
+        let channel = Channel<Int>(onFault: { _ in })
+        let names = Locked<[String]>([])
+        final class Names: ChannelInstrument {
+            let names: Locked<[String]>
+            init(_ names: Locked<[String]>) { self.names = names }
+            func report(_ fault: Fault) { names.withLock { $0.append(fault.channelName) } }
+        }
+        let instrument = board.add(Names(names))
+        board.watch(channel, as: "till.sold")
+        struct Broken: Error {}
+        let token = channel.listen { (_: Int) throws in throw Broken() }
+        channel.post(1)
+        #expect(names.withLock { $0 } == ["till.sold"])
+        #expect(board.snapshot().watched.map(\.posts) == [nil])
+        withExtendedLifetime((instrument, token)) {}
+    }
+
     @Test func respondersAreInstrumented() async throws {
         let instrument = board.add(Scribe("a", lines))
         let requests = board.requests(RequestName<Int, String>("instrument.requests"))

@@ -6,8 +6,8 @@ import ServiceLifecycle
 
 /// A till and an office, joined by a broker, that stop at SIGTERM or SIGINT without losing a sale.
 ///
-/// Here both are in one process, and the broker is in memory. With the trait NATS each has a process of its own and
-/// a `NATSTransport`; nothing else changes.
+/// Here both are in one process, and the broker is in memory. With the trait NATS each has a process of its
+/// own and a `NATSTransport`; nothing else changes.
 @main
 struct TillService {
     static func main() async throws {

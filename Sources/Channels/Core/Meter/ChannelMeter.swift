@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// What is counted of a channel while its diagnostics are on.
 ///
-/// Made when they are first switched on, and kept by the list until its `deinit`, so that a post that has found
-/// it may use it. `guarded` is guarded by its mutex, under which no user code runs; the rest is atomic.
+/// Made when they are first switched on, and kept by the list until its `deinit`, so that a post that has
+/// found it may use it. `guarded` is guarded by its mutex, under which no user code runs; the rest is atomic.
 final class ChannelMeter: Sendable {
     private struct Guarded {
         var diagnostics = Diagnostics.off

@@ -11,11 +11,11 @@ extension ListenerList {
     private static var meterIsOn: UInt { 1 }
 
     /// What is counted, if anything ever was. Kept until the list's `deinit`.
-    private var knownMeter: Unretained<ChannelMeter>? {
+    var knownMeter: Unretained<ChannelMeter>? {
         Unretained(address: meterWord.load(ordering: .acquiring) & ~Self.meterIsOn)
     }
 
-    /// Whether anything was ever counted.
+    /// Whether anything was ever counted, or the channel is watched.
     var wasMetered: Bool { meterWord.load(ordering: .relaxed) != 0 }
 
     /// What is counted; nil while diagnostics are off.
@@ -38,7 +38,8 @@ extension ListenerList {
     ///   - diagnostics: Asked under the meter's lock: of two threads, the later one sets the later value.
     ///   - name: Under which the channel is watched, if it has no name.
     func measure(_ instruments: Instruments? = nil, named name: String? = nil, _ diagnostics: () -> Diagnostics) {
-        guard meterWord.load(ordering: .relaxed) != 0 || diagnostics().isOn else { return }
+        // One that is watched has a meter for its name, and for those who are told of its faults.
+        guard wasMetered || name != nil || diagnostics().isOn else { return }
         let meter = knownMeter ?? makeMeter(.off)
         if !isMetered { forEachEntry { $0.startCountingOver() } }
         meter.borrow { known in
@@ -144,8 +145,8 @@ extension ListenerList {
         }
     }
 
-    /// Counts a request, and traces it if diagnostics say so: instruments are called with nothing in between, because it is
-    /// asynchronous.
+    /// Counts a request, and traces it if diagnostics say so: instruments are called with nothing in between,
+    /// because it is asynchronous.
     func traceRequest(_ type: any Any.Type) -> PostTrace? {
         guard let meter else { return nil }
         meter.posts.wrappingAdd(1, ordering: .relaxed)
