@@ -84,6 +84,8 @@ public struct NATSConfiguration: Sendable {
     /// How many messages of one subscription may wait for their handler. 65,536 by default. Further messages
     /// are dropped and counted.
     public var incomingLimit = 65_536
+    /// How many bytes they may have together. 128 MiB by default.
+    public var incomingByteLimit = 128 << 20
 
     /// The streams that store durable messages. Missing ones are created when they are first needed.
     public var streams: [NATSStream] = []

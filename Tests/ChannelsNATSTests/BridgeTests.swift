@@ -85,7 +85,8 @@ struct BridgeOverNATSTests {
 
     @Test func malformedPayloadAndUnknownTypeGoToTheDeadLettersAndTheRestGoesOn() async throws {
         let server = try await NATSServer()
-        let node = try await Node("kitchen", server, [.incoming(.natsSale, durable: true)])
+        let route = BridgeRoute.incoming(.natsSale, durable: true).retryingUndecodable(atMost: 0)
+        let node = try await Node("kitchen", server, [route])
         let peer = try await Peer.connect(to: server)
         let bad: [(TransportHeaders, String)] = [
             (["ce-id": "1"], "{"), (["ce-id": "2"], ""), (["ce-id": "3"], "{\"number\":\"seven\"}"),

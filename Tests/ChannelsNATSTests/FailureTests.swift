@@ -266,13 +266,15 @@ struct FailureTests {
         try await peer.close()
     }
 
-    @Test func slowConsumerIsCountedExactly() async throws {
+    /// Bounded in messages, and in bytes: of 2,000 each, there is room for a few.
+    @Test(arguments: [(10, Int.max), (1_000_000, 20_000)])
+    func slowConsumerIsCountedExactly(_ limit: Int, _ byteLimit: Int) async throws {
         let server = try await NATSServer()
         let sender = try await Peer.connect(to: server)
         // How many messages each call of a handler accounts for.
         let accounted = Recorder<Int>()
         let receiver = try await Peer.connect(to: server) {
-            $0.incomingLimit = 10
+            ($0.incomingLimit, $0.incomingByteLimit) = (limit, byteLimit)
         } onEvent: { event in
             accounted.record(event.droppedCount)
         }
@@ -282,10 +284,11 @@ struct FailureTests {
         try await receiver.transport.subscribe(to: "flood", durableName: nil) { message in
             gate.wait()
             gate.signal()
-            received.record(message.text)
+            received.record(String(message.text.prefix { $0 != " " }))
             accounted.record(1)
         }
-        for number in 0..<1_000 { try await sender.publish(String(number), to: "flood") }
+        let rest = String(repeating: " ", count: 2_000)
+        for number in 0..<1_000 { try await sender.publish(String(number) + rest, to: "flood") }
         // The answer of the server to this one says that all the others have been sent on, and its own
         // arrival that they have been read.
         let marker = try await receiver.subscribe(to: "marker")

@@ -141,7 +141,8 @@ final class NATSSubscription: Sendable {
             connection.subscriptionEnded()
         }
         let limit = Int32(clamping: connection.configuration.incomingLimit)
-        natsSubscription_SetPendingLimits(pointer, max(1, limit), .max)
+        let byteLimit = Int32(clamping: max(1, connection.configuration.incomingByteLimit))
+        natsSubscription_SetPendingLimits(pointer, max(1, limit), byteLimit)
         let (before, isCancelled) = state.withLock { state in
             defer { (state.pointer, state.reportedDrops) = (LibraryPointer(pointer), 0) }
             return (state.pointer, state.isCancelled)
@@ -178,12 +179,14 @@ final class NATSSubscription: Sendable {
 
     /// On the control queue, where the subscription of the C client is replaced.
     private func reportDrops() {
-        var (total, waiting): (Int64, Int32) = (0, 0)
+        var (total, waiting, bytes): (Int64, Int32, Int32) = (0, 0, 0)
         guard let pointer = state.withLock({ $0.pointer })?.pointer,
             natsSubscription_GetDropped(pointer, &total) == NATS_OK
         else { return state.withLock { $0.isWatchingDrops = false } }
-        natsSubscription_GetPending(pointer, &waiting, nil)
-        let isFull = waiting >= Int32(clamping: max(1, connection.configuration.incomingLimit))
+        natsSubscription_GetPending(pointer, &waiting, &bytes)
+        // Of the bytes, the next message may need more than are left.
+        let configuration = connection.configuration
+        let isFull = waiting >= configuration.incomingLimit || bytes > configuration.incomingByteLimit / 2
         let (count, goesOn) = state.withLock { state in
             defer { state.reportedDrops = total }
             // Once more after it has stopped: it reports the next begin only if there was space in between.
