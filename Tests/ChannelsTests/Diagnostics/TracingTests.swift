@@ -15,6 +15,16 @@ private struct Payment: Sendable, CustomStringConvertible {
     var description: String { "\(total) with \(card?.number ?? "cash")" }
 }
 
+/// Posts itself whenever it is described.
+private struct Chatty: Sendable, CustomStringConvertible {
+    let channel: Channel<Chatty>
+
+    var description: String {
+        channel.post(self)
+        return "chatty"
+    }
+}
+
 struct TracingTests {
     let board = Switchboard(onFault: { _ in }, diagnostics: .trace)
     let number = ChannelName<Int>("trace.number")
@@ -91,6 +101,17 @@ struct TracingTests {
         #expect(texts.contains("<Card, redacted>"))
         #expect(texts.contains("2 with cash"))
         withExtendedLifetime((cards, payments, several)) {}
+    }
+
+    @Test func aDescriptionThatPostsEnds() throws {
+        board.diagnostics = .trace(keeping: 4)
+        let channel = board.channel(ChannelName<Chatty>("trace.chatty"))
+        let heard = Tally()
+        let token = channel.listen { _ in heard.add() }
+        channel.post(Chatty(channel: channel))
+        #expect(heard.value == 2)
+        #expect(try traced("trace.chatty").messages.map(\.text) == ["chatty"])
+        withExtendedLifetime(token) {}
     }
 
     @Test func aLongTextIsCut() throws {

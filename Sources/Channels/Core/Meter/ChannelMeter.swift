@@ -114,7 +114,10 @@ final class ChannelMeter: Sendable {
     func keep(_ message: MessageAddress, _ layout: MessageLayout, _ event: PostEvent) {
         let diagnostics = setting.diagnostics
         guard diagnostics.kept > 0 else { return }
-        let text = MessageText(redacted: diagnostics.redacted).text(of: message, layout)
+        // A description that posts would otherwise be asked again for what it posts, without end.
+        let text = OwnPosts.areNotInstrumented {
+            MessageText(redacted: diagnostics.redacted).text(of: message, layout)
+        }
         let time = Self.now
         let sender = event.senderType.map { "\($0)" }
         guarded.withLock { guarded in

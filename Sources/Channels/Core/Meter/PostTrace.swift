@@ -108,8 +108,8 @@ final class PostTrace: Sendable {
     }
 }
 
-/// Whether posts of the calling thread are handed to instruments: not those that an instrument makes, which
-/// would have no end.
+/// Whether posts of the calling thread are traced: not those that an instrument or a message's description
+/// makes, which would have no end.
 enum OwnPosts {
     static func areInstrumented<Result>(_ body: () -> Result) -> Result { with(false, body) }
 
