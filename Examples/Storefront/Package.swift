@@ -17,7 +17,7 @@ let package = Package(
         .package(
             name: "swift-channels",
             path: "../..",
-            traits: [.trait(name: "NATS", condition: .when(traits: ["NATS"]))]
+            traits: ["Inspector", .trait(name: "NATS", condition: .when(traits: ["NATS"]))]
         ),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
@@ -34,6 +34,7 @@ let package = Package(
             dependencies: [
                 .product(name: "Channels", package: "swift-channels"),
                 .product(name: "ChannelsBridge", package: "swift-channels"),
+                .product(name: "ChannelsInspector", package: "swift-channels"),
                 .product(name: "ChannelsNATS", package: "swift-channels", condition: onlyWithNATS),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),

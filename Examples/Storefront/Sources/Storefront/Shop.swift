@@ -1,4 +1,5 @@
 import Channels
+import ChannelsInspector
 import Logging
 import ServiceLifecycle
 
@@ -18,6 +19,8 @@ struct Shop {
     var port = 8080
     var directory = ".storefront"
     var rate = 2.0
+    /// The port of a page that shows what is said; nil for none.
+    var inspector: Int?
     var postman: (any Postman)?
     var onRunning: @Sendable (_ port: Int) -> Void = { _ in }
 
@@ -28,6 +31,7 @@ struct Shop {
     /// the last sale is booked, and nothing is booked any more when the last receipt is sent.
     func services(_ bridge: (any Service)? = nil) throws -> [any Service] {
         var services: [any Service] = []
+        if let inspector { services.append(Inspector(board, port: inspector)) }
         if role != .till { services += try office() }
         if let bridge { services.append(bridge) }
         if role != .office, rate > 0 {

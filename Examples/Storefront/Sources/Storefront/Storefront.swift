@@ -17,6 +17,9 @@ struct Storefront: AsyncParsableCommand {
     @Option(help: "How many bills of the feed are rung up in a second; 0 for none.")
     var rate = 2.0
 
+    @Option(help: ArgumentHelp("The port of a second page, which shows what is said; 0 for any.", valueName: "port"))
+    var inspector: Int?
+
     @Option(help: ArgumentHelp("A NATS server that joins the till and the office.", valueName: "url"))
     var nats: String?
 
@@ -25,6 +28,9 @@ struct Storefront: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port is a number up to 65535") }
+        guard (0...65_535).contains(inspector ?? 0) else {
+            throw ValidationError("--inspector is a number up to 65535")
+        }
         guard rate == 0 || (0.001...10_000).contains(rate) else {
             throw ValidationError("--rate is 0, or a number from 0.001 to 10000")
         }
@@ -35,7 +41,7 @@ struct Storefront: AsyncParsableCommand {
 
     func run() async throws {
         LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
-        var shop = Shop(role: role, port: port, directory: data, rate: rate)
+        var shop = Shop(role: role, port: port, directory: data, rate: rate, inspector: inspector)
         shop.logger.logLevel = .notice
         shop.onRunning = { port in Self.say("Storefront is at http://127.0.0.1:\(port)/") }
         let bridge = try nats.map { try Bridges.service($0, shop) }
