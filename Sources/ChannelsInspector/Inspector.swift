@@ -1,5 +1,6 @@
 #if Inspector
 public import Channels
+internal import Foundation
 internal import Hummingbird
 internal import HummingbirdCore
 internal import Logging
@@ -45,7 +46,7 @@ public struct Inspector: Service {
     ///     other than loopback one is needed, and made up if there is none.
     ///   - postable: The types of messages that may be posted from the page, as JSON. None by default.
     ///   - redacted: Types whose values are not shown in messages, see `Diagnostics.trace(keeping:redacting:)`.
-    ///   - announce: Called with the address of the page, including the token, when it can be opened.
+    ///   - announce: Called with the address of the page, including the token, when it can be opened. By default it is printed.
     public init(
         _ board: Switchboard,
         host: String = "127.0.0.1",
@@ -53,7 +54,7 @@ public struct Inspector: Service {
         token: String? = nil,
         posting postable: [any (Decodable & Sendable).Type] = [],
         redacting redacted: [any Any.Type] = [],
-        announce: @escaping @Sendable (_ address: String) -> Void = { print("Inspector: \($0)") }
+        announce: (@Sendable (_ address: String) -> Void)? = nil
     ) {
         self.board = board
         self.host = host
@@ -61,7 +62,13 @@ public struct Inspector: Service {
         self.token = token ?? (Host.isLoopback(host) ? nil : Token.random())
         self.postable = postable.map { PostableType($0) }
         self.redacted = redacted
-        self.announce = announce
+        self.announce =
+            announce
+            ?? { address in
+                print("Inspector: \(address)")
+                // Where the output is a file or a pipe, it would wait for more.
+                fflush(nil)
+            }
     }
 
     /// Serves the page until the task is cancelled, or until a graceful shutdown of the service group it runs in.

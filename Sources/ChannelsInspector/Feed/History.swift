@@ -54,10 +54,15 @@ struct History: Sendable {
     static let mostMessages = 2_000
     static let mostNamesOfFaults = 4_096
 
-    /// Starts again after a version, with nothing known.
-    init(after version: Int = 0) {
-        self.version = version
-        forgotten = version
+    init() {}
+
+    /// Starts again with nothing known. Versions, messages and faults go on being numbered: a page that was
+    /// disconnected knows which it has shown.
+    init(after former: History) {
+        version = former.version
+        forgotten = former.version
+        lastMessage = former.lastMessage
+        lastFault = former.lastFault
     }
 
     /// Takes what was found at a time, in milliseconds since 1970.

@@ -70,6 +70,7 @@ export class Feed extends EventTarget {
   #serial = 0;
   #fresh = [];
   #lastMessage = 0;
+  #lastFault = 0;
   #instance = "";
 
   start() {
@@ -117,6 +118,7 @@ export class Feed extends EventTarget {
     if (restarted) {
       this.#instance = changes.instance;
       this.#lastMessage = 0;
+      this.#lastFault = 0;
     }
     if (changes.missed)
       this.#add({
@@ -151,11 +153,13 @@ export class Feed extends EventTarget {
     this.#count(changes.numbers ?? [], changes.time, seconds, isNew);
     let faults = 0;
     for (const fault of changes.faults ?? []) {
+      // After a connection was lost, the same ones come again.
+      if (fault.number <= this.#lastFault) continue;
+      this.#lastFault = fault.number;
       faults += 1;
       this.#add({ kind: "fault", time: fault.time, channel: fault.channel, text: fault.text });
     }
     for (const message of changes.messages ?? []) {
-      // After a connection was lost, the same ones come again.
       if (message.number <= this.#lastMessage) continue;
       this.#lastMessage = message.number;
       this.#add({ kind: "message", ...message });

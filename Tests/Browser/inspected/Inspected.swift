@@ -6,7 +6,8 @@ import ChannelsInspector
 /// inspector out.
 ///
 /// Arguments: `--port N`, `--channels N` for so many more channels, `--hostile` for names and messages that try to
-/// break the page, `--fault` for a listener that throws now and then, `--busy` for a channel without pauses.
+/// break the page, `--fault` for a listener that throws now and then, `--busy NANOSECONDS` for a channel without
+/// pauses whose listener takes so long; the posts of each tenth of a second go to standard output.
 @main
 struct Inspected {
     struct Sale: Codable, Sendable {
@@ -17,6 +18,7 @@ struct Inspected {
     struct Arguments {
         var port = 7411
         var more = 0
+        var busy: Int?
         var flags: Set<String> = []
 
         init(_ arguments: [String]) {
@@ -25,6 +27,7 @@ struct Inspected {
                 switch argument {
                 case "--port": port = rest.popFirst().flatMap { Int($0) } ?? port
                 case "--channels": more = rest.popFirst().flatMap { Int($0) } ?? more
+                case "--busy": busy = rest.popFirst().flatMap { Int($0) } ?? 0
                 default: flags.insert(argument)
                 }
             }
@@ -42,7 +45,7 @@ struct Inspected {
             group.addTask { try await shop.sell() }
             group.addTask { try await crowd.chat() }
             if let stranger { group.addTask { try await stranger.speak() } }
-            if arguments.flags.contains("--busy") { group.addTask { await shop.hurry() } }
+            if let work = arguments.busy { group.addTask { Hurry(board, work: work).run() } }
             try await group.next()
             group.cancelAll()
         }
