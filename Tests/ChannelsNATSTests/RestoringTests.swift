@@ -67,22 +67,5 @@ struct RestoringTests {
         try await peer.close()
         #expect(start.duration(to: .now) < .seconds(50))
     }
-
-    @Test func limitOfMessagesIsThatOfTheServerItIsConnectedTo() async throws {
-        let server = try await NATSServer()
-        let peer = try await Peer.connect(to: server)
-        let text = String(repeating: "x", count: 10_000)
-        try await peer.publish(text, to: "a")
-        server.kill()
-        try await server.start("max_payload: 5000")
-        await peer.events.wait { $0.contains(where: \.isReconnected) }
-        let error = await #expect(throws: BridgeError.self) { try await peer.publish(text, to: "a") }
-        #expect(error?.code == .payloadTooLarge)
-        server.kill()
-        try await server.start("max_payload: 50000")
-        await peer.events.wait { $0.filter(\.isReconnected).count == 2 }
-        try await peer.publish(text, to: "a")
-        try await peer.close()
-    }
 }
 #endif

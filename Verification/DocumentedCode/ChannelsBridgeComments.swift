@@ -1,5 +1,6 @@
 let tillBoard = Switchboard()
 let kitchenBoard = Switchboard()
+let sales: [Sale] = []
 let transport = InMemoryTransport(InMemoryBroker())
 let bridge = Bridge("till", transport: transport, routes: [])
 let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"

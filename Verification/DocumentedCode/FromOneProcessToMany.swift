@@ -2,6 +2,7 @@ import ServiceLifecycle
 
 let tillBoard = Switchboard()
 let kitchenBoard = Switchboard()
+let sales: [Sale] = []
 let transport = InMemoryTransport(InMemoryBroker())
 let bridge = Bridge("till", transport: transport, routes: [])
 

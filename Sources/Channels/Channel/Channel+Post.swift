@@ -93,12 +93,21 @@ extension Channel {
         return await tracker.wait()
     }
 
-    /// Delivers a message that came in from another process.
-    package func post(_ message: Message, from origin: Origin, isolation: isolated (any Actor)? = #isolation) -> Int {
-        let envelope = Envelope(sender: nil, origin: origin, tracker: nil)
-        return MessageAddress.lending(message) {
+    /// Delivers a message that came in from another process, without waiting for its listeners.
+    ///
+    /// - Parameter onEnd: Called on any thread when every listener has finished with it.
+    package func post(
+        _ message: Message,
+        from origin: Origin,
+        isolation: isolated (any Actor)? = #isolation,
+        onEnd: @escaping @Sendable () -> Void
+    ) {
+        let tracker = PostTracker(chain: ListenerChain.call, onEnd: onEnd)
+        let envelope = Envelope(sender: nil, origin: origin, tracker: tracker)
+        _ = MessageAddress.lending(message) {
             list.post($0, from: nil, echo: true, isolation: isolation, envelope: envelope, at: .unknown)
         }
+        tracker.end()
     }
 }
 

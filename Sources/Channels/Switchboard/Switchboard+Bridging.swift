@@ -32,31 +32,40 @@ extension Switchboard {
 
     /// Delivers a message that came in from another process, if there are listeners.
     ///
-    /// - Parameter waits: Whether to suspend until every listener has finished with it. If not, the report is
+    /// - Parameter end: Whether to suspend until every listener has finished with it. If not, the report is
     ///   empty.
     /// - Throws: ``ChannelError/Code/typeMismatch`` if the name is in use for another kind or type.
     package func deliver<Message: Sendable>(
         _ message: Message,
         to name: ChannelName<Message>,
         from origin: Origin,
-        waits: Bool
+        _ end: BridgedDelivery
     ) async throws -> DeliveryReport {
         let found = try registry.channel(name.key, kind: .messages(Message.self), as: Channel<Message>.self)
         // Kept for this post only, if only patterns hear it.
         guard let channel = try found ?? (patterns.match(name.text) ? channel(name.text, of: Message.self) : nil) else {
+            if case .notAwaited(let onEnd) = end { onEnd() }
             return DeliveryReport()
         }
-        guard waits else {
-            _ = channel.post(message, from: origin)
+        switch end {
+        case .awaited: return await channel.postAndWait(message, from: origin)
+        case .notAwaited(let onEnd):
+            channel.post(message, from: origin, onEnd: onEnd)
             return DeliveryReport()
         }
-        return await channel.postAndWait(message, from: origin)
     }
 
     /// Raises a fault of a bridge.
     package func reportBridgeFault(on channel: String, error: any Error, detail: String? = nil) {
         faults.report(.bridgeFailed, .bridge, channel, error: error, detail: detail)
     }
+}
+
+/// Whether a bridge waits for the listeners of a message.
+package enum BridgedDelivery: Sendable {
+    case awaited
+    /// It does not; the closure is called, on any thread, when every listener has finished.
+    case notAwaited(@Sendable () -> Void)
 }
 
 extension StateChannel {

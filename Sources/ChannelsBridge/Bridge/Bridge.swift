@@ -52,6 +52,7 @@ public final class Bridge: Sendable {
     /// Guarded by its lock.
     private let life: Locked<Life>
 
+    var switchboard: Switchboard { context.switchboard }
     private var context: BridgeContext { life.withLock { $0.context } }
     var workers: [any RouteWorker] { life.withLock { $0.workers } }
 

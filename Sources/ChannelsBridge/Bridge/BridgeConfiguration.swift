@@ -15,13 +15,22 @@ public struct BridgeConfiguration: Sendable {
     /// when its letter is stored. The broker has to store these subjects. ``DeadLetterBox`` puts them back. Nil
     /// by default: dead letters are only passed to the handler.
     public var deadLetters: String?
+    /// How many messages all routes of the bridge may hold together, whatever the limits of each: one half those
+    /// that wait to be sent or acknowledged, the other half those that wait for listeners, in a buffer of the
+    /// bridge or in their lanes. What does not fit is dropped, counted and reported as a fault; durable routes
+    /// fetch no more than their share. 131,072 by default.
+    public var messageLimit: Int
+    /// How many bytes they may have together once they are encoded, with their headers, and with the windows of
+    /// duplicates. One half is for each direction. What posted messages take up before they are encoded, and
+    /// what listeners keep, is not known to the bridge. 256 MiB by default.
+    public var byteLimit: Int
     /// How many messages of one outgoing route may wait to be sent, durable ones until they are acknowledged.
     /// Further messages are dropped, counted and reported as faults. 16,384 by default.
     public var outgoingLimit: Int
     /// How many bytes the durable messages of one outgoing route may have together until they are acknowledged,
     /// with their headers. 64 MiB by default.
     public var outgoingByteLimit: Int
-    /// How many durable messages of one outgoing route are published before the first is acknowledged. 256 by
+    /// How many durable messages of one outgoing route are published before the first is acknowledged. 1,024 by
     /// default. With 1, order is preserved even if the broker loses single messages, as a cluster may while it
     /// elects a leader.
     public var unacknowledgedLimit: Int
@@ -69,9 +78,11 @@ public struct BridgeConfiguration: Sendable {
         codec: any Codec = JSONCodec(),
         subjectPrefix: String = "",
         deadLetters: String? = nil,
+        messageLimit: Int = 131_072,
+        byteLimit: Int = 256 << 20,
         outgoingLimit: Int = 16_384,
         outgoingByteLimit: Int = 64 << 20,
-        unacknowledgedLimit: Int = 256,
+        unacknowledgedLimit: Int = 1_024,
         incomingLimit: Int = 16_384,
         incomingByteLimit: Int = 64 << 20,
         duplicateWindow: Int = 16_384,
@@ -88,6 +99,8 @@ public struct BridgeConfiguration: Sendable {
         self.codec = codec
         self.subjectPrefix = subjectPrefix
         self.deadLetters = deadLetters
+        self.messageLimit = messageLimit
+        self.byteLimit = byteLimit
         self.outgoingLimit = outgoingLimit
         self.outgoingByteLimit = outgoingByteLimit
         self.unacknowledgedLimit = unacknowledgedLimit
@@ -117,6 +130,7 @@ public struct BridgeConfiguration: Sendable {
         )
         precondition(listenerTimeLimit ?? .seconds(1) > .zero, "BridgeConfiguration.listenerTimeLimit is not positive")
         let limits = [
+            ("messageLimit", messageLimit), ("byteLimit", byteLimit),
             ("outgoingLimit", outgoingLimit), ("outgoingByteLimit", outgoingByteLimit),
             ("unacknowledgedLimit", unacknowledgedLimit), ("incomingLimit", incomingLimit),
             ("incomingByteLimit", incomingByteLimit),

@@ -10,6 +10,9 @@ final class BridgeContext: Sendable {
     let configuration: BridgeConfiguration
     let onDeadLetter: DeadLetterHandler?
     private let record: BridgeRecord
+    /// What outgoing, and what incoming, routes may hold together.
+    let outgoing: Budget
+    let incoming: Budget
     /// Opens when the transport is connected and subscribed: waiting messages may be sent.
     let isReady = Latch()
     /// Opens when the connection has ended for good.
@@ -31,6 +34,9 @@ final class BridgeContext: Sendable {
         self.configuration = configuration
         self.onDeadLetter = onDeadLetter
         self.record = record
+        let (messages, bytes) = (max(configuration.messageLimit / 2, 1), max(configuration.byteLimit / 2, 1))
+        outgoing = Budget(messages: messages, bytes: bytes)
+        incoming = Budget(messages: messages, bytes: bytes)
     }
 
     /// For another run of the same bridge.

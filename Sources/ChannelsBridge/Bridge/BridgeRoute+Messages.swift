@@ -144,9 +144,9 @@ extension BridgeRoute {
                 // The subject of a transport message is a valid name.
                 let name = try ChannelName<Message>(validating: arrival.subject)
                 let origin = arrival.origin
-                return { waits in
+                return { end in
                     do {
-                        return try await context.switchboard.deliver(message, to: name, from: origin, waits: waits)
+                        return try await context.switchboard.deliver(message, to: name, from: origin, end)
                     } catch let error as ChannelError {
                         throw BridgeError(.unknownType, subject: name.text, underlyingError: error)
                     }

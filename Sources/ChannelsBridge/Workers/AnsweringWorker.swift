@@ -7,7 +7,13 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     /// Of the requests.
     private let format: MessageFormat
     private let channel: RequestChannel<Request, Response>
-    private let queue: InboundQueue<InboundRequest>
+    private let queue: InboundQueue<Waiting>
+    /// A request, and the place that it takes up in the bridge until it is answered.
+    private struct Waiting {
+        let request: InboundRequest
+        let charge: Charge
+    }
+
     private let task = Locked<Task<Void, Never>?>(nil)
 
     init(_ name: RequestName<Request, Response>, format: MessageFormat, context: BridgeContext) {
@@ -32,13 +38,17 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
 
     /// Called by the transport.
     private func take(_ request: InboundRequest) {
-        switch queue.add(request, bytes: request.message.body.count) {
+        let bytes = request.message.byteCount
+        let charge = context.incoming.charge(messages: 1, bytes: bytes)
+        let waiting = charge.map { Waiting(request: request, charge: $0) }
+        switch waiting.map({ queue.add($0, bytes: bytes) }) ?? queue.refuse() {
         case .taken: break
         case .full:
             let error = BridgeError(
                 .bufferFull,
                 subject: name,
-                detail: "\(context.configuration.incomingLimit) requests wait for an answer"
+                detail:
+                    "\(context.configuration.incomingLimit) requests wait for an answer, or as much as the bridge may hold"
             )
             context.lose(error, \.overflowed)
             reply(to: request, failure: "\(error)")
@@ -50,13 +60,16 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         let work = Task { [self] in
             await withTaskGroup(of: Void.self) { group in
                 var running = 0
-                while let request = await queue.next() {
+                while let waiting = await queue.next() {
                     if running >= context.configuration.concurrentRequests {
                         await group.next()
                         running -= 1
                     }
                     running += 1
-                    group.addTask { await self.answer(request) }
+                    group.addTask {
+                        await self.answer(waiting.request)
+                        withExtendedLifetime(waiting.charge) {}
+                    }
                 }
             }
         }

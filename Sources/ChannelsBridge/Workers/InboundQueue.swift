@@ -58,6 +58,15 @@ final class InboundQueue<Item: Sendable>: Sendable {
         return outcome
     }
 
+    /// Counts an item that cannot be added for another reason.
+    func refuse() -> Outcome {
+        state.withLock { state in
+            guard !state.isClosed else { return .closed }
+            state.dropped += 1
+            return .full
+        }
+    }
+
     /// Waits for the next item. Returns nil if the queue is empty and either closed or the task is cancelled.
     func next() async -> Item? {
         while true {

@@ -5,7 +5,7 @@ internal import Channels
 struct IncomingDelivery: Sendable {
     /// Decodes a message and returns what delivers it.
     typealias Decode = @Sendable (Arrival, BridgeContext) throws -> Deliver
-    typealias Deliver = @Sendable (_ waits: Bool) async throws -> DeliveryReport
+    typealias Deliver = @Sendable (_ end: BridgedDelivery) async throws -> DeliveryReport
 
     /// The name under which the broker keeps what is durable.
     let durableName: String
@@ -35,7 +35,8 @@ struct IncomingDelivery: Sendable {
         failures = FailureCounts(limit: context.configuration.duplicateWindow)
     }
 
-    mutating func deliver(_ inbound: InboundMessage) async {
+    /// - Parameter charge: What a message that is not durable takes up, until its listeners have finished.
+    mutating func deliver(_ inbound: InboundMessage, _ charge: Charge?) async {
         let message = inbound.message
         let name = context.name(ofSubject: message.subject)
         do {
@@ -48,7 +49,9 @@ struct IncomingDelivery: Sendable {
             }
             guard inbound.settle != nil else {
                 let deliver = try decode(arrival, context)
-                _ = try await TraceContext.withCurrent(arrival.envelope.trace) { try await deliver(false) }
+                _ = try await TraceContext.withCurrent(arrival.envelope.trace) {
+                    try await deliver(.notAwaited { withExtendedLifetime(charge) {} })
+                }
                 return context.count(\.received)
             }
             try await deliverDurably(inbound, arrival)
@@ -75,7 +78,7 @@ struct IncomingDelivery: Sendable {
             return try retryUndecodable(inbound, BridgeError.from(error, subject: arrival.subject), key)
         }
         let (report, isLate) = try await TraceContext.withCurrent(arrival.envelope.trace) {
-            try await deliverInTime { try await deliver(true) }
+            try await deliverInTime { try await deliver(.awaited) }
         }
         let ended = report.completed + report.failures.count + report.dropped + report.discarded
         if ended < report.reached, !isLate { return context.count(\.unfinished) }

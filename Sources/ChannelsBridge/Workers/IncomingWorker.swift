@@ -8,7 +8,16 @@ final class IncomingWorker: RouteWorker {
     private let options: BridgeRoute.Options
     private let context: BridgeContext
     private let delivery: IncomingDelivery
-    private let queue: InboundQueue<InboundMessage>
+    private let queue: InboundQueue<Waiting>
+    /// What the route may hold, and its part of the bridge if it is durable: it fetches no more.
+    private let share: (messages: Int, bytes: Int)
+    private let reserved: Charge?
+
+    /// A message, and the place that it takes up in the bridge; a durable one has that of its route.
+    private struct Waiting {
+        let message: InboundMessage
+        let charge: Charge?
+    }
     private let task = Locked<Task<Void, Never>?>(nil)
     /// Whether a message is being delivered.
     private let isBusy = Atomic<Bool>(false)
@@ -32,12 +41,18 @@ final class IncomingWorker: RouteWorker {
             undecodableRetries: options.undecodableRetries,
             decode
         )
+        if isDurable {
+            (share, reserved) = context.shareOfDurableRoute()
+        } else {
+            share = (context.configuration.incomingLimit, context.configuration.incomingByteLimit)
+            reserved = nil
+        }
         // A transport that keeps its promise fetches no more durable messages than the limits say. It may
         // measure them a little differently, so the queue has room for more.
         let slack = isDurable ? 2 : 1
         queue = InboundQueue(
-            limit: min(context.configuration.incomingLimit, .max / 2) * slack,
-            byteLimit: min(context.configuration.incomingByteLimit, .max / 2) * slack
+            limit: min(share.messages, .max / 2) * slack,
+            byteLimit: min(share.bytes, .max / 2) * slack
         )
     }
 
@@ -53,21 +68,24 @@ final class IncomingWorker: RouteWorker {
             durableName: isDurable ? delivery.durableName : nil,
             group: isDurable ? nil : options.group,
             start: options.start,
-            unsettledLimit: context.configuration.incomingLimit,
-            unsettledByteLimit: context.configuration.incomingByteLimit
+            unsettledLimit: share.messages,
+            unsettledByteLimit: share.bytes
         )
         try await context.transport.subscribe(subscription) { [weak self] message in self?.take(message) }
     }
 
     /// Called by the transport.
     private func take(_ inbound: InboundMessage) {
-        switch queue.add(inbound, bytes: inbound.message.byteCount) {
+        let bytes = inbound.message.byteCount
+        let charge = isDurable ? nil : context.incoming.charge(messages: 1, bytes: bytes)
+        let isTooMuch = !isDurable && charge == nil
+        switch isTooMuch ? queue.refuse() : queue.add(Waiting(message: inbound, charge: charge), bytes: bytes) {
         case .taken: break
         case .full:
             // A durable route fetches no more than fits; this is for transports that deliver more.
             guard let settle = inbound.settle else {
-                let (limit, byteLimit) = (context.configuration.incomingLimit, context.configuration.incomingByteLimit)
-                let detail = "\(limit) messages or \(byteLimit) bytes wait for their listeners"
+                let detail =
+                    "\(share.messages) messages or \(share.bytes) bytes wait for their listeners, or as much as the bridge may hold"
                 return context.lose(
                     BridgeError(.bufferFull, subject: inbound.message.subject, detail: detail),
                     \.overflowed
@@ -85,12 +103,16 @@ final class IncomingWorker: RouteWorker {
     func work() {
         let work = Task { [self] in
             var delivery = delivery
-            while let message = await queue.next() {
+            while let waiting = await queue.next() {
                 // Posted by this task, not on the transport's thread, which must not wait for the listeners.
                 let dropped = queue.takeDroppedCount()
                 if dropped > 0 { context.events.post(.slowConsumer(pattern: pattern.text, dropped: dropped)) }
                 isBusy.store(true, ordering: .relaxed)
-                if Task.isCancelled { context.count(\.unfinished) } else { await delivery.deliver(message) }
+                if Task.isCancelled {
+                    context.count(\.unfinished)
+                } else {
+                    await delivery.deliver(waiting.message, waiting.charge)
+                }
                 isBusy.store(false, ordering: .relaxed)
             }
         }

@@ -147,7 +147,6 @@ struct Acknowledgement {
 
     /// Reads the form in which servers write it, without a decoder, which takes longer than all else.
     private static func plain(_ payload: [UInt8]) -> (UInt64, Bool)? {
-        let (start, sequence) = (Array("{\"stream\":\"".utf8), Array("\"seq\":".utf8))
         guard payload.starts(with: start),
             let end = payload[start.count...].firstIndex(of: UInt8(ascii: "\"")), end > start.count
         else { return nil }
@@ -170,9 +169,13 @@ struct Acknowledgement {
         for digit in digits { number = number * 10 + UInt64(digit - UInt8(ascii: "0")) }
         rest = rest.dropFirst(digits.count)
         if rest.elementsEqual([UInt8(ascii: "}")]) { return (number, false) }
-        guard skipComma(), skip(Array("\"duplicate\":".utf8)) else { return nil }
+        guard skipComma(), skip(duplicate) else { return nil }
         rest = rest.drop { $0 == UInt8(ascii: " ") }
-        return rest.elementsEqual(Array("true}".utf8)) ? (number, true) : nil
+        return rest.elementsEqual("true}".utf8) ? (number, true) : nil
     }
+
+    private static let start = Array("{\"stream\":\"".utf8)
+    private static let sequence = Array("\"seq\":".utf8)
+    private static let duplicate = Array("\"duplicate\":".utf8)
 }
 #endif

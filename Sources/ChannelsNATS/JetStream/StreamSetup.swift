@@ -1,5 +1,6 @@
 #if NATS
 import ChannelsBridge
+import Synchronization
 
 /// Creates the missing streams, once, when they are first needed.
 actor StreamSetup {
@@ -13,6 +14,8 @@ actor StreamSetup {
     /// What has been reported, by stream: once, unless it changes.
     private var differences: [String: [String]] = [:]
     private var isClosed = false
+    /// Whether the streams of messages are there: asked for each message.
+    private let hasMessages = Atomic<Bool>(false)
 
     init(
         _ jetStream: JetStream,
@@ -36,6 +39,7 @@ actor StreamSetup {
 
     /// Checks again when they are needed next: the server may have lost them.
     func forget() {
+        hasMessages.store(false, ordering: .releasing)
         (messages, states) = (nil, nil)
     }
 
@@ -62,7 +66,11 @@ actor StreamSetup {
     }
 
     /// The streams of the configuration.
-    func prepareMessages() async throws {
+    nonisolated func prepareMessages() async throws {
+        if !hasMessages.load(ordering: .acquiring) { try await createStreams() }
+    }
+
+    private func createStreams() async throws {
         if isClosed { throw BridgeError(.closed) }
         let task =
             messages
@@ -76,7 +84,11 @@ actor StreamSetup {
                 if let failure { throw failure }
             }
         messages = task
-        do { try await task.value } catch {
+        do {
+            try await task.value
+            // Unless they have been forgotten since.
+            if messages == task { hasMessages.store(true, ordering: .releasing) }
+        } catch {
             messages = nil
             throw BridgeError(wrapping: error)
         }

@@ -24,6 +24,10 @@ enum Natsbench {
             try await BridgeCase(url),
             try await DurableCase(url, concurrency: 1),
             try await DurableCase(url, concurrency: 64),
+            try ClientStreamCase(url, index: 7, headers: []),
+            try ClientStreamCase(url, index: 7, headers: sampleHeaders),
+            try await DurableBridgeCase(url, baseline: 7, hears: false),
+            try await DurableBridgeCase(url, baseline: 7, hears: true),
         ]
         let chosen =
             arguments.count > 4 ? arguments[4].split(separator: ",").compactMap { Int($0) } : Array(all.indices)

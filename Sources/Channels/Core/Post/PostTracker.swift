@@ -22,9 +22,14 @@ final class PostTracker: Sendable {
     /// The calls that wait, directly or not, for this post: it waits for none of their listeners while they
     /// do.
     let chain: ListenerChain?
+    /// Called when all have finished, if nobody waits.
+    private let onEnd: (@Sendable () -> Void)?
     private let state = Locked(State())
 
-    init(chain: ListenerChain?) { self.chain = chain }
+    init(chain: ListenerChain?, onEnd: (@Sendable () -> Void)? = nil) {
+        self.chain = chain
+        self.onEnd = onEnd
+    }
 
     /// One more listener, or queued post, is waited for.
     func expectOne(isListener: Bool = true) {
@@ -56,15 +61,20 @@ final class PostTracker: Sendable {
     }
 
     private func settle(_ change: (inout State) -> Void) {
-        let resumed = state.withLock { state -> (CheckedContinuation<DeliveryReport, Never>, DeliveryReport)? in
+        let ended = state.withLock { state -> (waiter: CheckedContinuation<DeliveryReport, Never>?, DeliveryReport)? in
             change(&state)
             state.outstanding -= 1
-            guard state.outstanding == 0, let continuation = state.continuation else { return nil }
-            state.continuation = nil
-            return (continuation, state.report)
+            guard state.outstanding == 0 else { return nil }
+            defer { state.continuation = nil }
+            return (state.continuation, state.report)
         }
-        if let (continuation, report) = resumed { continuation.resume(returning: report) }
+        guard let (waiter, report) = ended else { return }
+        waiter?.resume(returning: report)
+        onEnd?()
     }
+
+    /// The post itself has ended, and nobody waits for its listeners.
+    func end() { settle { _ in } }
 
     /// Suspends until every listener has finished or the task is cancelled. The post itself has ended.
     func wait() async -> DeliveryReport {

@@ -7,13 +7,16 @@ final class Departure: Sendable {
     let number: UInt64
     let time: Timestamp
     let trace: TraceContext?
+    /// The place that it takes up in the bridge.
+    let charge: Charge
     /// How it ended: the listener of the route waits for that, and `postAndWait` for the listener.
     let result = FirstResult<Void>()
 
-    init(_ message: any Sendable, to subject: String, number: UInt64) {
+    init(_ message: any Sendable, to subject: String, number: UInt64, charge: Charge) {
         self.message = message
         self.subject = subject
         self.number = number
+        self.charge = charge
         time = .now
         trace = TraceContext.current
     }

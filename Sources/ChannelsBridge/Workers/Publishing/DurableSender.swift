@@ -10,13 +10,20 @@ internal import Channels
 final class DurableSender: RouteSender {
     private struct Guarded {
         var pipeline: PublishPipeline<Departure>
+        /// What is done with, and not told yet.
+        var done: [(departure: Departure, error: BridgeError?)] = []
         /// Messages whose results the listener has not heard, refused ones included.
         var untold = 0
+        /// Who waits for a place, in order, by number; one that was cancelled is not there any more.
+        var waiting = Fifo<UInt64>()
+        var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+        var lastWaiter: UInt64 = 0
         var task: Task<Void, Never>?
         var pause: Task<Void, Never>?
     }
 
     private let context: BridgeContext
+    private let pattern: ChannelPattern
     private let format: MessageFormat
     private let encode: EncodeMessage
     /// The patterns of routes that take precedence: they send what they match.
@@ -31,11 +38,13 @@ final class DurableSender: RouteSender {
 
     init(
         _ context: BridgeContext,
+        publishing pattern: ChannelPattern,
         format: MessageFormat,
         shadowedBy earlier: [ChannelPattern],
         _ encode: @escaping EncodeMessage
     ) {
         self.context = context
+        self.pattern = pattern
         self.format = format
         self.earlier = earlier
         self.encode = encode
@@ -55,9 +64,13 @@ final class DurableSender: RouteSender {
 
     func take(_ message: any Sendable, postedTo name: String) -> Departure? {
         guard !earlier.contains(where: { $0.matches(name) }) else { return nil }
-        let departure = Departure(message, to: name, number: context.nextNumber())
+        let isReserved = Reservation.current?.use(for: self) ?? false
+        guard let charge = context.outgoing.charge(messages: 1, isForced: isReserved) else {
+            return refusal(of: message, to: name)
+        }
+        let departure = Departure(message, to: name, number: context.nextNumber(), charge: charge)
         let (isTaken, isTold) = guarded.withLock { guarded in
-            let isTaken = guarded.pipeline.take(departure)
+            let isTaken = guarded.pipeline.take(departure, isReserved: isReserved)
             // A post that is refused is told so, by the listener. As many may wait for that as messages.
             let isTold = guarded.untold < 2 * context.configuration.outgoingLimit
             guard isTaken || isTold && !guarded.pipeline.isClosed else { return (false, false) }
@@ -66,6 +79,22 @@ final class DurableSender: RouteSender {
             return (isTaken, true)
         }
         if isTaken { bell.ring() } else if !isTold { drop(name) } else { refuse(departure) }
+        return isTold ? departure : nil
+    }
+
+    /// The bridge has no room: the listener tells whoever posted.
+    private func refusal(of message: any Sendable, to name: String) -> Departure? {
+        // Nothing else is charged for it, and it is released soon.
+        guard let charge = context.outgoing.charge(isForced: true) else { return nil }
+        let departure = Departure(message, to: name, number: context.nextNumber(), charge: charge)
+        let isTold = guarded.withLock { guarded in
+            guard guarded.untold < 2 * context.configuration.outgoingLimit, !guarded.pipeline.isClosed else {
+                return false
+            }
+            guarded.untold += 1
+            return true
+        }
+        if isTold { refuse(departure) } else { drop(name) }
         return isTold ? departure : nil
     }
 
@@ -97,7 +126,13 @@ final class DurableSender: RouteSender {
 
     private func run() async {
         while true {
-            switch guarded.withLock({ $0.pipeline.next() }) {
+            let (done, action) = guarded.withLock { guarded in
+                defer { guarded.done.removeAll(keepingCapacity: true) }
+                return (guarded.done, guarded.pipeline.next())
+            }
+            admit()
+            for (departure, error) in done { departure.result.finish(error.map { .failure($0) } ?? .success(())) }
+            switch action {
             case .encode(let departure): pack(departure)
             case .publish(let entry): await publish(entry)
             case .pause(let attempts): pause(after: attempts)
@@ -111,7 +146,15 @@ final class DurableSender: RouteSender {
         do {
             let body = try encode(departure.message, departure.subject)
             let message = try departure.pack(body, format, context)
-            if !guarded.withLock({ $0.pipeline.encoded(departure, as: message) }) { refuse(departure) }
+            let charge = context.outgoing.charge(bytes: message.byteCount)
+            let isTaken = guarded.withLock { guarded in
+                guard charge != nil else {
+                    guarded.pipeline.refused()
+                    return false
+                }
+                return guarded.pipeline.encoded(departure, as: message, charge)
+            }
+            if !isTaken { refuse(departure) }
         } catch {
             guarded.withLock { $0.pipeline.refused() }
             context.count(\.failed)
@@ -133,16 +176,21 @@ final class DurableSender: RouteSender {
     private func ended(_ entry: PublishPipeline<Departure>.Entry, _ error: BridgeError?) {
         let end: PublishPipeline<Departure>.End =
             error.map { $0.code.mayPass ? .failed : .refused } ?? .acknowledged
-        let isOver = guarded.withLock { $0.pipeline.ended(entry.number, with: end) }
+        let (isOver, isWorthALook) = guarded.withLock { guarded in
+            let isOver = guarded.pipeline.ended(entry.number, with: end)
+            if isOver {
+                let error = error.map { BridgeError.from($0, subject: entry.departure.subject) }
+                guarded.done.append((entry.departure, error))
+            }
+            return (isOver, guarded.pipeline.isWorthALook)
+        }
         if isOver {
             context.count(error == nil ? \.sent : \.failed)
-            let error = error.map { BridgeError.from($0, subject: entry.departure.subject) }
-            entry.departure.result.finish(error.map { .failure($0) } ?? .success(()))
         } else if let error, entry.attempts % context.configuration.publishAttempts == 0 {
             // It is not lost; somebody should look.
             context.report(BridgeError.from(error, subject: entry.departure.subject))
         }
-        bell.ring()
+        if isWorthALook { bell.ring() }
     }
 
     private func pause(after attempts: Int) {
@@ -156,6 +204,69 @@ final class DurableSender: RouteSender {
         guarded.withLock { $0.pause = pause }
     }
 
+    // MARK: Waiting for room
+
+    /// Whether it publishes what is posted on a name.
+    func publishes(_ name: String) -> Bool {
+        pattern.matches(name) && !earlier.contains { $0.matches(name) }
+    }
+
+    /// Waits for a place, in turn.
+    ///
+    /// - Throws: ``BridgeError/Code/closed``, `CancellationError`.
+    func reserve(for name: String) async throws -> Reservation {
+        let number = guarded.withLock { guarded in
+            guarded.lastWaiter += 1
+            return guarded.lastWaiter
+        }
+        let isGranted = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isGranted = guarded.withLock { guarded -> Bool? in
+                    // The handler below runs before this, or finds the continuation.
+                    if Task.isCancelled || guarded.pipeline.isClosed { return false }
+                    // Behind those who wait.
+                    if guarded.waiters.isEmpty, guarded.pipeline.reserve() { return true }
+                    guarded.waiters[number] = continuation
+                    guarded.waiting.append(number)
+                    return nil
+                }
+                if let isGranted { continuation.resume(returning: isGranted) }
+            }
+        } onCancel: {
+            guarded.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: false)
+        }
+        guard isGranted else {
+            try Task.checkCancellation()
+            throw BridgeError(.closed, subject: name)
+        }
+        return Reservation(self)
+    }
+
+    func giveBackReservation() {
+        guarded.withLock { $0.pipeline.giveBackReservation() }
+        admit()
+    }
+
+    /// Gives the places that are free to those who wait; if there will be none, tells them.
+    private func admit() {
+        let (granted, refused) = guarded.withLock { guarded in
+            var granted: [CheckedContinuation<Bool, Never>] = []
+            guard !guarded.waiters.isEmpty else { return (granted, granted) }
+            if guarded.pipeline.isClosed {
+                defer { (guarded.waiters, guarded.waiting) = ([:], Fifo()) }
+                return (granted, Array(guarded.waiters.values))
+            }
+            while guarded.pipeline.hasRoom, let number = guarded.waiting.popFirst() {
+                guard let waiter = guarded.waiters.removeValue(forKey: number) else { continue }
+                _ = guarded.pipeline.reserve()
+                granted.append(waiter)
+            }
+            return (granted, [])
+        }
+        for waiter in granted { waiter.resume(returning: true) }
+        for waiter in refused { waiter.resume(returning: false) }
+    }
+
     // MARK: Refusing
 
     /// There is no room: what comes last is dropped.
@@ -166,7 +277,8 @@ final class DurableSender: RouteSender {
     @discardableResult
     private func drop(_ subject: String) -> BridgeError {
         let (limit, byteLimit) = (context.configuration.outgoingLimit, context.configuration.outgoingByteLimit)
-        let detail = "\(limit) messages or \(byteLimit) bytes wait to be acknowledged"
+        let detail =
+            "\(limit) messages or \(byteLimit) bytes wait to be acknowledged, or as much as the bridge may hold"
         let error = BridgeError(.bufferFull, subject: subject, detail: detail)
         context.lose(error, \.dropped)
         return error
@@ -179,6 +291,7 @@ final class DurableSender: RouteSender {
             guarded.pipeline.close()
             return guarded.task
         }
+        admit()
         bell.ring()
         await task?.value
         // The pipeline is done, or abandoned: nobody waits for it.
@@ -194,6 +307,7 @@ final class DurableSender: RouteSender {
         for departure in left {
             departure.result.finish(.failure(BridgeError(.closed, subject: departure.subject)))
         }
+        admit()
         pause?.cancel()
         bell.ring()
         told.ring()

@@ -24,7 +24,7 @@ final class OutgoingWorker: RouteWorker {
         self.channel = channel
         let sender: any RouteSender =
             isDurable
-            ? DurableSender(context, format: format, shadowedBy: earlier, encode)
+            ? DurableSender(context, publishing: pattern, format: format, shadowedBy: earlier, encode)
             : PromptSender(context, format: format, shadowedBy: earlier, encode)
         self.sender = sender
         token = context.switchboard.listenForBridge(
@@ -37,6 +37,9 @@ final class OutgoingWorker: RouteWorker {
     }
 
     deinit { abandon() }
+
+    /// Nil for a route that is not durable.
+    var durableSender: DurableSender? { sender as? DurableSender }
 
     var needs: TransportCapabilities { isDurable ? .durable : [] }
 

@@ -30,7 +30,12 @@ final class PromptSender: RouteSender {
 
     func take(_ message: any Sendable, postedTo name: String) -> Departure? {
         guard isOpen.load(ordering: .acquiring), !earlier.contains(where: { $0.matches(name) }) else { return nil }
-        return Departure(message, to: name, number: context.nextNumber())
+        guard let charge = context.outgoing.charge(messages: 1) else {
+            let detail = "\(context.configuration.messageLimit / 2) messages of the bridge wait to be sent"
+            context.lose(BridgeError(.bufferFull, subject: name, detail: detail), \.dropped)
+            return nil
+        }
+        return Departure(message, to: name, number: context.nextNumber(), charge: charge)
     }
 
     func send(_ departure: Departure) async throws {

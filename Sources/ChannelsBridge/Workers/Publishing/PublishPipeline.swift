@@ -12,6 +12,8 @@ struct PublishPipeline<Departure> {
         let number: UInt64
         let departure: Departure
         let message: TransportMessage
+        /// The bytes that it takes up in the bridge.
+        let charge: Charge?
         var attempts = 0
     }
 
@@ -37,6 +39,9 @@ struct PublishPipeline<Departure> {
 
     private var unencoded = Fifo<Departure>()
     private var isEncoding = false
+    /// Whether more is encoded before anything is published.
+    private var isGathering = true
+    private static var batch: Int { 32 }
     private var waiting = Fifo<Entry>()
     private var inFlight: [UInt64: Entry] = [:]
     /// Attempts that failed, to be repeated.
@@ -44,6 +49,8 @@ struct PublishPipeline<Departure> {
     private var lastNumber: UInt64 = 0
     private var failuresInARow = 0
     private var bytes = 0
+    /// Places for messages that will be taken.
+    private var reserved = 0
     private var isReady = false
     private var isPaused = false
     private(set) var isClosed = false
@@ -59,13 +66,35 @@ struct PublishPipeline<Departure> {
     var count: Int { unencoded.count + (isEncoding ? 1 : 0) + waiting.count + inFlight.count + failed.count }
 
     /// Whether another message would be taken.
-    var hasRoom: Bool { !isClosed && count < limit && bytes < byteLimit }
+    var hasRoom: Bool { !isClosed && count + reserved < limit && bytes < byteLimit }
+
+    /// Keeps a place for a message.
+    ///
+    /// - Returns: Whether there was one.
+    mutating func reserve() -> Bool {
+        guard hasRoom else { return false }
+        reserved += 1
+        return true
+    }
+
+    /// A place that was kept is not needed.
+    mutating func giveBackReservation() {
+        reserved -= 1
+    }
+
+    /// Whether the end of an attempt is worth a look at ``next()``: a quarter of the window is free, so that the
+    /// task that publishes wakes for many messages at a time, or there is nothing else to publish.
+    var isWorthALook: Bool {
+        inFlight.count <= window - max(window / 4, 1) || !failed.isEmpty || waiting.isEmpty && unencoded.isEmpty
+    }
 
     /// Takes a message.
     ///
+    /// - Parameter isReserved: Whether a place was kept for it.
     /// - Returns: Whether there was room.
-    mutating func take(_ departure: Departure) -> Bool {
-        guard hasRoom else { return false }
+    mutating func take(_ departure: Departure, isReserved: Bool = false) -> Bool {
+        if isReserved { reserved -= 1 }
+        guard isReserved ? !isClosed : hasRoom else { return false }
         unencoded.append(departure)
         return true
     }
@@ -90,14 +119,19 @@ struct PublishPipeline<Departure> {
             isPaused = true
             return .pause(attempts: failuresInARow)
         }
-        if isReady, !isPaused, failed.isEmpty, inFlight.count < window, var entry = waiting.popFirst() {
+        let mayPublish = isReady && !isPaused && failed.isEmpty && inFlight.count < window
+        // Several in a row, so that they are published in a row: the connection writes them together.
+        if waiting.isEmpty { isGathering = true }
+        if !isEncoding, isGathering || !mayPublish, let departure = unencoded.popFirst() {
+            isEncoding = true
+            isGathering = waiting.count + 1 < Self.batch
+            return .encode(departure)
+        }
+        isGathering = false
+        if mayPublish, var entry = waiting.popFirst() {
             entry.attempts += 1
             inFlight[entry.number] = entry
             return .publish(entry)
-        }
-        if !isEncoding, let departure = unencoded.popFirst() {
-            isEncoding = true
-            return .encode(departure)
         }
         return isClosed && count == 0 ? .done : .wait
     }
@@ -106,12 +140,12 @@ struct PublishPipeline<Departure> {
     ///
     /// - Returns: Whether there is room for its bytes. A single larger message is taken; none, after
     ///   ``abandon()``.
-    mutating func encoded(_ departure: Departure, as message: TransportMessage) -> Bool {
+    mutating func encoded(_ departure: Departure, as message: TransportMessage, _ charge: Charge? = nil) -> Bool {
         isEncoding = false
         guard !isAbandoned, bytes == 0 || bytes + message.byteCount <= byteLimit else { return false }
         bytes += message.byteCount
         lastNumber += 1
-        waiting.append(Entry(number: lastNumber, departure: departure, message: message))
+        waiting.append(Entry(number: lastNumber, departure: departure, message: message, charge: charge))
         return true
     }
 

@@ -1,0 +1,32 @@
+public import Channels
+
+extension Bridge {
+    /// Posts a message on a channel as soon as its durable route has room for it.
+    ///
+    /// `post` never waits: where a route is full, the message is dropped, with a fault. This waits instead, so whoever
+    /// produces faster than the broker stores is slowed down. When it returns, the message is posted, with everything that
+    /// means for listeners in this process, and waits to be published; to wait for the acknowledgement, use
+    /// `postAndWait`. Messages that one task sends are published in that order.
+    ///
+    /// ```swift
+    /// for sale in sales { try await bridge.send(sale, to: .sold) }
+    /// ```
+    ///
+    /// For routes that are not durable, `postAndWait` does the same: it waits while the transport's buffer is full.
+    ///
+    /// - Returns: How many listeners heard the post; the route is one.
+    /// - Throws: ``BridgeError/Code/unsupported`` if no durable route of the bridge publishes the name;
+    ///   ``BridgeError/Code/closed`` if the bridge has ended; `CancellationError` if the task is cancelled while it
+    ///   waits. Nothing was posted then.
+    @discardableResult
+    public func send<Message: Encodable & Sendable>(_ message: Message, to name: ChannelName<Message>) async throws
+        -> Int
+    {
+        let senders = workers.lazy.compactMap { ($0 as? OutgoingWorker)?.durableSender }
+        guard let sender = senders.first(where: { $0.publishes(name.text) }) else {
+            throw BridgeError(.unsupported, subject: name.text, detail: "no durable route of the bridge publishes it")
+        }
+        let reservation = try await sender.reserve(for: name.text)
+        return Reservation.$current.withValue(reservation) { switchboard[name].post(message) }
+    }
+}

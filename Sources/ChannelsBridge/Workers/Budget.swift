@@ -1,0 +1,61 @@
+internal import Channels
+
+/// How many messages, and how many bytes, the routes of a bridge may hold in one direction together.
+///
+/// Guarded by its lock.
+final class Budget: Sendable {
+    private struct State {
+        var messages = 0
+        var bytes = 0
+    }
+
+    private let messageLimit: Int
+    private let byteLimit: Int
+    private let state = Locked(State())
+
+    init(messages: Int, bytes: Int) {
+        (messageLimit, byteLimit) = (messages, bytes)
+    }
+
+    var messages: Int { state.withLock { $0.messages } }
+    var bytes: Int { state.withLock { $0.bytes } }
+
+    /// Takes a part, which is given back when the charge is released.
+    ///
+    /// - Parameter isForced: Whether it is taken even if there is not as much left.
+    /// - Returns: Nil if there is not as much left. What is larger than all of it is taken if nothing else is.
+    func charge(messages: Int = 0, bytes: Int = 0, isForced: Bool = false) -> Charge? {
+        let isTaken = state.withLock { state in
+            let fits =
+                (messages == 0 || state.messages == 0 || state.messages <= messageLimit - messages)
+                && (bytes == 0 || state.bytes == 0 || state.bytes <= byteLimit - bytes)
+            guard fits || isForced else { return false }
+            state.messages += messages
+            state.bytes += bytes
+            return true
+        }
+        return isTaken ? Charge(self, messages: messages, bytes: bytes) : nil
+    }
+
+    fileprivate func giveBack(messages: Int, bytes: Int) {
+        state.withLock { state in
+            state.messages -= messages
+            state.bytes -= bytes
+        }
+    }
+}
+
+/// A part of a budget. Whoever holds the message holds it.
+final class Charge: Sendable {
+    private let budget: Budget
+    private let messages: Int
+    private let bytes: Int
+
+    fileprivate init(_ budget: Budget, messages: Int, bytes: Int) {
+        self.budget = budget
+        self.messages = messages
+        self.bytes = bytes
+    }
+
+    deinit { budget.giveBack(messages: messages, bytes: bytes) }
+}

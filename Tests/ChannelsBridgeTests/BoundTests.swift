@@ -1,0 +1,94 @@
+import Channels
+import ChannelsBridge
+import ChannelsTesting
+import Testing
+
+/// What all routes of a bridge may hold together.
+struct BoundTests {
+    private let broker = InMemoryBroker()
+
+    @Test func messagesInTheLanesOfListenersCountUntilTheyAreHeard() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold), .outgoing(.ordered)])
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.sold), .incoming(.ordered)],
+            configuration: .quick.with { $0.messageLimit = 20 }
+        )
+        let gate = Gate()
+        let heard = Recorder<Int>()
+        // Has a mailbox of its own, without a limit.
+        let token = kitchen.board[.sold].listen { sale in
+            await gate.wait()
+            heard.record(sale.total)
+        }
+        for total in 0..<30 { #expect(await till.board[.sold].postAndWait(Sale(total: total)).isComplete) }
+        #expect(kitchen.bridge.statistics.overflowed == 20)
+        // The other route has no room either.
+        #expect(await till.board[.ordered].postAndWait(Order(dish: "soup")).isComplete)
+        #expect(kitchen.bridge.statistics.overflowed == 21)
+        #expect(kitchen.faults.all.contains { "\($0)".contains("bufferFull") })
+        gate.open()
+        #expect(await heard.first(10) == Array(0..<10))
+        let (orders, ordersToken) = kitchen.recorder(.ordered)
+        // When the tenth has been heard there is room again, at the latest after its listener has returned.
+        while orders.count == 0 { #expect(await till.board[.ordered].postAndWait(Order(dish: "bread")).isComplete) }
+        try await till.stop()
+        try await kitchen.stop()
+        withExtendedLifetime((token, ordersToken)) {}
+    }
+
+    @Test func bytesOfAllOutgoingRoutesCountTogetherWithTheirHeaders() async throws {
+        let gate = Gate()
+        var transport = AlteredTransport(broker)
+        // What is posted is encoded meanwhile.
+        transport.connects = { await gate.wait() }
+        let till = await MiniProcess(
+            "till",
+            transport,
+            [.outgoing(.sold, durable: true), .outgoing(.ordered, durable: true)],
+            // A message has about 250 bytes with its headers.
+            configuration: .quick.with { $0.byteLimit = 2_000 },
+            waits: false
+        )
+        async let reports = withTaskGroup(of: Bool.self) { group in
+            for number in 0..<10 {
+                group.addTask { await till.board[.sold].postAndWait(Sale(total: number)).isComplete }
+                group.addTask { await till.board[.ordered].postAndWait(Order(dish: "\(number)")).isComplete }
+            }
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        await till.faults.wait { $0.filter { $0.code == .bridgeFailed }.count >= 14 }
+        gate.open()
+        #expect((2...6).contains(await reports))
+        #expect(await till.board[.sold].postAndWait(Sale(total: 1)).isComplete)
+        try await till.stop()
+        let statistics = till.bridge.statistics
+        #expect(statistics.sent + statistics.dropped == 21 && statistics.waitingToSend == 0)
+    }
+
+    @Test func aDurableRouteFetchesNoMoreThanItsShareOfTheBridge() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.ordered, durable: true), .incoming(.sold, durable: true)],
+            configuration: .quick.with { $0.messageLimit = 80 }
+        )
+        let gate = Gate()
+        let heard = Recorder<String>()
+        let token = kitchen.board[.ordered].listen { order in
+            await gate.wait()
+            heard.record(order.dish)
+        }
+        for number in 0..<50 { #expect(await till.board[.ordered].postAndWait(Order(dish: "\(number)")).isComplete) }
+        // A quarter of the half for incoming messages; nothing is sent back.
+        #expect(kitchen.bridge.statistics.waitingToDeliver <= 10)
+        gate.open()
+        #expect(await heard.first(50) == (0..<50).map(String.init))
+        try await till.stop()
+        try await kitchen.stop()
+        #expect(kitchen.bridge.statistics.retried == 0 && kitchen.bridge.statistics.overflowed == 0)
+        withExtendedLifetime(token) {}
+    }
+}

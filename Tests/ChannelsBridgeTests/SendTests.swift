@@ -1,0 +1,117 @@
+import Channels
+import ChannelsBridge
+import ChannelsTesting
+import Testing
+
+/// Posts that wait for room.
+struct SendTests {
+    private let broker = InMemoryBroker()
+
+    /// A bridge that waits for its broker, with room for a few messages.
+    private func till(_ gate: Gate, limit: Int) async -> MiniProcess {
+        var transport = AlteredTransport(broker)
+        transport.publishes = { message in
+            await gate.wait()
+            return message
+        }
+        return await MiniProcess(
+            "till",
+            transport,
+            [.outgoing(.sold, durable: true), .outgoing(.ordered)],
+            configuration: .quick.with { $0.outgoingLimit = limit }
+        )
+    }
+
+    @Test func sendingWaitsForRoomAndLosesNothing() async throws {
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold, durable: true)])
+        let (heard, token) = kitchen.recorder(.sold)
+        let gate = Gate()
+        let till = await till(gate, limit: 4)
+        let sent = Recorder<Int>()
+        let sending = Task<Void, any Error> {
+            for total in 0..<100 {
+                let reached = try await till.bridge.send(Sale(total: total), to: .sold)
+                sent.record(total * reached)
+            }
+        }
+        _ = await sent.first(4)
+        // A post does not wait.
+        till.board[.sold].post(Sale(total: -1))
+        #expect(sent.count == 4 && till.bridge.statistics.dropped == 1)
+        gate.open()
+        try await sending.value
+        #expect(await heard.first(100).map(\.total) == Array(0..<100))
+        try await till.stop()
+        try await kitchen.stop()
+        #expect(till.bridge.statistics.sent == 100 && till.bridge.statistics.dropped == 1)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func manySendersGetTheirTurnsAndLeaveNoPlaceUnused() async throws {
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold, durable: true)])
+        let (heard, token) = kitchen.recorder(.sold)
+        let gate = Gate()
+        gate.open()
+        let till = await till(gate, limit: 3)
+        await withTaskGroup(of: Void.self) { group in
+            for sender in 0..<8 {
+                group.addTask {
+                    for number in 0..<50 {
+                        _ = try? await till.bridge.send(Sale(total: sender * 100 + number), to: .sold)
+                    }
+                }
+            }
+        }
+        let totals = await heard.first(400).map(\.total)
+        for sender in 0..<8 {
+            #expect(totals.filter { $0 / 100 == sender } == (0..<50).map { sender * 100 + $0 })
+        }
+        try await till.stop()
+        try await kitchen.stop()
+        #expect(till.bridge.statistics.dropped == 0)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aCancelledSenderAndAnEndedBridgePostNothing() async throws {
+        let gate = Gate()
+        let till = await till(gate, limit: 1)
+        try await till.bridge.send(Sale(total: 0), to: .sold)
+        let waiting = (0..<3).map { total in
+            Task { try await till.bridge.send(Sale(total: total), to: .sold) }
+        }
+        waiting[0].cancel()
+        await #expect(throws: CancellationError.self) { try await waiting[0].value }
+        let stopping = Task { try await till.stop() }
+        for task in waiting.dropFirst() {
+            await #expect { try await task.value } throws: { ($0 as? BridgeError)?.code == .closed }
+        }
+        gate.open()
+        try await stopping.value
+        #expect(till.bridge.statistics.sent == 1)
+        await #expect { try await till.bridge.send(Sale(total: 9), to: .sold) } throws: {
+            ($0 as? BridgeError)?.code == .closed
+        }
+    }
+
+    @Test func aPlaceThatNoPostTakesIsFreeAgain() async throws {
+        let gate = Gate()
+        gate.open()
+        let till = await till(gate, limit: 1)
+        let blocking = till.board[.sold].intercept { _ in .stop }
+        for total in 0..<10 { #expect(try await till.bridge.send(Sale(total: total), to: .sold) == 0) }
+        blocking.cancel()
+        #expect(try await till.bridge.send(Sale(total: 10), to: .sold) == 1)
+        try await till.stop()
+        #expect(till.bridge.statistics.sent == 1)
+    }
+
+    @Test func onlyDurableRoutesMakeSendersWait() async throws {
+        let gate = Gate()
+        gate.open()
+        let till = await till(gate, limit: 1)
+        await #expect { try await till.bridge.send(Order(dish: "soup"), to: .ordered) } throws: {
+            ($0 as? BridgeError)?.code == .unsupported
+        }
+        try await till.stop()
+    }
+}
