@@ -10,6 +10,7 @@ actor Feed {
     private var history = History()
     private var tracing = Tracing()
     private var pages = 0
+    private var spent = Duration.zero
     private let instance = Token.random()
     /// The version whose page is told how it is traced now.
     private var tracedSince = 0
@@ -53,9 +54,9 @@ actor Feed {
         looking = Task(priority: .utility) { [weak self, limits] in
             var pause = limits.interval
             while (try? await Task.sleep(for: pause)) != nil, let self {
-                let duration = await ContinuousClock().measure { await self.look() }
-                // However large the switchboard, looking takes no more than a twentieth of one core.
-                pause = max(limits.interval, duration * 19)
+                await self.look()
+                // However large the switchboard, looking and telling take no more than a twentieth of one core.
+                pause = await max(limits.interval, self.takeSpent() * 19)
             }
         }
     }
@@ -68,9 +69,17 @@ actor Feed {
         encoded = nil
     }
 
+    /// How long looking, and making events, took since the last call.
+    private func takeSpent() -> Duration {
+        defer { spent = .zero }
+        return spent
+    }
+
     private func look() {
         // Cancelled while it waited for its turn.
         guard pages > 0 else { return }
+        let start = ContinuousClock.now
+        defer { spent += ContinuousClock.now - start }
         let posts = history.take(watch.read(), at: Date().timeIntervalSince1970 * 1_000)
         follow { $0.note(rate: posts) }
         encoded = nil
@@ -90,6 +99,8 @@ actor Feed {
     /// What has changed since a version, as an event, and the version it leads to.
     func event(since version: Int) throws -> (version: Int, event: ByteBuffer) {
         if let encoded, encoded.since == version { return (history.version, encoded.event) }
+        let start = ContinuousClock.now
+        defer { spent += ContinuousClock.now - start }
         var changes = history.changes(since: version)
         changes.instance = instance
         if changes.since <= tracedSince { changes.tracing = tracing.status }
