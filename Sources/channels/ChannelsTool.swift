@@ -24,6 +24,7 @@ struct ChannelsTool: AsyncParsableCommand {
               channels respond shop.price '4.50'
               channels state shop.total --watch
               channels streams
+              channels top
 
             SERVER
               --server, or else $NATS_URL, or else nats://127.0.0.1:4222
@@ -39,7 +40,7 @@ struct ChannelsTool: AsyncParsableCommand {
               141  the reader of its output has gone, as with '| head -1'
             """,
         version: "0.1.0",
-        subcommands: [Post.self, Tail.self, Ask.self, Respond.self, State.self, Streams.self]
+        subcommands: [Post.self, Tail.self, Ask.self, Respond.self, State.self, Streams.self, Top.self]
     )
 }
 #else
