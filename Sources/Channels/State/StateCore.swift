@@ -10,18 +10,18 @@ internal import Synchronization
 /// atomic.
 @usableFromInline
 final class StateCore: @unchecked Sendable {  // guards: see above
-    private struct Guarded: ~Copyable, @unchecked Sendable {  // reached under the lock only
+    struct Guarded: ~Copyable, @unchecked Sendable {  // reached under the lock only
         /// The value stored.
         let value: KeptMessage
         var turns: StateTurns
     }
 
-    private static let deepest = 1_024
+    static let deepest = 1_024
 
     let list: ListenerList
-    private let guarded: Locked<Guarded>
+    let guarded: Locked<Guarded>
     /// The record of the thread inside the body of `update`, or 0.
-    private let updater = Atomic<UInt>(0)
+    let updater = Atomic<UInt>(0)
 
     /// - Parameter initial: The address of a value of the list's layout, which is copied.
     init(_ list: ListenerList, initial: MessageAddress) {
@@ -369,45 +369,5 @@ extension StateCore {
                 }
             }
         }
-    }
-}
-
-// MARK: - Refusals
-
-extension StateCore {
-    /// Whether a change is refused: made by a listener, at the end of too long a chain.
-    @inline(__always)
-    private func refusesChange() -> Bool {
-        let thread = ThreadReference.current
-        guard let top = thread.pointee.top else { return false }
-        return refusesChange(inside: top, thread)
-    }
-
-    @inline(never)
-    private func refusesChange(inside top: FrameReference, _ thread: ThreadReference) -> Bool {
-        guard thread.pointee.stackLeft > ThreadRecord.reservedStack else {
-            list.reportStack(top)
-            return true
-        }
-        var limit = ThreadRecord.deepest
-        var isTooDeep = thread.pointee.depth >= limit
-        if !isTooDeep {
-            limit = Self.deepest
-            isTooDeep = guarded.withLock { $0.turns.deliverer == thread.address && $0.turns.depth >= limit }
-        }
-        if isTooDeep { list.reportRecursion(top, limit: limit) }
-        return isTooDeep
-    }
-
-    func trapInsideUpdate(_ use: String) {
-        guard updater.load(ordering: .relaxed) != 0 else { return }
-        // The calling thread obtains its record before it looks. Otherwise it could read the address of a
-        // thread inside, then be given the record of that thread, which has ended since. So only the thread
-        // inside can read its own address here.
-        let thread = ThreadReference.current.address
-        precondition(
-            updater.load(ordering: .relaxed) != thread,
-            "StateChannel<\(list.layout.type)>.\(use) was used inside the body of `update` of the same channel, which holds its lock"
-        )
     }
 }

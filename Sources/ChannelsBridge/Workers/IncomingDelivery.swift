@@ -39,6 +39,7 @@ struct IncomingDelivery: Sendable {
     mutating func deliver(_ inbound: InboundMessage, _ charge: Charge?) async {
         let message = inbound.message
         let name = context.name(ofSubject: message.subject)
+        var identity: KeyedHash.Digest?
         do {
             let arrival = try context.arrival(message.headers, message.body, on: name)
             guard arrival.envelope.source != context.source else { return settle(inbound, .acknowledged, \.echoes) }
@@ -54,16 +55,20 @@ struct IncomingDelivery: Sendable {
                 }
                 return context.count(\.received)
             }
-            try await deliverDurably(inbound, arrival)
+            identity = arrival.identity(context.hash)
+            try await deliverDurably(inbound, arrival, identity)
         } catch {
-            await refuse(inbound, BridgeError.from(error, subject: name))
+            await refuse(inbound, identity, BridgeError.from(error, subject: name))
         }
     }
 
     // MARK: Durable messages
 
-    private mutating func deliverDurably(_ inbound: InboundMessage, _ arrival: Arrival) async throws {
-        let identity = arrival.identity(context.hash)
+    private mutating func deliverDurably(
+        _ inbound: InboundMessage,
+        _ arrival: Arrival,
+        _ identity: KeyedHash.Digest?
+    ) async throws {
         // Known, or put back for the listeners of another name, which had failed.
         guard identity.map(delivered.contains) != true, isMeant(inbound.message) else {
             return settle(inbound, .acknowledged, \.duplicates)
@@ -160,7 +165,11 @@ struct IncomingDelivery: Sendable {
         inbound.settle?(settlement)
     }
 
-    private mutating func refuse(_ inbound: InboundMessage, _ error: BridgeError) async {
+    private mutating func refuse(
+        _ inbound: InboundMessage,
+        _ identity: KeyedHash.Digest?,
+        _ error: BridgeError
+    ) async {
         let letter = DeadLetter(message: inbound.message, error: error, deliveryCount: inbound.deliveryCount)
         if inbound.settle != nil {
             do { try await context.keep(letter, of: durableName) } catch {
@@ -169,7 +178,7 @@ struct IncomingDelivery: Sendable {
                 let delay = context.configuration.backoff.delay(before: inbound.deliveryCount)
                 return settle(inbound, .retry(after: delay), \.retried)
             }
-            failures.forget(key(of: inbound, nil))
+            failures.forget(key(of: inbound, identity))
         }
         context.lose(error, \.refused)
         await context.onDeadLetter?(letter)

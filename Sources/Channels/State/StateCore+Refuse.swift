@@ -1,0 +1,40 @@
+internal import Synchronization
+
+// Changes that are not made.
+extension StateCore {
+    /// Whether a change is refused: made by a listener, at the end of too long a chain.
+    @inline(__always)
+    func refusesChange() -> Bool {
+        let thread = ThreadReference.current
+        guard let top = thread.pointee.top else { return false }
+        return refusesChange(inside: top, thread)
+    }
+
+    @inline(never)
+    private func refusesChange(inside top: FrameReference, _ thread: ThreadReference) -> Bool {
+        guard thread.pointee.stackLeft > ThreadRecord.reservedStack else {
+            list.reportStack(top)
+            return true
+        }
+        var limit = ThreadRecord.deepest
+        var isTooDeep = thread.pointee.depth >= limit
+        if !isTooDeep {
+            limit = Self.deepest
+            isTooDeep = guarded.withLock { $0.turns.deliverer == thread.address && $0.turns.depth >= limit }
+        }
+        if isTooDeep { list.reportRecursion(top, limit: limit) }
+        return isTooDeep
+    }
+
+    func trapInsideUpdate(_ use: String) {
+        guard updater.load(ordering: .relaxed) != 0 else { return }
+        // The calling thread obtains its record before it looks. Otherwise it could read the address of a
+        // thread inside, then be given the record of that thread, which has ended since. So only the thread
+        // inside can read its own address here.
+        let thread = ThreadReference.current.address
+        precondition(
+            updater.load(ordering: .relaxed) != thread,
+            "StateChannel<\(list.layout.type)>.\(use) was used inside the body of `update` of the same channel, which holds its lock"
+        )
+    }
+}
