@@ -114,24 +114,11 @@ public struct NATSConfiguration: Sendable {
         /// Whether a name that subscribes for the first time receives the messages stored before. True by
         /// default.
         public var includesStored = true
-        /// From when on a name that subscribes for the first time receives stored messages, in RFC 3339; nil: as
-        /// ``includesStored`` says.
-        package var startTime: String?
         /// Whether the server forgets the name when its subscriber ends, or has been away for five minutes.
         package var isTemporary = false
 
         /// Creates the default settings.
         public init() {}
-
-        /// For somebody who looks at what is stored, and leaves nothing behind.
-        ///
-        /// - Parameter start: In RFC 3339; nil: from the first message on.
-        package static func temporary(since start: String?) -> Deliveries {
-            var deliveries = Deliveries()
-            deliveries.startTime = start
-            deliveries.isTemporary = true
-            return deliveries
-        }
     }
 
     /// Creates a configuration for servers that ask for neither a password nor TLS.

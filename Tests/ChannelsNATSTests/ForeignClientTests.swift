@@ -49,7 +49,7 @@ struct ForeignClientTests {
         prepare(board)
         let bridge = Bridge("till", switchboard: board, transport: NATSTransport(configuration), routes: routes)
         let task = Task { try await bridge.run() }
-        _ = await bridge.status.next { $0 == .running || $0 == .ended }
+        _ = await bridge.status.next { $0.isReady || $0.phase == .ended }
         return (
             board,
             {

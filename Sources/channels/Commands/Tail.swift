@@ -62,7 +62,7 @@ struct Tail: AsyncParsableCommand {
         await reportingFailures {
             let valid = try validPattern(pattern)
             let transport = try await connection.connect { configuration in
-                if let since { configuration.deliveries = .temporary(since: since.start) }
+                configuration.deliveries.isTemporary = since != nil
             }
             StandardStreams.endWithReader()
             let ending = Ending(after: count)
@@ -96,6 +96,7 @@ struct Tail: AsyncParsableCommand {
         let subscription = TransportSubscription(
             to: valid,
             durableName: durable ?? "tail-\(UUID().uuidString)",
+            start: since?.start,
             unsettledLimit: 256,
             unsettledByteLimit: 64 << 20
         )

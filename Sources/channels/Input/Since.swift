@@ -1,15 +1,15 @@
 #if NATS
 import ArgumentParser
+import ChannelsBridge
 import Foundation
 
 /// From when on stored messages are printed.
 struct Since: ExpressibleByArgument {
-    /// In RFC 3339; nil: from the first one on.
-    let start: String?
+    let start: ReplayStart
 
     init?(argument: String) {
         if argument == "all" {
-            start = nil
+            start = .stored
             return
         }
         let date: Date
@@ -24,7 +24,7 @@ struct Since: ExpressibleByArgument {
         } else {
             return nil
         }
-        start = date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        start = .time(secondsSince1970: date.timeIntervalSince1970)
     }
 }
 #endif
