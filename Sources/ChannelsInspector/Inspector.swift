@@ -7,7 +7,7 @@ internal import Logging
 internal import NIOCore
 public import ServiceLifecycle
 
-/// A web page that shows what is said on a switchboard, while it is said.
+/// A web page that shows who posts on a switchboard and who hears it, while it happens.
 ///
 /// ```swift
 /// try await Inspector(board).run()   // Inspector: http://127.0.0.1:7411/
@@ -18,8 +18,8 @@ public import ServiceLifecycle
 ///
 /// ## Behavior
 ///
-/// - Nothing is counted, and no thread is used, while no page is open. The first page switches the diagnostics
-///   of the switchboard on, and the last one that closes switches them back.
+/// - Nothing is counted, and nothing runs but the server that waits, while no page is open. The first page
+///   switches the diagnostics of the switchboard on, and the last one that closes switches them back.
 /// - A post never waits for a page. Pages get at most two pictures a second; a page that is slower than that
 ///   gets the newest and is told how many it missed.
 /// - Only names of the loopback interface are answered, and only to pages of the inspector itself, so that no
@@ -43,10 +43,11 @@ public struct Inspector: Service {
     ///   - host: The interface to listen on: an address, or a name that resolves to one.
     ///   - port: The port to listen on; 0 for any that is free.
     ///   - token: What a visitor must present, as `?token=` in the address or as a bearer token. On an interface
-    ///     other than loopback one is needed, and made up if there is none.
+    ///     other than loopback a token is required: without one here, a random one is used.
     ///   - postable: The types of messages that may be posted from the page, as JSON. None by default.
     ///   - redacted: Types whose values are not shown in messages, see `Diagnostics.trace(keeping:redacting:)`.
-    ///   - announce: Called with the address of the page, including the token, when it can be opened. By default it is printed.
+    ///   - announce: Called with the address of the page, including the token, when it can be opened. By default
+    ///     the address is printed.
     public init(
         _ board: Switchboard,
         host: String = "127.0.0.1",

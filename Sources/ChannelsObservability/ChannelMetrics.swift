@@ -3,7 +3,7 @@ public import Channels
 public import Metrics
 public import ServiceLifecycle
 
-/// Hands the counts of a switchboard to swift-metrics, now and then.
+/// Hands the counts of a switchboard to swift-metrics, at intervals.
 ///
 /// ```swift
 /// board.diagnostics = .counts
@@ -21,8 +21,8 @@ public import ServiceLifecycle
 /// | `channels_delivered`, `channels_dropped`, `channels_missed`, `channels_failed` | `channel` | messages, of all its listeners |
 /// | `channels_waiting`, `channels_listeners` | `channel` | gauges |
 /// | `channels_lane_waiting` | `lane` | gauge |
-/// | `channels_faults` | `code` | as soon as one is found |
-/// | `channels_waited`, `channels_spent` | `channel` | timers: from the post to the call, and in the listener |
+/// | `channels_faults` | `code` | faults, counted when they happen; needs `board.add(metrics)` |
+/// | `channels_waited`, `channels_spent` | `channel` | timers: until the call, and in the listener; the same, with `.trace` |
 ///
 /// Beyond 1,000 channels, further ones share the dimension `other`.
 public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendable {  // see `switchboard`

@@ -17,7 +17,7 @@ public import Tracing
 ///
 /// A bridge carries the trace of a post in the headers `traceparent` and `tracestate`, where the tracer
 /// writes these (the format of W3C Trace Context); in the other process the span of the post made there is a
-/// child of the one here. Needs no configuration of the bridge.
+/// child of the one here. The bridge needs no configuration for it.
 public struct ChannelSpans: ChannelInstrument {
     private let chosen: (any Tracer)?
 

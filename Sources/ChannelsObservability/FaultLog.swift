@@ -8,10 +8,10 @@ public import Logging
 /// let log = board.add(FaultLog(logger))
 /// ```
 ///
-/// One line for each kind of fault and place in each interval, and at most so many lines in an interval for
-/// all of them. What is left out is not lost: the metadata of each line has the `count` of its place so far,
-/// and, after lines were left out, how many were `suppressed`. The line is written on the thread that found
-/// the fault, without a lock.
+/// There is at most one line for each kind of fault and place in each interval, and a limit for all of them
+/// together. What is left out is counted: the metadata of each line has the `count` of its place so far, and,
+/// after lines were left out, how many were `suppressed`. The line is written on the thread that found the
+/// fault, and no lock is held.
 public final class FaultLog: ChannelInstrument {
     private struct Place: Hashable {
         let code: Fault.Code
@@ -39,7 +39,7 @@ public final class FaultLog: ChannelInstrument {
     /// - Parameters:
     ///   - logger: Where the lines go.
     ///   - level: Their level.
-    ///   - most: How many lines there are at most in an interval.
+    ///   - most: The greatest number of lines in an interval.
     ///   - interval: How long an interval is.
     public convenience init(
         _ logger: Logger = Logger(label: "channels"),
