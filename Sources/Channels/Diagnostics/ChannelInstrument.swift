@@ -1,8 +1,8 @@
 /// Is told what passes through the channels of a switchboard while its ``Diagnostics`` are `.trace`, and of
 /// every fault whatever they are.
 ///
-/// This is what logs, metrics and traces are made of, and tools that look into a running program. Each
-/// requirement has a default that does nothing but go on.
+/// Logs, metrics and spans are built on it, and so are tools that look into a running program. Each requirement
+/// has a default that only delivers, or calls the listener, and does nothing else.
 ///
 /// ```swift
 /// struct Stopwatch: ChannelInstrument {
@@ -23,9 +23,9 @@ public protocol ChannelInstrument: Sendable {
     ///
     /// - Parameters:
     ///   - post: Who posts what on which channel.
-    ///   - deliver: Delivers the message, before it returns as far as it is not enqueued. To be called once; if
-    ///     it is not, the message is delivered afterwards. What it is given travels with the message, see
-    ///     ``DeliveryEvent/context``.
+    ///   - deliver: Delivers the message: listeners that are called directly have run when it returns, the others
+    ///     have it enqueued. To be called once; if it is not, the message is delivered afterwards. Its argument
+    ///     travels with the message, see ``DeliveryEvent/context``.
     func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void)
 
     /// A synchronous listener is called.
@@ -47,7 +47,7 @@ public protocol ChannelInstrument: Sendable {
         _ call: () async -> Void
     ) async
 
-    /// Something went wrong and was survived. Called beside the handler of the switchboard, or of the
+    /// Something went wrong and was survived. Called in addition to the handler of the switchboard, or of the
     /// channel.
     func report(_ fault: Fault)
 }
@@ -113,7 +113,7 @@ public struct DeliveryEvent: Sendable {
     public let ownerType: (any Any.Type)?
     /// Where the listener was registered.
     public let site: RegistrationSite
-    /// From the post to this call.
+    /// How long the message was on its way, from the post to this call.
     public let waited: Duration
     /// What the same instrument gave to the post, see ``ChannelInstrument/post(_:_:)``.
     public let context: (any Sendable)?

@@ -8,11 +8,11 @@ public struct ChannelSnapshot: Codable, Hashable, Sendable {
     public var messageType: String
     /// Messages posted, where they are counted.
     public var posts: Int?
-    /// Those of them that reached nobody: there was no listener, or each was paused or left out.
+    /// Messages posted that reached nobody: there was no listener, or each was paused, or left out by `echo: false`.
     public var unheard: Int?
     /// Listeners that ended because their owner was deallocated, where they are counted.
     public var lostOwners: Int?
-    /// For how long there have been counts, in nanoseconds; nil where there are none.
+    /// For how long messages have been counted, in nanoseconds; nil where they are not.
     public var countedNanoseconds: Int?
     /// Who posts, where it is traced: those who post most come first.
     public var posters: [PosterSnapshot] = []

@@ -1,4 +1,4 @@
-/// What is counted and recorded besides mailboxes, drops and faults, which always are.
+/// What is counted and recorded of a switchboard, besides mailboxes, drops and faults, which always are.
 ///
 /// ```swift
 /// board.diagnostics = .counts
@@ -26,16 +26,16 @@ public struct Diagnostics: Hashable, Sendable {
         self.redacted = redacted
     }
 
-    /// Nothing more. Costs nothing.
+    /// Nothing is counted. Costs nothing.
     public static let off = Diagnostics(.off)
-    /// How many posts there are, how many that nobody heard, the calls of listeners that have no mailbox, and
-    /// how many messages have waited at most.
+    /// How many posts there are, and how many that nobody heard; the calls of listeners that have no mailbox, and
+    /// those that threw; the most messages that have waited; and owners that were deallocated.
     public static let counts = Diagnostics(.counts)
-    /// Besides, how long messages are on their way and listeners take, who posts, and the calls of each
+    /// The same, and how long messages are on their way and listeners take, who posts, and the calls of each
     /// ``ChannelInstrument``.
     public static let trace = Diagnostics(.trace)
 
-    /// The same, and the last messages of each channel as text.
+    /// The same as ``trace``, and the last messages of each channel as text.
     ///
     /// The text is made on the poster's thread, by `String(describing:)`, before the message is delivered,
     /// and is cut after 1,024 characters.

@@ -7,10 +7,11 @@ public struct Fault: Sendable, CustomStringConvertible {
         }
         private let storage: Storage
 
-        /// A post was not delivered because too many were under way on its thread.
+        /// A post was not delivered because too many were under way on its thread, too many had followed from one
+        /// post, or too little of its stack was left.
         public static let recursionLimit = Code(storage: .recursionLimit)
-        /// A thread that set a state stood for as long as it may, and too many values still wait to be
-        /// delivered: listeners are slower than those who set.
+        /// A thread that set a state waited as long as it may, and too many values still wait to be delivered:
+        /// listeners are slower than those who set it.
         public static let stateBacklog = Code(storage: .stateBacklog)
         /// A message was dropped because a buffer with ``BufferingPolicy/oldest(_:)`` was full.
         public static let bufferOverflow = Code(storage: .bufferOverflow)
@@ -18,7 +19,7 @@ public struct Fault: Sendable, CustomStringConvertible {
         public static let listenerThrew = Code(storage: .listenerThrew)
         /// A channel was requested with a ``Reentrancy`` other than it was created with; it keeps the first.
         public static let reentrancyMismatch = Code(storage: .reentrancyMismatch)
-        /// A bridge could not carry a message; the underlying error says why.
+        /// A bridge could not carry a message, or something is wrong with its broker; the underlying error says what.
         public static let bridgeFailed = Code(storage: .bridgeFailed)
 
         /// The name of the code: `recursionLimit`.

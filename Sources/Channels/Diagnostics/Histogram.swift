@@ -1,6 +1,6 @@
 /// How often something took how long.
 ///
-/// Counted in classes of which each is twice as wide as the one before, so that a nanosecond and a minute fit
+/// Times are counted in classes, each twice as wide as the one before, so that a nanosecond and a minute fit
 /// into 40 numbers. A time read from a class is too long by a factor of two at most.
 public struct Histogram: Codable, Hashable, Sendable {
     /// Number *n* is how often it took less than 2^*n* nanoseconds, and not less than half of that. Without

@@ -4,13 +4,13 @@ internal import Dispatch
 public struct LaneSnapshot: Codable, Hashable, Sendable, CustomStringConvertible {
     /// The actor, by its type, or the label of the queue: `MainActor`, `Kitchen`, `com.example.printer`.
     public var name: String
-    /// Messages that wait in it, of whatever channels, besides the few that are being delivered.
+    /// Messages that wait in it, of all channels. The few that are being delivered are not counted.
     public var waiting: Int
-    /// The longest that a message was on its way to a listener of these channels in this lane, in
+    /// The longest time that a message took to reach a listener in this lane, of the channels in the snapshot, in
     /// nanoseconds; nil where none is traced.
     public var longestWaitNanoseconds: Int?
 
-    /// The longest that a message was on its way.
+    /// The longest time that a message took to reach a listener.
     public var longestWait: Duration? { longestWaitNanoseconds.map { .nanoseconds($0) } }
 
     /// One line: name, depth, longest wait.

@@ -48,7 +48,8 @@ public struct ListenerSnapshot: Codable, Hashable, Sendable {
     public var waited: Histogram?
     /// How long its calls took, where it is traced.
     public var spent: Histogram?
-    /// Which of ``SwitchboardSnapshot/lanes`` it has its turns in; nil where it shares none.
+    /// The index in ``SwitchboardSnapshot/lanes`` of its lane; nil if it is called directly or has a lane of its
+    /// own.
     public var lane: Int?
 }
 

@@ -1,6 +1,6 @@
 /// A message that was posted, as text.
 public struct MessageSnapshot: Codable, Hashable, Sendable {
-    /// The how-manieth of its channel it is since the counting began, from 1.
+    /// The number of the message on its channel, from 1, since counting began.
     public var number: Int
     /// How long ago it was posted, in nanoseconds.
     public var ageNanoseconds: Int

@@ -21,7 +21,7 @@ extension Switchboard {
 
     /// Adds an instrument. See ``ChannelInstrument``.
     ///
-    /// - Returns: The token; the instrument is used as long as it lives.
+    /// - Returns: The token: keep it, because the instrument is used as long as the token lives.
     public func add(_ instrument: some ChannelInstrument) -> InstrumentToken {
         InstrumentToken(observation.instruments, observation.instruments.add(instrument))
     }

@@ -11,7 +11,7 @@ public struct SwitchboardSnapshot: Codable, Hashable, Sendable {
     public var patterns: [ChannelSnapshot]
     /// The channels without a name that are watched, see `Switchboard.watch(_:as:)`.
     public var watched: [ChannelSnapshot]
-    /// Where the listeners of these channels have their turns.
+    /// The lanes of the actors and queues on which listeners of these channels run.
     public var lanes: [LaneSnapshot]
 }
 
