@@ -72,8 +72,8 @@ public struct NATSConfiguration: Sendable {
     /// The timeout for requests to JetStream, and for requests without a timeout of their own. Five seconds
     /// by default.
     public var requestTimeout: Duration = .seconds(5)
-    /// For how long a durable message or a state is sent again until it is acknowledged. Ten seconds by
-    /// default.
+    /// For how long `publish` and `store` send a durable message or a state again until it is acknowledged. A
+    /// bridge then tries again. Ten seconds by default.
     public var acknowledgementTimeout: Duration = .seconds(10)
     /// How long to wait for an acknowledgement before a durable message is sent again, with the same
     /// identifier. Two seconds by default.

@@ -6,7 +6,8 @@
 /// ```
 ///
 /// An existing stream of the same name is used as it is, and never changed: how it differs is reported, as
-/// `TransportEvent.failed` with the code `settingsDiffer`, and so as a fault of the switchboard. The subjects of two streams must not overlap.
+/// `TransportEvent.failed` with the code `settingsDiffer`, and so as a fault of the switchboard. The subjects of two
+/// streams must not overlap.
 public struct NATSStream: Sendable, Hashable {
     /// Where messages are stored.
     public enum Storage: Sendable, Hashable {

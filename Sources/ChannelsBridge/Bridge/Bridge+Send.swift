@@ -3,10 +3,10 @@ public import Channels
 extension Bridge {
     /// Posts a message on a channel as soon as its durable route has room for it.
     ///
-    /// `post` never waits: where a route is full, the message is dropped, with a fault. This waits instead, so whoever
-    /// produces faster than the broker stores is slowed down. When it returns, the message is posted, with everything that
-    /// means for listeners in this process, and waits to be published; to wait for the acknowledgement, use
-    /// `postAndWait`. Messages that one task sends are published in that order.
+    /// `post` never waits: where a route is full, the message is not sent, with a fault. This method waits instead,
+    /// so whoever produces faster than the broker stores is slowed down. When it returns, the message is posted, with
+    /// everything that means for listeners in this process, and waits to be published; to wait for the
+    /// acknowledgement, use `postAndWait`. Messages that one task sends are published in that order.
     ///
     /// ```swift
     /// for sale in sales { try await bridge.send(sale, to: .sold) }

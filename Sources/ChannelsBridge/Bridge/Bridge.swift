@@ -115,7 +115,9 @@ public final class Bridge: Sendable {
     /// Without a broker it waits for one: it tries again after ``BridgeConfiguration/backoff``, at least every two
     /// seconds, and ``status`` has the reason. Each new reason is a fault. Meanwhile, posted messages wait.
     ///
-    /// In a service of ServiceLifecycle: `try await cancelWhenGracefulShutdown { try await bridge.run() }`.
+    /// In a service of swift-service-lifecycle, use `BridgeService` of `ChannelsObservability`, or
+    /// `try await cancelWhenGracefulShutdown { try await bridge.run() }`.
+    ///
     /// When it ends, the bridge stops receiving, sends waiting messages, lets listeners finish with received
     /// ones, and closes the transport, within ``BridgeConfiguration/closeDeadline``. Then it cancels what is not
     /// done, and returns when nothing of it is running any more: a responder or a handler of dead letters that

@@ -4,7 +4,7 @@ internal import Channels
 /// be one; otherwise creating the bridge traps.
 public struct BridgeConfiguration: Sendable {
     /// How messages are encoded, unless a route has a codec of its own. All processes that exchange messages must use
-    /// the same codec.
+    /// the same codec. JSON by default.
     public var codec: any Codec
     /// What subjects at the broker begin with, such as the environment or the tenant: with `staging`, the channel
     /// `shop.sold` has the subject `staging.shop.sold`. Bridges with different prefixes do not hear each other.
@@ -17,7 +17,7 @@ public struct BridgeConfiguration: Sendable {
     public var deadLetters: String?
     /// How many messages all routes of the bridge may hold together, whatever the limits of each: one half those
     /// that wait to be sent or acknowledged, the other half those that wait for listeners, in a buffer of the
-    /// bridge or in their lanes. What does not fit is dropped, counted and reported as a fault; durable routes
+    /// bridge, or in a lane or mailbox. What does not fit is dropped, counted and reported as a fault; durable routes
     /// fetch no more than their share. 131,072 by default.
     public var messageLimit: Int
     /// How many bytes they may have together once they are encoded, with their headers, and with the windows of
@@ -36,7 +36,7 @@ public struct BridgeConfiguration: Sendable {
     public var unacknowledgedLimit: Int
     /// How many messages or requests of one incoming route may wait for their listeners. Further ones are
     /// dropped, counted and reported as faults. A durable route fetches no more than that; the others wait at
-    /// the broker.
+    /// the broker. 16,384 by default.
     public var incomingLimit: Int
     /// How many bytes the messages waiting in one incoming route may have together, with their headers. 64 MiB
     /// by default.
@@ -46,8 +46,8 @@ public struct BridgeConfiguration: Sendable {
     /// again. 16,384 by default, which take up to one megabyte.
     public var duplicateWindow: Int
     /// How often the listeners of a durable message may fail, in this process, before it becomes a dead letter.
-    /// Only what listeners throw counts: not deliveries that ended with a shutdown or a crash, nor full
-    /// buffers. 5 by default.
+    /// Only what listeners throw, and the ``listenerTimeLimit``, count: not deliveries that ended with a shutdown
+    /// or a crash, nor full buffers. 5 by default.
     public var maximumFailures: Int
     /// How often the broker may deliver a durable message before it becomes a dead letter without having been
     /// delivered to listeners: for a message that ends its process each time. Deliveries that ended with a
@@ -62,13 +62,15 @@ public struct BridgeConfiguration: Sendable {
     /// time. A message is tried again until it is acknowledged, a state until it is stored or replaced. 8 by
     /// default.
     public var publishAttempts: Int
-    /// The delays before a failed message is delivered again, and between attempts to publish.
+    /// The delays before a failed message is delivered again, and between attempts to publish. From 100
+    /// milliseconds to 30 seconds by default.
     public var backoff: Backoff
-    /// How long to wait for the reply of another process to a request.
+    /// How long to wait for the reply of another process to a request. Ten seconds by default.
     public var requestTimeout: Duration
-    /// How many requests from other processes one route handles concurrently.
+    /// How many requests from other processes one route handles concurrently. 64 by default.
     public var concurrentRequests: Int
-    /// How long closing a bridge may take: sending waiting messages, and delivering received ones.
+    /// How long closing a bridge may take: sending waiting messages, and delivering received ones. Ten seconds by
+    /// default.
     public var closeDeadline: Duration
     /// The clock for the delays before retries.
     public var clock: any Clock<Duration>

@@ -59,13 +59,14 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let undecodable = Code(storage: .undecodable)
         /// A message declares another type than that of its channel.
         public static let unknownType = Code(storage: .unknownType)
-        /// The listeners of a durable message failed as often as the configuration allows.
+        /// The listeners of a durable message failed as often as the configuration allows, or the broker delivered it
+        /// more often than ``BridgeConfiguration/maximumDeliveries``.
         public static let tooManyFailures = Code(storage: .tooManyFailures)
         /// The transport does not support this.
         public static let unsupported = Code(storage: .unsupported)
         /// Closing took longer than its deadline.
         public static let deadlineExceeded = Code(storage: .deadlineExceeded)
-        /// The broker stores messages with other settings than the code declares. It goes on with its own.
+        /// The broker stores messages with other settings than the code declares, and keeps its own.
         public static let settingsDiffer = Code(storage: .settingsDiffer)
         /// The broker or its client library failed in another way; see ``BridgeError/underlyingError`` and
         /// ``BridgeError/detail``.

@@ -38,14 +38,14 @@ extension BridgeRoute {
         return incoming { $0.start = start }
     }
 
-    /// Returns durable messages that cannot be decoded to the broker, for a newer process of the name, up to so many
-    /// times; 30 without this.
+    /// Returns durable messages that cannot be decoded to the broker, for a newer process of the name, up to this many
+    /// times. A route without this modifier does so 30 times.
     ///
-    /// The delays are those of ``BridgeConfiguration/backoff``: by default, 30 retries take more than eleven minutes, in
-    /// which a new version can be rolled out. Only then is the message a dead letter, which is kept if the bridge has
-    /// ``BridgeConfiguration/deadLetters``, and dropped otherwise. With 0, that happens at once. Each process of the name
-    /// counts its own attempts. Meanwhile, the message is unsettled: a broker that limits how many may be may deliver
-    /// nothing else until one is settled.
+    /// The delays are those of ``BridgeConfiguration/backoff``: by default, 30 retries take more than eleven
+    /// minutes, in which a new version can be rolled out. Only then is the message a dead letter, which is
+    /// kept if the bridge has ``BridgeConfiguration/deadLetters``, and dropped otherwise. With 0, that
+    /// happens at once. Each process of the name counts its own attempts. Meanwhile, the message is
+    /// unsettled: a broker that limits unsettled messages may deliver nothing else until one is settled.
     ///
     /// A message whose envelope is not valid is a dead letter at once, as are messages that are not durable.
     ///

@@ -18,12 +18,12 @@ public struct BridgeStatistics: Hashable, Sendable {
     public var received = 0
     /// Messages of this bridge itself that came back from the broker.
     public var echoes = 0
-    /// Durable messages that had already been delivered.
+    /// Durable messages that had already been delivered, or that were put back for listeners of another name.
     public var duplicates = 0
     /// Messages that can never be delivered: see ``DeadLetter``.
     public var refused = 0
-    /// Durable messages returned to the broker for another delivery, because their listeners threw or the
-    /// buffer was full.
+    /// Durable messages returned to the broker for another delivery, because a listener threw or took too long,
+    /// its mailbox was full, or the message could not be decoded yet.
     public var retried = 0
     /// Messages dropped because the incoming buffer was full.
     public var overflowed = 0

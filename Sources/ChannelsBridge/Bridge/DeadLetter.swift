@@ -1,5 +1,5 @@
 /// An incoming message that cannot be delivered: it cannot be decoded, it is of another type than the
-/// channel, or its listeners failed as often as the configuration allows.
+/// channel, its listeners failed as often as the configuration allows, or the broker delivered it too often.
 public struct DeadLetter: Sendable {
     /// The message as it was received.
     public let message: TransportMessage
