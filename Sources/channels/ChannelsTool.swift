@@ -13,7 +13,7 @@ enum Main {
 struct ChannelsTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "channels",
-        abstract: "Looks at what flows through channels over NATS, and takes part.",
+        abstract: "Shows what travels through channels over NATS, and takes part.",
         discussion: """
             EXAMPLES
               channels tail 'shop.>' --pretty

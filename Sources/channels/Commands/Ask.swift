@@ -22,7 +22,7 @@ struct Ask: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long to wait for the response.", valueName: "seconds"))
     var timeout = 5.0
 
-    @Option(help: "The type of the request, for responders that ask for it. (default: the name of the requests)")
+    @Option(help: "The type of the request, for responders that check it. (default: the name of the requests)")
     var type: String?
 
     @OptionGroup(title: "Output") var output: OutputOptions

@@ -28,13 +28,13 @@ struct Post: AsyncParsableCommand {
     @Flag(help: "Wait until a stream has stored it.")
     var durable = false
 
-    @Option(help: "The type of the message, for receivers that ask for it. (default: the name of the channel)")
+    @Option(help: "The type of the message, for receivers that check it. (default: the name of the channel)")
     var type: String?
 
-    @Option(help: ArgumentHelp("Post it so many times, and say how long that took.", valueName: "n"))
+    @Option(help: ArgumentHelp("Post it this many times, and say how long that took.", valueName: "n"))
     var count: Int?
 
-    @Option(help: ArgumentHelp("Post at most so many messages a second.", valueName: "n"))
+    @Option(help: ArgumentHelp("Post at most this many messages a second.", valueName: "n"))
     var rate: Double?
 
     @OptionGroup(title: "Connection") var connection: ConnectionOptions

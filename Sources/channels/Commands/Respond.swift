@@ -7,9 +7,9 @@ struct Respond: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Responds to requests, and prints them.",
         discussion: """
-            Each request gets the same response, or with --echo itself. If others
-            respond, too, each request goes to one of them. It is responding when
-            it says so on standard error.
+            Each request gets the same response, or with --echo the request itself.
+            If others respond, too, each request goes to one of them. It responds
+            from when it says so on standard error.
 
             EXAMPLES
               channels respond shop.price 4.50
@@ -27,10 +27,10 @@ struct Respond: AsyncParsableCommand {
     @Flag(help: "Respond with the request.")
     var echo = false
 
-    @Option(help: ArgumentHelp("Stop after so many requests.", valueName: "n"))
+    @Option(help: ArgumentHelp("Stop after this many requests.", valueName: "n"))
     var count: Int?
 
-    @Option(help: "The type of the response, for askers that ask for it. (default: the name of the requests)")
+    @Option(help: "The type of the response, for askers that check it. (default: the name of the requests)")
     var type: String?
 
     @OptionGroup(title: "Output") var output: OutputOptions

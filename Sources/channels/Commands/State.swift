@@ -6,7 +6,7 @@ import Synchronization
 
 struct State: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Prints the current value of a state, or sets it.",
+        abstract: "Prints the current value of a state, follows it, or sets it.",
         discussion: """
             EXAMPLES
               channels state shop.total
@@ -25,10 +25,10 @@ struct State: AsyncParsableCommand {
     @Flag(help: "Print the current value, if there is one, and then each change.")
     var watch = false
 
-    @Option(help: ArgumentHelp("Stop after so many values.", valueName: "n"))
+    @Option(help: ArgumentHelp("Stop after this many values.", valueName: "n"))
     var count: Int?
 
-    @Option(help: "The type of the value, for receivers that ask for it. (default: the name of the state)")
+    @Option(help: "The type of the value, for receivers that check it. (default: the name of the state)")
     var type: String?
 
     @OptionGroup(title: "Output") var output: OutputOptions

@@ -10,7 +10,7 @@ struct Tail: AsyncParsableCommand {
         abstract: "Prints messages as they are posted, and states as they change.",
         discussion: """
             One line each: the name, a space, the JSON. What is not JSON is printed
-            as a string of JSON. It is listening when it says so on standard error.
+            as a JSON string. It listens from when it says so on standard error.
 
             EXAMPLES
               channels tail 'shop.>'
@@ -19,7 +19,7 @@ struct Tail: AsyncParsableCommand {
               channels tail 'shop.>' --since 2h --json | jq .data.total
               channels tail shop.sold --durable audit
 
-            With --since and --durable, it prints what a stream stores. --durable
+            With --since or --durable, it prints what a stream stores. --durable
             takes the messages of that name: a bridge of the same name and pattern
             does not get those that are printed here.
             """
@@ -28,7 +28,7 @@ struct Tail: AsyncParsableCommand {
     @Argument(help: "A name, or a pattern in which '*' stands for one token and '>' for the rest.")
     var pattern: String
 
-    @Option(help: ArgumentHelp("Stop after so many messages.", valueName: "n"))
+    @Option(help: ArgumentHelp("Stop after this many messages.", valueName: "n"))
     var count: Int?
 
     @Option(
@@ -41,7 +41,7 @@ struct Tail: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Print each stored message once, and go on there the next time. The server keeps the name.",
+            "Print each stored message once, and continue there the next time. The server remembers the name.",
             valueName: "name"
         )
     )

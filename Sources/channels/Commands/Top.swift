@@ -11,7 +11,7 @@ struct Top: AsyncParsableCommand {
         discussion: """
             A table of names with messages and bytes a second, the total since it
             began, and when the last one came; the busiest comes first. In a terminal
-            it is drawn anew each second; elsewhere a table follows the other.
+            each table replaces the one before; elsewhere it follows it.
 
             EXAMPLES
               channels top
@@ -23,10 +23,10 @@ struct Top: AsyncParsableCommand {
     @Argument(help: "A name, or a pattern in which '*' stands for one token and '>' for the rest.")
     var pattern = ">"
 
-    @Option(help: ArgumentHelp("From one table to the next.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The time from one table to the next.", valueName: "seconds"))
     var every = 1.0
 
-    @Option(help: ArgumentHelp("Stop after so many tables.", valueName: "n"))
+    @Option(help: ArgumentHelp("Stop after this many tables.", valueName: "n"))
     var times: Int?
 
     @OptionGroup(title: "Connection") var connection: ConnectionOptions

@@ -11,7 +11,7 @@ struct OutputOptions: ParsableArguments {
 
     @Flag(
         help:
-            "Print when each message was posted, in UTC. It is the time that the message or its stream has, or else the time at which it came."
+            "Print when each message was posted, in UTC: the time that the message or its stream has, or else the time at which it arrived."
     )
     var timestamps = false
 
