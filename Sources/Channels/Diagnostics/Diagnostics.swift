@@ -35,7 +35,7 @@ public struct Diagnostics: Hashable, Sendable {
     /// ``ChannelInstrument``.
     public static let trace = Diagnostics(.trace)
 
-    /// The same as ``trace``, and the last messages of each channel as text.
+    /// The same as `trace`, and the last messages of each channel as text.
     ///
     /// The text is made on the poster's thread, by `String(describing:)`, before the message is delivered,
     /// and is cut after 1,024 characters.
