@@ -315,4 +315,38 @@ struct StateOrderTests {
         #expect(await heard.wait(count: 2) == [1, 3])
         #expect(token.missedCount == 1)
     }
+
+    /// It misses 1; then 2 has a turn of its own, and not that of 1.
+    @MainActor @Test(arguments: [true, false])
+    func aPatternThatResumesBetweenTwoValuesHearsTheLater(onMainActor: Bool) {
+        let board = Switchboard()
+        let state = board.state("shop.state", initial: 0)
+        let heard = Recorder<Int>()
+        let token = board[matching: "shop.*"].listen { @MainActor post in
+            if let value = post.message as? Int { heard.record(value) }
+        }
+        let listener = listen(to: state) { value in
+            guard value == 1 else { return }
+            MainActor.assumeIsolated {
+                token.resume()
+                state.set(2)
+            }
+        }
+        token.pause()
+        if onMainActor { state.set(1) } else { state.set(1, isolation: nil) }
+        #expect(heard.all == [2])
+        #expect(token.missedCount == 1)
+        #expect(token.deliveredCount == 1)
+        state.set(3)
+        #expect(heard.all == [2, 3])
+        withExtendedLifetime(listener) {}
+    }
+
+    /// Not on the main actor.
+    private nonisolated func listen(
+        to state: StateChannel<Int>,
+        _ body: @escaping @Sendable (Int) -> Void
+    ) -> ListenerToken {
+        state.listen(priority: .high) { value in body(value) }
+    }
 }

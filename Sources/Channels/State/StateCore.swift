@@ -59,6 +59,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         }
         var mustOffer = false
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
+            let number = list.nextNumberNow
             mustOffer = list.mayOffer
             guard !mustOffer else { return nil }
             guard !list.hasNoListenerNow else {
@@ -67,7 +68,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             }
             guard hasRoom(&guarded) else { return .refuse }
             store(guarded.value.address)
-            return admitChange(&guarded, envelope)
+            return admitChange(&guarded, envelope, before: number)
         }
         if let admission { settle(admission, message, envelope, isolation) }
         // The first listener with a mailbox has just come.
@@ -101,8 +102,9 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             }
             guard hasRoom(&guarded) else { return .refuse }
             store(guarded.value.address)
-            offerChange(&guarded, envelope, isolation, &offered)
-            return admitChange(&guarded, envelope)
+            let number = list.nextNumberNow
+            offerChange(&guarded, envelope, isolation, before: number, &offered)
+            return admitChange(&guarded, envelope, before: number)
         }
         list.finish(offered)
         if let admission { settle(admission, message, envelope, isolation) }
@@ -144,8 +146,9 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
             guard isChanged, isHeard else { return nil }
-            if list.mayOffer { offerChange(&guarded, envelope, isolation, &offered) }
-            return admitChange(&guarded, envelope)
+            let number = list.nextNumberNow
+            if list.mayOffer { offerChange(&guarded, envelope, isolation, before: number, &offered) }
+            return admitChange(&guarded, envelope, before: number)
         }
     }
 
@@ -215,13 +218,21 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 
 extension StateCore {
     /// The value just stored is to be delivered. Under the lock.
+    ///
+    /// - Parameter number: That of the next listener, read before it is known whether there are mailboxes, and
+    ///   before the value is offered to them. Patterns come without this lock: one that comes meanwhile hears
+    ///   the value neither in a lane nor in its turn, in which it would take the turn of the next.
     @inline(__always)
-    private func admitChange(_ guarded: inout Guarded, _ envelope: Envelope?) -> StateTurns.Admission {
+    private func admitChange(
+        _ guarded: inout Guarded,
+        _ envelope: Envelope?,
+        before number: UInt64
+    ) -> StateTurns.Admission {
         let thread = ThreadReference.current
         return guarded.turns.admit(
             guarded.value.address,
             envelope,
-            before: list.nextNumberNow,
+            before: number,
             for: nil,
             from: thread.address,
             mayStand: !thread.pointee.isInsideListener
@@ -233,11 +244,13 @@ extension StateCore {
         _ guarded: inout Guarded,
         _ envelope: Envelope?,
         _ isolation: (any Actor)?,
+        before number: UInt64,
         _ offered: inout ListenerList.Offered
     ) {
         list.offer(
             guarded.value.address,
             envelope,
+            before: number,
             from: PostFrame.identity(of: isolation),
             guarded.turns.turn(of: ThreadReference.current.address),
             &offered

@@ -80,6 +80,18 @@ struct CountingTests {
         queue.resume()
     }
 
+    @MainActor @Test func aPatternThatHearsAStateInItsTurnCountsEachValueOnce() throws {
+        board.diagnostics = .counts
+        let state = board.state(StateName<Int>("count.state"), initial: 0)
+        let token = board[matching: "count.*"].listen { @MainActor _ in }
+        for value in 1...3 { state.set(value) }
+        #expect(token.deliveredCount == 3)
+        #expect(try counted("count.*").posts == 3)
+        state.set(4, isolation: nil)
+        #expect(try counted("count.*").posts == 4)
+        token.cancel()
+    }
+
     @Test func ownersThatDiedAreCounted() throws {
         board.diagnostics = .counts
         let channel = board.channel(number)

@@ -110,6 +110,10 @@ extension ListenerEntry {
 
     var isOnce: Bool { word.load(ordering: .relaxed) & Self.once != 0 }
 
+    /// The number of its registration: the later the higher.
+    @inline(__always)
+    var number: UInt64 { word.load(ordering: .acquiring) & Self.number }
+
     var isForwarder: Bool { word.load(ordering: .relaxed) & Self.forwards != 0 }
 
     /// Whether it has a mailbox, or hands messages on to a listener that may have one.

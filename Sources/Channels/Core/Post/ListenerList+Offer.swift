@@ -13,12 +13,14 @@ extension ListenerList {
     /// Offers a message to every mailbox. Runs no user code.
     ///
     /// - Parameters:
+    ///   - number: That of the first listener that is too new.
     ///   - reservation: When the calling thread delivers the message, if it does so before any that another
     ///     thread has posted. Then a listener that it may call at once is called in that turn.
     ///   - offered: For ``finish(_:)``, which must follow.
     func offer(
         _ message: MessageAddress,
         _ envelope: Envelope?,
+        before number: UInt64,
         from isolation: UInt,
         _ reservation: ListenerCounters.Reservation?,
         _ offered: inout Offered
@@ -27,13 +29,15 @@ extension ListenerList {
         var address = head.load(ordering: .sequentiallyConsistent)
         while let entry = Unretained<ListenerEntry>(address: address) {
             // The list is entered, see `deliver`.
-            entry.borrow {
-                if $0.hasItsTurnInLane {
-                    offer(message, envelope, to: $0, from: isolation, reservation, &offered)
-                } else if let forwarder = $0.forwarder, $0.isActive {
-                    forwarder.borrow { offer(message, envelope, to: $0, from: isolation, reservation, &offered) }
+            entry.borrow { listener in
+                if listener.hasItsTurnInLane {
+                    _ = offer(message, envelope, to: listener, from: isolation, reservation, &offered)
+                } else if let forwarder = listener.forwarder, listener.isActive, listener.number < number {
+                    forwarder.borrow {
+                        offer(message, envelope, to: $0, of: listener, from: isolation, reservation, &offered)
+                    }
                 }
-                address = $0.next.load(ordering: .sequentiallyConsistent)
+                address = listener.next.load(ordering: .sequentiallyConsistent)
             }
         }
     }
@@ -41,7 +45,6 @@ extension ListenerList {
     /// The same for one listener.
     ///
     /// - Returns: Whether its turn is reserved.
-    @discardableResult
     func offer(
         _ message: MessageAddress,
         _ envelope: Envelope?,
@@ -53,6 +56,7 @@ extension ListenerList {
         guard let mailbox = listener.mailboxReference else { return false }
         return mailbox.borrow {
             offer(message, envelope, to: listener, $0, from: isolation, reservation, heldBy: $0, &offered)
+                == .hasTurn
         }
     }
 
@@ -61,6 +65,7 @@ extension ListenerList {
         _ message: MessageAddress,
         _ envelope: Envelope?,
         to forwarder: Forwarder,
+        of entry: ListenerEntry,
         from isolation: UInt,
         _ reservation: ListenerCounters.Reservation?,
         _ offered: inout Offered
@@ -69,12 +74,30 @@ extension ListenerList {
         // Any other is called in the message's turn.
         guard listener.hasItsTurnInLane, let mailbox = listener.mailbox else { return }
         guard let message = offered.translated(message, envelope, of: self, by: forwarder) else { return }
-        forwarder.hub.meter?.posts.wrappingAdd(1, ordering: .relaxed)
-        offer(message, envelope, to: listener, mailbox, from: isolation, reservation, heldBy: forwarder, &offered)
+        let outcome = offer(
+            message,
+            envelope,
+            to: listener,
+            mailbox,
+            from: isolation,
+            reservation,
+            heldBy: forwarder,
+            &offered
+        )
+        // With a turn, the hub counts it then.
+        if outcome != .hasTurn { forwarder.hub.meter?.posts.wrappingAdd(1, ordering: .relaxed) }
+        if outcome == .missed { passTurns(of: entry, forwarder, mailbox) }
+    }
+
+    /// The listener of a hub misses a message because it is paused. Should it resume before the turn of that, it
+    /// does not take it for the turn of a later one, which it would miss then. As a listener of the state that
+    /// resumes, it is called with nothing set before.
+    private func passTurns(of entry: ListenerEntry, _ forwarder: Forwarder, _ mailbox: Mailbox) {
+        renumber(entry, clearing: 0)
+        while forwarder.takeReservation() { mailbox.countMissed() }
     }
 
     /// - Parameter holder: Keeps the reservation.
-    @discardableResult
     private func offer(
         _ message: MessageAddress,
         _ envelope: Envelope?,
@@ -84,22 +107,31 @@ extension ListenerList {
         _ reservation: ListenerCounters.Reservation?,
         heldBy holder: ListenerCounters,
         _ offered: inout Offered
-    ) -> Bool {
+    ) -> OfferOutcome {
         enterToOffer(&offered)
         let word = listener.word.load(ordering: .acquiring)
-        guard word & ListenerEntry.ended == 0 else { return false }
+        guard word & ListenerEntry.ended == 0 else { return .none }
         guard word & ListenerEntry.paused == 0 else {
             mailbox.countMissed()
-            return false
+            return .missed
         }
         if let reservation, mailbox.mayCall(from: isolation, listener, inTurnOf: reservation == .later ? self : nil) {
             holder.reserve(reservation, of: self)
-            return true
+            return .hasTurn
         }
         let outcome = mailbox.letIn(message, envelope, from: isolation, for: listener)
         // Nothing to do is what is usual.
         if outcome.leavesWork { offered.add(mailbox, outcome) }
-        return false
+        return .none
+    }
+
+    private enum OfferOutcome {
+        /// It is called in the message's turn.
+        case hasTurn
+        /// It is paused.
+        case missed
+        /// It has the message in its mailbox, or has ended.
+        case none
     }
 
     private func enterToOffer(_ offered: inout Offered) {
