@@ -342,6 +342,37 @@ struct StateOrderTests {
         withExtendedLifetime(listener) {}
     }
 
+    @Test func aPostWhoseMessageAStateReplacesInThePatternsBufferIsWaitedForNoLonger() async throws {
+        let board = Switchboard()
+        let state = board.state("shop.state", initial: 0)
+        let channel = try board.channel("shop.channel", of: Int.self)
+        let queue = DispatchQueue.suspended()
+        let token = board[matching: "shop.*"].listen(on: queue, buffering: .newest(1)) { _ in }
+        let setter = channel.listen(priority: .low) { state.set($0) }
+        let report = await channel.postAndWait(1)
+        #expect(report.reached == 2)
+        #expect(report.completed == 1)
+        #expect(report.dropped == 1)
+        #expect(token.droppedCount == 1)
+        setter.cancel()
+        token.cancel()
+        queue.resume()
+    }
+
+    @Test func aValueThatDoesNotFitIntoThePatternsBufferIsAFault() throws {
+        let faults = Recorder<Fault.Code>()
+        let board = Switchboard(onFault: { faults.record($0.code) })
+        let state = board.state("shop.state", initial: 0)
+        let queue = DispatchQueue.suspended()
+        let token = board[matching: "shop.*"].listen(on: queue, buffering: .oldest(1)) { _ in }
+        state.set(1)
+        state.set(2)
+        #expect(token.droppedCount == 1)
+        #expect(faults.all == [.bufferOverflow])
+        token.cancel()
+        queue.resume()
+    }
+
     /// Not on the main actor.
     private nonisolated func listen(
         to state: StateChannel<Int>,

@@ -136,8 +136,10 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
         /// Whether ``Mailbox/finish(_:)`` has anything to do, apart from releasing what is in here.
         var leavesWork: Bool {
-            if case .replaces = admission { return true }
-            return isFirst || isToRead
+            switch admission {
+            case .replaces, .dropped: true
+            case .waits, nil: isFirst || isToRead
+            }
         }
     }
 
@@ -170,19 +172,23 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         return result
     }
 
-    /// Starts the drain, or wakes a reader.
+    /// Starts the drain, or wakes a reader, and tells who waits for a message that was replaced.
     func finish(_ outcome: LetIn) {
         if outcome.isFirst { lane?.schedule() }
         lane?.leave(outcome.leaving)
         if outcome.isToRead { wakeReader() }
+        if case .replaces(let displaced) = outcome.admission { displaced.envelope?.tracker?.finish(.dropped) }
+    }
+
+    /// The same for a message that nobody waits for, with the fault if it was dropped.
+    func finish(_ outcome: LetIn, for listener: ListenerEntry) {
+        finish(outcome)
+        if case .dropped = outcome.admission, let list = listener.list { reportDrop(in: list, for: listener) }
     }
 
     private func settle(_ admission: MailboxState.Admission, _ tracker: PostTracker?, isAwaited: Bool) {
         switch admission {
-        case .waits: if !isAwaited { tracker?.count(.completed) }
-        case .replaces(let displaced):
-            if !isAwaited { tracker?.count(.completed) }
-            displaced.envelope?.tracker?.finish(.dropped)
+        case .waits, .replaces: if !isAwaited { tracker?.count(.completed) }
         case .dropped: if isAwaited { tracker?.finish(.dropped) } else { tracker?.count(.dropped) }
         }
     }

@@ -121,7 +121,7 @@ extension ListenerList {
         }
         let outcome = mailbox.letIn(message, envelope, from: isolation, for: listener)
         // Nothing to do is what is usual.
-        if outcome.leavesWork { offered.add(mailbox, outcome) }
+        if outcome.leavesWork { offered.add(listener, mailbox, outcome) }
         return .none
     }
 
@@ -179,15 +179,15 @@ extension ListenerList {
 /// Messages let in that start a drain, wake a reader, or have taken the place of another, and what the message is
 /// for forwarders. Made only where there is one, so that a state that nobody hears that way pays nothing.
 final class OfferedWork {
-    fileprivate var letIn: [(mailbox: Mailbox, outcome: Mailbox.LetIn)] = []
+    fileprivate var letIn: [(listener: ListenerEntry, mailbox: Mailbox, outcome: Mailbox.LetIn)] = []
     fileprivate var translation = Translation()
 
-    fileprivate func finish() { for (mailbox, outcome) in letIn { mailbox.finish(outcome) } }
+    fileprivate func finish() { for (listener, mailbox, outcome) in letIn { mailbox.finish(outcome, for: listener) } }
 }
 
 extension ListenerList.Offered {
-    fileprivate mutating func add(_ mailbox: Mailbox, _ outcome: Mailbox.LetIn) {
-        ensureWork().letIn.append((mailbox, outcome))
+    fileprivate mutating func add(_ listener: ListenerEntry, _ mailbox: Mailbox, _ outcome: Mailbox.LetIn) {
+        ensureWork().letIn.append((listener, mailbox, outcome))
     }
 
     /// What the message is for a forwarder; nil if it skips it.
