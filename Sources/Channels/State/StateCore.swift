@@ -59,13 +59,13 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         }
         var mustOffer = false
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
-            let number = list.nextNumberNow
-            mustOffer = list.mayOffer
-            guard !mustOffer else { return nil }
             guard !list.hasNoListenerNow else {
                 store(guarded.value.address)
                 return nil
             }
+            let number = list.nextNumberNow
+            mustOffer = list.mayOffer
+            guard !mustOffer else { return nil }
             guard hasRoom(&guarded) else { return .refuse }
             store(guarded.value.address)
             return admitChange(&guarded, envelope, before: number)

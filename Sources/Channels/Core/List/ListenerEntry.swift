@@ -27,7 +27,9 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
     /// Has a mailbox.
     static let waits: UInt64 = 1 << 55
     static let ended = cancelled | closed
-    /// What a forwarder has that needs no other treatment.
+    /// What a listener with a mailbox has that is a `ListenerCall` and needs no other treatment.
+    static let plainWaiter = general | waits
+    /// The same for a forwarder.
     static let plainForwarder = general | forwards
     static let number: UInt64 = (1 << 55) - 1
 

@@ -221,20 +221,32 @@ extension ListenerList {
         let bits = word & ~ListenerEntry.owned
         if frame.pointee.isTurn {
             if bits ^ ListenerEntry.special < number { return callAlone(listener, message, frame) }
-        } else if (bits & ~ListenerEntry.general) ^ ListenerEntry.waits < number {
+        } else if bits ^ ListenerEntry.waits < number {
             // The bit says that there is one.
-            guard let mailbox = listener.mailboxReference else { return false }
-            let isolation = frame.pointee.isolation
-            if bits & ListenerEntry.general == 0, mailbox.borrow({ $0.isFree(for: isolation) }) {
-                return callAlone(listener, message, frame)
-            }
-            if mailbox.borrow({ $0.isUnboundedAndBusy }), !frame.pointee.carriesMore {
-                return mailbox.borrow { $0.enqueueAlone(message, from: isolation, for: listener) }
-            }
+            let isFree = listener.mailboxReference?.borrow { $0.isFree(for: frame.pointee.isolation) }
+            if isFree == true { return callAlone(listener, message, frame) }
+            return deliverToLane(message, frame, listener, before: number)
+        } else if bits ^ ListenerEntry.plainWaiter < number {
+            return deliverToLane(message, frame, listener, before: number)
         } else if word ^ ListenerEntry.plainForwarder < number, let forwarder = listener.forwarder {
             return forwarder.borrow { forward(message, frame, $0) }
         }
         return deliverWithMoreCare(message, frame, listener, before: number)
+    }
+
+    /// Delivers to a listener that hears by its lane, and is not free to be called.
+    @inline(never)
+    private func deliverToLane(
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        _ listener: ListenerEntry,
+        before number: UInt64
+    ) -> Bool {
+        let isBusy = listener.mailboxReference?.borrow { $0.isUnboundedAndBusy }
+        guard isBusy == true, let mailbox = listener.mailboxReference, !frame.pointee.carriesMore else {
+            return deliverWithMoreCare(message, frame, listener, before: number)
+        }
+        return mailbox.borrow { $0.enqueueAlone(message, from: frame.pointee.isolation, for: listener) }
     }
 
     @inline(never)
