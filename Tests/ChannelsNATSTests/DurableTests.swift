@@ -182,7 +182,8 @@ struct DurableTests {
         let own = try await other.subscribe(to: "shop.>", durableName: "display")
         for number in 0..<200 { try await first.publish(String(number), to: "shop.sale", durable: true) }
         #expect(Set(await shared.wait(count: 200)).count == 200)
-        #expect(await own.wait(count: 200).count == 200)
+        let ownCount = await own.wait(count: 200).count
+        #expect(ownCount == 200)
         #expect(shared.all.count == 200)
         for peer in [first, second, other] { try await peer.close() }
     }

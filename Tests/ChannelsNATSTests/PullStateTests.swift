@@ -36,6 +36,19 @@ struct PullStateTests {
         #expect(request6 == .init(number: 2, messages: 2, bytes: 80))
     }
 
+    @Test func asksForWhatRoomThereIsWhereARequestWasOverBeforeAllHadCome() {
+        var state = started()
+        _ = state.next()
+        for _ in 0..<3 { state.received(bytes: 10) }
+        let isGone = state.ended(1, .over)
+        #expect(!isGone)
+        let second = state.next()
+        #expect(second == .init(number: 2, messages: 1, bytes: 70))
+        state.received(bytes: 10)
+        let third = state.next()
+        #expect(third == nil)
+    }
+
     @Test func messagesThatAreFewAndLargeAreBoundedByTheirBytes() {
         var state = started()
         _ = state.next()

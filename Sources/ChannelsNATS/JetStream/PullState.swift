@@ -2,7 +2,8 @@
 /// How much of a durable name has been asked for and delivered: the transitions, without locks.
 ///
 /// At most one request is pending. The next one is made when at least half of the room is free, so that
-/// requests are few and messages do not have to wait for one.
+/// requests are few and messages do not have to wait for one; or for what room there is, where the time of the
+/// last one was over before all had come.
 struct PullState {
     /// A request for messages.
     struct Request: Hashable {
@@ -29,6 +30,8 @@ struct PullState {
     /// The pending request, and what is left of it.
     private var pending: (request: Request, messages: Int, bytes: Int?)?
     private var lastNumber: UInt64 = 0
+    /// Whether the last request was over before all had come.
+    private var isOver = false
     /// The bytes that were left of a request when the next message was too large.
     private var tooSmall: Int?
     /// Whether no more is asked for.
@@ -76,7 +79,9 @@ struct PullState {
         guard let (request, _, left) = pending, request.number == number else { return false }
         pending = nil
         switch end {
-        case .over: return false
+        case .over:
+            isOver = true
+            return false
         case .tooLarge:
             tooSmall = left
             return false
@@ -97,6 +102,7 @@ struct PullState {
     /// The request to make now; nil if one is pending, or there is no room.
     mutating func next() -> Request? {
         guard !isStopped, pending == nil, let (messages, bytes) = room else { return nil }
+        isOver = false
         lastNumber += 1
         let request = Request(number: lastNumber, messages: messages, bytes: bytes)
         pending = (request, messages, bytes)
@@ -106,7 +112,8 @@ struct PullState {
     private var room: (messages: Int, bytes: Int?)? {
         guard unsettled > 0 else { return tooSmall == byteLimit ? (1, nil) : (limit, byteLimit) }
         let (messages, bytes) = (limit - unsettled, byteLimit - unsettledBytes)
-        guard messages * 2 >= limit, bytes * 2 >= byteLimit, bytes > tooSmall ?? 0 else { return nil }
+        guard isOver || messages * 2 >= limit && bytes * 2 >= byteLimit else { return nil }
+        guard messages > 0, bytes > tooSmall ?? 0 else { return nil }
         return (messages, bytes)
     }
 }
