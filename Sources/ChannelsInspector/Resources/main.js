@@ -30,6 +30,9 @@ function select(channel) {
 }
 
 let isDue = false;
+/** Choices whether to trace that the server has not answered, and when it has answered the last one. */
+let unanswered = 0;
+let answered = Promise.resolve();
 
 function draw() {
   isDue = false;
@@ -60,7 +63,9 @@ function drawTotals() {
   setText(get("total-rate"), posts ? rate(posts) : "0");
   setText(get("total-faults"), long(faults));
   get("total-faults-box").classList.toggle("bad", faults > 0);
-  if (feed.tracing && document.activeElement !== get("tracing")) get("tracing").value = feed.tracing.mode;
+  const tracing = get("tracing");
+  // Set only where it differs: setting it moves what is chosen in a list that is open.
+  if (feed.tracing && !unanswered && tracing.value !== feed.tracing.mode) tracing.value = feed.tracing.mode;
 }
 
 feed.addEventListener("change", () => {
@@ -95,12 +100,20 @@ get("filter").addEventListener("input", (event) => {
   graph.update(table.matching);
 });
 
+// One after the other: who types "off" chooses "on" first.
 get("tracing").addEventListener("change", async (event) => {
-  await fetch(
-    `/tracing?mode=${event.target.value}`,
-    { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }
-  ).catch(() => {});
-  event.target.blur();
+  const mode = event.target.value;
+  unanswered += 1;
+  const before = answered;
+  answered = (async () => {
+    await before;
+    const answer = await fetch(
+      `/tracing?mode=${mode}`,
+      { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }
+    ).catch(() => null);
+    if (answer?.ok && feed.tracing) feed.tracing.mode = mode;
+    unanswered -= 1;
+  })();
 });
 
 document.addEventListener("keydown", (event) => {
