@@ -169,6 +169,27 @@ func requireNoGrowth(of round: () throws -> Void) rethrows {
     precondition(growth < 8 * 2_048, "\(growth) bytes more after eight rounds")
 }
 
+/// The same for a round that waits.
+func requireNoGrowth(of round: () async throws -> Void) async rethrows {
+    for _ in 0..<2 { try await round() }
+    let before = bytesInUse()
+    for _ in 0..<8 { try await round() }
+    let growth = bytesInUse() - before
+    precondition(growth < 8 * 2_048, "\(growth) bytes more after eight rounds")
+}
+
+/// The same for a round that waits.
+///
+/// - Parameter limit: Dispatch keeps about a thousand blocks for each thread that works for it: 250 KB in all have
+///   been seen. So a round does what it does so often that a block each time is more.
+func requireNoGrowth(beyond limit: Int = 8 * 2_048, of round: () async throws -> Void) async rethrows {
+    for _ in 0..<2 { try await round() }
+    let before = bytesInUse()
+    for _ in 0..<8 { try await round() }
+    let growth = bytesInUse() - before
+    precondition(growth < limit, "\(growth) bytes more after eight rounds")
+}
+
 /// How many bytes more are in use after eight rounds, which two went before.
 func growthOfMemory(in round: () throws -> Void) rethrows -> Int {
     for _ in 0..<2 { try round() }

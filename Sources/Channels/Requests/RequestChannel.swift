@@ -22,8 +22,6 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
 
     /// How many calls may wait for each other.
     private static var deepest: Int { 1_024 }
-    /// For ever: a sleep traps where its end cannot be expressed.
-    private static var longest: Duration { .seconds(1_000_000_000) }
 
     let list: ListenerList
 
@@ -109,8 +107,8 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
 
     /// Asks the responder of the highest priority.
     ///
-    /// - Parameter timeout: How long to wait for the answer; nil for as long as it takes. It is measured by
-    ///   the continuous clock.
+    /// - Parameter timeout: How long to wait for the answer; nil for as long as it takes. While the
+    ///   machine sleeps it does not pass.
     /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` where there is none;
     ///   ``ChannelError/Code/recursionLimit`` where 1,024 calls wait for each other;
     ///   ``ChannelError/Code/timedOut``, at once, when the time is over, and `CancellationError`, at once,
@@ -241,17 +239,14 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
             responder.calls.end()
             first.finish(result)
         }
+        // The end of this call ends it.
         let timer = timeout.map { timeout in
-            Task {
-                // The answer cancels it.
-                guard (try? await Task.sleep(for: min(timeout, Self.longest), clock: .continuous)) != nil else {
-                    return
-                }
-                first.finish(.failure(timedOut(after: timeout)))
+            Timeout(after: timeout) {
+                first.finish(.failure(self.timedOut(after: timeout)))
                 task.cancel()
             }
         }
-        defer { timer?.cancel() }
+        defer { extendLifetime(timer) }
         return try await withTaskCancellationHandler {
             try await first.value()
         } onCancel: {

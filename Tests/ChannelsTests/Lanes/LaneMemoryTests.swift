@@ -1,0 +1,156 @@
+import Channels
+import Dispatch
+import Testing
+
+/// Neither what passes through lanes, buffers and sequences is kept, nor what is discarded or dropped there.
+///
+/// Each test has a process of its own, so that nothing else allocates meanwhile; see ``MemoryTests``.
+struct LaneMemoryTests {
+    /// More than Dispatch keeps, and less than the smallest block for each of sixteen thousand times.
+    private static var dispatchKeeps: Int { 400_000 }
+
+    @Test func listenersOnAQueueAreGivenBackWithWhatWaitsForThem() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let queue = DispatchQueue(label: "memory")
+            let channel = Channel<[Int]>()
+            await requireNoGrowth(beyond: Self.dispatchKeeps) {
+                for number in 0..<2_000 {
+                    let owner = Kitchen()
+                    let heard = channel.listen(on: queue) { _ in }
+                    channel.listen(owner, on: queue) { _, _ in }
+                    queue.suspend()
+                    for _ in 0..<4 { channel.post([number, number]) }
+                    heard.cancel()
+                    queue.resume()
+                    await channel.postAndWait([number])
+                }
+            }
+        }
+    }
+
+    @Test func whatABufferDropsIsGivenBack() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let queue = DispatchQueue(label: "memory")
+            let board = Switchboard(onFault: { _ in })
+            let newest = board.channel("memory.newest" as ChannelName<[Int]>)
+            let oldest = board.channel("memory.oldest" as ChannelName<[Int]>)
+            let tokens = [
+                newest.listen(on: queue, buffering: .newest(3)) { _ in },
+                oldest.listen(on: queue, buffering: .oldest(3)) { _ in },
+            ]
+            await requireNoGrowth(beyond: Self.dispatchKeeps) {
+                for _ in 0..<100 {
+                    queue.suspend()
+                    for number in 0..<100 {
+                        newest.post([number])
+                        oldest.post([number])
+                    }
+                    queue.resume()
+                    await newest.postAndWait([0])
+                    await oldest.postAndWait([0])
+                }
+            }
+            for token in tokens { token.cancel() }
+        }
+    }
+
+    @Test func actorsAndAsyncListenersAreGivenBack() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let channel = Channel<[Int]>()
+            await requireNoGrowth(beyond: Self.dispatchKeeps) {
+                for number in 0..<2_000 {
+                    let cook = Cook()
+                    channel.listen(cook) { cook, message in cook.cook(message) }
+                    let token = channel.listen { (message: [Int]) async in await cook.cook(message) }
+                    for _ in 0..<4 { channel.post([number]) }
+                    await channel.postAndWait([number])
+                    await token.cancelAndDrain()
+                }
+            }
+        }
+    }
+
+    @Test func sequencesAreGivenBackWithWhatNobodyRead() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let channel = Channel<[Int]>()
+            let state = StateChannel([0])
+            await requireNoGrowth {
+                for number in 0..<200 {
+                    var messages = channel.messages().makeAsyncIterator()
+                    var values = state.values().makeAsyncIterator()
+                    for _ in 0..<10 {
+                        channel.post([number])
+                        state.set([number])
+                    }
+                    for _ in 0..<4 { _ = await messages.next() }
+                    _ = await values.next()
+                }
+            }
+        }
+    }
+
+    @Test func statesAndPatternsHeardOnAQueueAreGivenBack() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let queue = DispatchQueue(label: "memory")
+            let board = Switchboard()
+            await requireNoGrowth(beyond: Self.dispatchKeeps) {
+                for number in 0..<1_000 {
+                    let state = board.state("memory.state" as StateName<[Int]>, initial: [number])
+                    let channel = board.channel("memory.posts" as ChannelName<[Int]>)
+                    let tokens = [
+                        board[matching: "memory.>"].listen(on: queue) { _ in },
+                        state.listen(on: queue) { _ in },
+                        channel.listen(on: queue) { [weak state] in state?.set($0) },
+                    ]
+                    for round in 0..<4 {
+                        state.set([number, round])
+                        channel.post([round])
+                    }
+                    await channel.postAndWait([number])
+                    state.update { $0.append(number) }
+                    for token in tokens { await token.cancelAndDrain() }
+                }
+            }
+        }
+    }
+
+    @Test func requestsAreGivenBackAlsoWhereNobodyAnswersInTime() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let requests = RequestChannel<Int, [Int]>()
+            let cook = Cook()
+            await requireNoGrowth(beyond: Self.dispatchKeeps) {
+                for number in 0..<1_000 {
+                    _ = try? await requests.ask(number)
+                    let token = requests.respond { request in await cook.answer(request) }
+                    _ = try? await requests.ask(number, timeout: .seconds(1_000))
+                    _ = await requests.askAll(number)
+                    token.cancel()
+                }
+                let token = requests.respond { _ in await Self.never() }
+                for number in 0..<5 { _ = try? await requests.ask(number, timeout: .milliseconds(1)) }
+                await token.cancelAndDrain()
+            }
+        }
+    }
+
+    /// Ends when its task is cancelled.
+    private static func never() async -> [Int] {
+        let nothing = AsyncStream<Never> { _ in }
+        for await _ in nothing {}
+        return []
+    }
+}
+
+private final class Kitchen: Sendable {}
+
+private actor Cook {
+    private var last: [Int] = []
+    func cook(_ message: [Int]) { last = message }
+    func answer(_ request: Int) -> [Int] { [request] }
+}
