@@ -124,6 +124,8 @@ struct Soak {
             let states = States(messagesEach: plan.messagesEach / 10 / posters, posters: posters)
             try await states.run(figures, &random)
         }
+        watchdog.begins("the requests of round \(round) (seed \(plan.seed))")
+        try await Requests(messagesEach: plan.messagesEach / 20).run(figures, &random)
         watchdog.begins("the switchboard of round \(round) (seed \(plan.seed))")
         try await Boards(messagesEach: plan.messagesEach / 20).run(figures, &random)
     }
