@@ -10,12 +10,15 @@ struct Crowd {
     let messagesEach: Int
     let listeners: Int
     let reentrancy: Reentrancy
+    /// Whether one poster posts on the main actor and off it, instead of the desk.
+    let isOnMainActor: Bool
     private static let mostPassing = 5_000
 
     init(_ plan: Plan, _ random: inout SeededGenerator) {
         posters = Int.random(in: 2...4, using: &random)
         listeners = Int.random(in: 8...24, using: &random)
         messagesEach = plan.messagesEach
+        isOnMainActor = random.isOne(in: 2)
         reentrancy = random.isOne(in: 4) ? .queued : .nested(limit: 64)
     }
 
@@ -65,14 +68,18 @@ struct Crowd {
         withExtendedLifetime((desk, stable, passing)) {}
     }
 
-    /// Posts from every poster, one of them on the desk's isolation, while another thread churns. Returns
+    /// Posts from every poster, one of them by turns on an actor and off it, while another thread churns. Returns
     /// what posts reached and who passed by.
     private func postAndChurn(_ channel: Channel<Message>, _ desk: Desk, _ seed: UInt64) async -> (Int, [Listener]) {
         let reached = Tally()
         let ended = Tally()
         let passing = Collected<Listener>()
-        let onDesk = Task {
-            reached.add(await desk.post(as: 0, messagesEach, on: channel))
+        let onActor = Task {
+            let count =
+                isOnMainActor
+                ? await postOnMainActor(as: 0, messagesEach, on: channel)
+                : await desk.post(as: 0, messagesEach, on: channel)
+            reached.add(count)
             ended.add()
         }
         await onThreads(posters) { [self] index in
@@ -82,7 +89,7 @@ struct Crowd {
             reached.add(mine)
             ended.add()
         }
-        await onDesk.value
+        await onActor.value
         return (reached.value, passing.all)
     }
 
@@ -138,4 +145,9 @@ struct Crowd {
             passing.add(present.remove(at: index))
         }
     }
+}
+
+@MainActor
+private func postOnMainActor(as poster: Int, _ count: Int, on channel: Channel<Message>) async -> Int {
+    await alternate(as: poster, count, on: channel)
 }

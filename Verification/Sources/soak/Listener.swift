@@ -36,24 +36,31 @@ final class Owner: Sendable {}
 
 /// An actor that owns listeners, and that posts on its own isolation.
 actor Desk {
-    /// Posts a poster's messages, by turns with this actor's isolation, so that its listeners are called
-    /// directly, and without, so that they are called by their mailboxes. Returns how many listeners were
-    /// reached in all.
+    /// Posts a poster's messages on this actor and off it.
     func post(as poster: Int, _ count: Int, on channel: Channel<Message>) async -> Int {
-        var reached = 0
-        for number in 0..<count {
-            let message = Message(poster: poster, number: number)
-            reached += number % 16 < 8 ? channel.post(message) : Self.postWithoutIsolation(message, on: channel)
-            // Lets the mailboxes of this actor have a turn in between.
-            if number % 32 == 31 { await Task.yield() }
-        }
-        return reached
-    }
-
-    private static func postWithoutIsolation(_ message: Message, on channel: Channel<Message>) -> Int {
-        channel.post(message)
+        await alternate(as: poster, count, on: channel)
     }
 }
+
+/// Posts a poster's messages by turns with the caller's isolation, so that listeners there are called directly, and
+/// without, so that they hear by their lane. Returns how many listeners were reached in all.
+func alternate(
+    as poster: Int,
+    _ count: Int,
+    on channel: Channel<Message>,
+    isolation: isolated (any Actor)? = #isolation
+) async -> Int {
+    var reached = 0
+    for number in 0..<count {
+        let message = Message(poster: poster, number: number)
+        reached += number % 16 < 8 ? channel.post(message) : postWithoutIsolation(message, on: channel)
+        // Lets the listeners of this actor have a turn in between.
+        if number % 32 == 31 { await Task.yield() }
+    }
+    return reached
+}
+
+private func postWithoutIsolation(_ message: Message, on channel: Channel<Message>) -> Int { channel.post(message) }
 
 /// A registered listener, with what keeps it alive and what watches it.
 struct Listener: Sendable {

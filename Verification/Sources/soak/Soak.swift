@@ -114,7 +114,7 @@ struct Soak {
             }
         }
         watchdog.begins("the lanes of round \(round) (seed \(plan.seed))")
-        let lanes = Lanes(messagesEach: plan.messagesEach / 10)
+        let lanes = Lanes(messagesEach: plan.messagesEach / 2)
         try await lanes.run(figures, &random)
         watchdog.begins("the sequences of round \(round) (seed \(plan.seed))")
         try await Sequences(messagesEach: plan.messagesEach / 20).run(figures, &random)
