@@ -30,8 +30,15 @@ struct States {
             await withTaskGroup { group in for reader in readers { group.addTask { await reader.readAll() } } }
         }
         let passing = await changeAndChurn(state!, desk, random.next())
+        // A job may still deliver what the last thread left to it. Who registers has its turn behind that.
+        let atTheEnd = Locked<ListenerToken?>(nil)
+        await withCheckedContinuation { continuation in
+            let token = state!.listen { _ in continuation.resume() }
+            atTheEnd.withLock { $0 = token }
+        }
         for (checker, token, _) in stable + passing { try await checker.wait(for: token) }
         let last = state!.value.number
+        atTheEnd.withLock { $0 = nil }
         state = nil
         await reading.value
 
