@@ -1,5 +1,3 @@
-import ServiceLifecycle
-
 let tillBoard = Switchboard()
 let kitchenBoard = Switchboard()
 let sales: [Sale] = []
