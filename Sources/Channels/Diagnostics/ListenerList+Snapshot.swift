@@ -8,26 +8,28 @@ extension ListenerList {
         messageType: String,
         _ lanes: inout LaneSnapshots
     ) -> ChannelSnapshot {
-        let meter = meter
+        let count = activeMeter?.count
         var interceptors: [ListenerSnapshot] = []
         var listeners: [ListenerSnapshot] = []
         forEachEntry { entry in
             guard entry.isActive, let level = entry.level?.object else { return }
             let owner = entry.owner
             guard owner != nil || !entry.hasOwner else { return }
-            let snapshot = entry.snapshot(owner, priority: level.priority, meter, &lanes)
+            let snapshot = entry.snapshot(owner, priority: level.priority, count, &lanes)
             if level.isForInterceptors { interceptors.append(snapshot) } else { listeners.append(snapshot) }
         }
         return ChannelSnapshot(
             name: name,
             kind: kind,
             messageType: messageType,
-            posts: meter?.posts.load(ordering: .relaxed),
-            unheard: meter?.unheard.load(ordering: .relaxed),
-            lostOwners: meter?.lostOwners.load(ordering: .relaxed),
-            countedNanoseconds: meter?.setting.nanoseconds,
-            posters: meter?.posters ?? [],
-            messages: meter?.messages ?? [],
+            posts: count?.posts,
+            unheard: count?.unheard,
+            lostOwners: count?.lostOwners,
+            countedNanoseconds: count?.nanoseconds,
+            countedShare: count?.countedShare,
+            tracedShare: count?.tracedShare,
+            posters: count?.posters ?? [],
+            messages: count?.messages ?? [],
             listeners: interceptors + listeners
         )
     }
@@ -37,13 +39,17 @@ extension ListenerEntry {
     fileprivate func snapshot(
         _ owner: AnyObject?,
         priority: Int,
-        _ meter: ChannelMeter?,
+        _ count: ChannelMeter.Count?,
         _ lanes: inout LaneSnapshots
     ) -> ListenerSnapshot {
         let counters = counters?.object
         // The calls of responders are counted only with diagnostics on.
-        let accounts = delivery == .responder && meter == nil ? nil : accounts ?? meter.map { _ in ListenerAccounts() }
-        let isTraced = meter?.isTracing.load(ordering: .relaxed) == true
+        var accounts = delivery == .responder && count == nil ? nil : accounts ?? count.map { _ in ListenerAccounts() }
+        // Others are always counted.
+        if let count, word.load(ordering: .relaxed) & (Self.waits | Self.special) == 0 || delivery == .responder {
+            accounts = accounts.map { ListenerAccounts(delivered: count.extrapolated($0.delivered)) }
+        }
+        let isTraced = count?.isTracing == true
         let waited = isTraced ? counters?.times?.borrow { $0.waited.histogram } : nil
         return ListenerSnapshot(
             number: word.load(ordering: .relaxed) & Self.number,
@@ -56,8 +62,8 @@ extension ListenerEntry {
             waiting: accounts?.waiting,
             dropped: accounts?.dropped,
             missed: counters?.missedCount ?? 0,
-            mostWaiting: meter != nil && mailbox != nil ? counters?.mostWaiting : nil,
-            failures: meter.map { _ in counters?.failureCount ?? 0 },
+            mostWaiting: count != nil && mailbox != nil ? counters?.mostWaiting : nil,
+            failures: count.map { _ in counters?.failureCount ?? 0 },
             waited: waited,
             spent: isTraced ? counters?.times?.borrow { $0.spent.histogram } : nil,
             lane: mailbox?.lane.flatMap { lanes.index(of: $0, waited) }

@@ -9,13 +9,26 @@ extension Switchboard {
         get { observation.diagnostics }
         set {
             observation.set(newValue)
-            registry.forEachChannel { observation.apply(to: $0.list) }
-            for channel in protocols.all { observation.apply(to: channel.list) }
-            for listener in patterns.all { observation.apply(to: listener.hub) }
-            for (channel, watched) in observation.watched {
-                observation.apply(to: watched.list, named: watched.name)
-                withExtendedLifetime(channel) {}
-            }
+            forEachList { list, name in observation.apply(to: list, named: name) }
+        }
+    }
+
+    /// Renews what counting and tracing may cost, for all that has not used it up; the rest waits in the allowance.
+    ///
+    /// - Complexity: O(*n*) in the number of channels. No lock is held meanwhile.
+    package func renew(_ allowance: MeteringAllowance) {
+        observation.renew(allowance, goesOn: false)
+        forEachList { list, _ in list.renew(allowance, goesOn: false) }
+    }
+
+    /// - Parameter body: Is given each list, with the name under which it is watched, if it has no other.
+    private func forEachList(_ body: (ListenerList, _ name: String?) -> Void) {
+        registry.forEachChannel { body($0.list, nil) }
+        for channel in protocols.all { body(channel.list, nil) }
+        for listener in patterns.all { body(listener.hub, nil) }
+        for (channel, watched) in observation.watched {
+            body(watched.list, watched.name)
+            withExtendedLifetime(channel) {}
         }
     }
 

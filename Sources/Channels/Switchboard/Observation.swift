@@ -7,6 +7,14 @@ final class Observation: Sendable {
     private struct Guarded {
         var diagnostics: Diagnostics
         var unheard: [String: (type: any Any.Type, posts: Int)] = [:]
+        /// All of them. With so many, counting them has cost as much as it may.
+        var unheardCount = 0
+        var unheardLimit = Int.max
+        /// When they are counted, if that is limited, and when what it may cost was last renewed.
+        var slices = CountedSlices(at: 0)
+        var renewed = 0
+        /// In whose queue this is.
+        var waitsFor: MeteringAllowance?
         /// By their lists.
         var watched: [ObjectIdentifier: Watched] = [:]
         var lastNumber = 0
@@ -32,10 +40,13 @@ final class Observation: Sendable {
     let instruments = Instruments()
     private let guarded: Locked<Guarded>
     private let isOn: Atomic<Bool>
+    /// Whether posts to names without a channel are counted.
+    private let countsUnheard: Atomic<Bool>
 
     init(_ diagnostics: Diagnostics) {
         guarded = Locked(Guarded(diagnostics: diagnostics))
         isOn = Atomic(diagnostics.isOn)
+        countsUnheard = Atomic(diagnostics.isOn)
     }
 
     var diagnostics: Diagnostics { guarded.withLock { $0.diagnostics } }
@@ -43,8 +54,16 @@ final class Observation: Sendable {
     /// Stores what is to be counted from here on. The caller then applies it to every list.
     func set(_ diagnostics: Diagnostics) {
         guarded.withLock { guarded in
-            if !guarded.diagnostics.isOn { guarded.unheard = [:] }
+            let now = ChannelMeter.now
+            if !guarded.diagnostics.isOn {
+                guarded.unheard = [:]
+                guarded.unheardCount = 0
+                guarded.slices = CountedSlices(at: now)
+            }
             guarded.diagnostics = diagnostics
+            guarded.slices.goOn(at: now, posts: guarded.unheardCount)
+            ration(&guarded, at: now)
+            countsUnheard.store(diagnostics.isOn, ordering: .relaxed)
             isOn.store(diagnostics.isOn, ordering: .sequentiallyConsistent)
         }
     }
@@ -55,19 +74,37 @@ final class Observation: Sendable {
         list.measure(instruments, named: name) { diagnostics }
     }
 
+    // MARK: Names without a channel
+
     /// A message was posted to a name that has no channel.
     func noteUnheard(_ name: @autoclosure () -> String, _ type: any Any.Type) {
-        guard isOn.load(ordering: .relaxed) else { return }
+        guard countsUnheard.load(ordering: .relaxed) else { return }
         let name = name()
-        guarded.withLock { guarded in
-            guard guarded.unheard.count < Self.mostUnheard || guarded.unheard[name] != nil else { return }
-            guarded.unheard[name, default: (type, 0)].posts += 1
+        let allowance = guarded.withLock { guarded -> MeteringAllowance? in
+            guard guarded.slices.isOpen else { return nil }
+            guarded.unheardCount += 1
+            if guarded.unheard.count < Self.mostUnheard || guarded.unheard[name] != nil {
+                guarded.unheard[name, default: (type, 0)].posts += 1
+            }
+            guard guarded.unheardCount >= guarded.unheardLimit else { return nil }
+            guarded.slices.stop(at: ChannelMeter.now, posts: guarded.unheardCount, cost: Self.costOfUnheard)
+            countsUnheard.store(false, ordering: .relaxed)
+            guard guarded.waitsFor != guarded.diagnostics.allowance else { return nil }
+            guarded.waitsFor = guarded.diagnostics.allowance
+            return guarded.waitsFor
         }
+        allowance?.isUsedUp(by: self)
     }
 
-    var unheard: [(name: String, type: any Any.Type, posts: Int)] {
+    /// Posts to each of these names, and the share of the time in which they were counted.
+    var unheard: (names: [(name: String, type: any Any.Type, posts: Int)], share: Double?) {
         guarded.withLock { guarded in
-            guarded.diagnostics.isOn ? guarded.unheard.map { ($0.key, $0.value.type, $0.value.posts) } : []
+            guard guarded.diagnostics.isOn else { return ([], nil) }
+            let now = ChannelMeter.now
+            let all = guarded.slices.all(at: now, posts: guarded.unheardCount)
+            let weight = Double(all) / Double(max(guarded.unheardCount, 1))
+            let names = guarded.unheard.map { ($0.key, $0.value.type, Int(Double($0.value.posts) * weight)) }
+            return (names, guarded.slices.share(at: now))
         }
     }
 
@@ -97,5 +134,34 @@ final class Observation: Sendable {
         guarded.withLock { Array($0.watched.values) }
             .sorted { $0.number < $1.number }
             .compactMap { each in each.channel.map { ($0, each) } }
+    }
+}
+
+// MARK: - What it may cost
+
+extension Observation: Rationed {
+    /// Nanoseconds that it costs to count a post to a name without a channel.
+    private static var costOfUnheard: Int { 250 }
+
+    func renew(_ allowance: MeteringAllowance, goesOn: Bool) {
+        guarded.withLock { guarded in
+            if goesOn, guarded.waitsFor == allowance { guarded.waitsFor = nil }
+            guard guarded.diagnostics.allowance == allowance, guarded.slices.isOpen || goesOn else { return }
+            let now = ChannelMeter.now
+            guarded.slices.goOn(at: now, posts: guarded.unheardCount)
+            ration(&guarded, at: now)
+            countsUnheard.store(true, ordering: .relaxed)
+        }
+    }
+
+    /// Says how many may be counted from now on.
+    private func ration(_ guarded: inout Guarded, at now: Int) {
+        let time = guarded.renewed == 0 ? MeteringAllowance.first : now - guarded.renewed
+        guarded.renewed = now
+        guard guarded.diagnostics.limitsCounts, let allowance = guarded.diagnostics.allowance else {
+            guarded.unheardLimit = .max
+            return
+        }
+        guarded.unheardLimit = guarded.unheardCount + max(allowance.due(after: time).counting / Self.costOfUnheard, 8)
     }
 }

@@ -86,8 +86,14 @@ struct Numbers: Hashable, Sendable {
     var faults: Int
     var unheard: Int
     var lostOwners: Int
+    /// Whether posts were not always counted, so that some of these counts are extrapolated.
+    var isExtrapolated: Bool
+    /// The share of the time since the picture before in which posts were counted.
+    var share: Double
 
     init(_ channel: Reading.Channel, faults: Int) {
+        isExtrapolated = channel.countedShare != nil
+        share = channel.countedShare ?? 1
         unheard = channel.unheard
         lostOwners = channel.lostOwners
         posts = channel.posts ?? -1
@@ -99,7 +105,14 @@ struct Numbers: Hashable, Sendable {
         self.faults = faults
     }
 
-    fileprivate var row: [Int] { [posts, listeners, waiting, dropped, missed, slowest, faults, unheard, lostOwners] }
+    fileprivate var row: [Int] {
+        // In thousandths; what is not counted without a gap never has all of them.
+        let thousandths = share == 1 ? 1_000 : min(999, Int((share * 1_000).rounded()))
+        return [
+            posts, listeners, waiting, dropped, missed, slowest, faults, unheard, lostOwners, thousandths,
+            isExtrapolated ? 1 : 0,
+        ]
+    }
 }
 
 extension Changes: Encodable {

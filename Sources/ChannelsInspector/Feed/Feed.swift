@@ -8,7 +8,7 @@ actor Feed {
     private let watch: Watch
     private let limits: ServerLimits
     private var history = History()
-    private var tracing = Tracing()
+    private var tracing = Tracing.Status(mode: .automatic)
     private var pages = 0
     private var spent = Duration.zero
     private let instance = Token.random()
@@ -49,14 +49,18 @@ actor Feed {
     }
 
     private func begin() {
-        watch.begin(tracing: tracing.isOn)
+        watch.begin(tracing: tracing.mode)
         look()
         looking = Task(priority: .utility) { [weak self, limits] in
-            var pause = limits.interval
-            while (try? await Task.sleep(for: pause)) != nil, let self {
+            var next = ContinuousClock.now + limits.interval
+            while (try? await Task.sleep(for: limits.slice)) != nil, let self {
+                guard ContinuousClock.now >= next else {
+                    self.watch.renew()
+                    continue
+                }
                 await self.look()
                 // However large the switchboard, looking and telling take no more than a twentieth of one core.
-                pause = await max(limits.interval, self.takeSpent() * 19)
+                next = await .now + max(limits.interval - limits.slice, self.takeSpent() * 19)
             }
         }
     }
@@ -80,20 +84,27 @@ actor Feed {
         guard pages > 0 else { return }
         let start = ContinuousClock.now
         defer { spent += ContinuousClock.now - start }
-        let posts = history.take(watch.read(), at: Date().timeIntervalSince1970 * 1_000)
-        follow { $0.note(rate: posts) }
+        let reading = watch.read()
+        let needs = history.take(reading, at: Date().timeIntervalSince1970 * 1_000)
+        // At first it is not known.
+        if looking != nil { watch.renew(Shares(needs)) }
+        let isSampled = reading.channels.contains { $0.tracedShare != nil }
+        if tracing.isSampled != isSampled { tell(isSampled: isSampled) }
         encoded = nil
         versions.set(history.version)
     }
 
-    /// Whether posts are traced from now on.
-    func trace(_ mode: Tracing.Mode) { follow { $0.choose(mode) } }
+    /// Changes which posts are traced from now on.
+    func trace(_ mode: Tracing) {
+        guard tracing.mode != mode else { return }
+        tracing.mode = mode
+        tracedSince = history.version + 1
+        if pages > 0 { watch.trace(mode) }
+    }
 
-    private func follow(_ change: (inout Tracing) -> Void) {
-        let before = tracing
-        change(&tracing)
-        if tracing.status != before.status { tracedSince = history.version + 1 }
-        if pages > 0, tracing.isOn != before.isOn { watch.trace(tracing.isOn) }
+    private func tell(isSampled: Bool) {
+        tracing.isSampled = isSampled
+        tracedSince = history.version
     }
 
     /// What has changed since a version, as an event, and the version it leads to.
@@ -103,7 +114,7 @@ actor Feed {
         defer { spent += ContinuousClock.now - start }
         var changes = history.changes(since: version)
         changes.instance = instance
-        if changes.since <= tracedSince { changes.tracing = tracing.status }
+        if changes.since <= tracedSince { changes.tracing = tracing }
         let data = try JSONEncoder().encode(changes)
         var event = ByteBuffer()
         event.reserveCapacity(data.count + 32)

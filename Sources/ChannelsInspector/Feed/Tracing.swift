@@ -1,44 +1,28 @@
 #if Inspector
-/// Whether posts are traced: a pure state machine.
-///
-/// A trace of a post takes a microsecond or two. So that a busy switchboard is not slowed down because somebody
-/// looks at it, the automatic mode traces only while there are few enough posts.
-struct Tracing: Sendable, Equatable {
-    /// What the visitor chose.
-    enum Mode: String, Sendable, Codable {
-        case automatic, on, off
-    }
+/// What is traced while a page is open, as a visitor chose.
+enum Tracing: String, Sendable, Codable {
+    /// As many posts of each channel as cost next to nothing: of a busy one a sample.
+    case automatic
+    /// Each post.
+    case on
+    /// None.
+    case off
 
     /// What a page is told.
     struct Status: Sendable, Equatable, Encodable {
-        var mode: Mode
-        var isOn: Bool
-    }
+        var mode: Tracing
+        /// Whether of some channel only a sample is traced.
+        var isSampled = false
+        var isOn: Bool { mode != .off }
 
-    /// Posts a second above which the automatic mode does not trace, and below which it does again.
-    static let most = 5_000.0
-    static let few = 2_000.0
-    /// Looks in a row with few posts before it does again.
-    static let patience = 6
+        private enum Key: String, CodingKey { case mode, isOn, isSampled }
 
-    private(set) var mode = Mode.automatic
-    private(set) var isOn = true
-    private var quiet = 0
-
-    var status: Status { Status(mode: mode, isOn: isOn) }
-
-    mutating func choose(_ mode: Mode) {
-        self.mode = mode
-        if mode != .automatic { isOn = mode == .on }
-        quiet = 0
-    }
-
-    /// Takes how many posts a second there were on all channels since the last look.
-    mutating func note(rate: Double) {
-        guard mode == .automatic else { return }
-        quiet = rate < Self.few ? quiet + 1 : 0
-        if rate > Self.most { isOn = false }
-        if !isOn, quiet >= Self.patience { isOn = true }
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            try container.encode(mode, forKey: .mode)
+            try container.encode(isOn, forKey: .isOn)
+            try container.encode(isSampled, forKey: .isSampled)
+        }
     }
 }
 #endif

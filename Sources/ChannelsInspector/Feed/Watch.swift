@@ -10,7 +10,9 @@ final class Watch: Sendable {
     private struct Guarded {
         /// What was counted before anybody looked; nil while nobody does.
         var former: Diagnostics?
-        var isTracing = false
+        var tracing = Tracing.off
+        /// What looking may cost.
+        var allowance: MeteringAllowance?
         var token: InstrumentToken?
     }
 
@@ -28,17 +30,34 @@ final class Watch: Sendable {
     }
 
     /// Counts from now on, and traces if asked to. What the program counts and traces itself goes on.
-    func begin(tracing isTracing: Bool) {
+    func begin(tracing: Tracing) {
         let former = board.diagnostics
         let token = board.add(faults)
-        guarded.withLock { $0 = Guarded(former: former, isTracing: isTracing, token: token) }
+        // Until it is known who needs what, each may have a little.
+        let shares = Shares(counting: Shares.total.counting / 4, tracing: Shares.total.tracing / 4)
+        let allowance = MeteringAllowance(counting: shares.counting, tracing: shares.tracing)
+        guarded.withLock { guarded in
+            // What another inspector records is not what the program asked for.
+            let former = former.isLimited ? .off : former
+            guarded = Guarded(former: former, tracing: tracing, allowance: allowance, token: token)
+        }
         assert(wanted)
     }
 
-    /// Switches the trace of posts on or off.
-    func trace(_ isOn: Bool) {
-        guarded.withLock { $0.isTracing = isOn }
+    /// Changes which posts are traced.
+    func trace(_ tracing: Tracing) {
+        guarded.withLock { $0.tracing = tracing }
         assert(wanted)
+    }
+
+    /// Goes on counting the channels that have cost as much as they may. To be called some twenty times a second.
+    func renew() { guarded.withLock { $0.allowance }?.renew() }
+
+    /// Changes what each channel may cost.
+    func renew(_ shares: Shares) {
+        guard let allowance = guarded.withLock({ $0.allowance }) else { return }
+        allowance.set(counting: shares.counting, tracing: shares.tracing)
+        board.renew(allowance)
     }
 
     /// Goes back to what was counted before, unless the program has changed that meanwhile.
@@ -50,16 +69,21 @@ final class Watch: Sendable {
             return ended
         }
         ended.token?.cancel()
+        ended.allowance?.end()
         faults.clear()
         if let former = ended.former, let wanted, board.diagnostics == wanted { board.diagnostics = former }
     }
 
     /// What is to be counted; nil while nobody looks.
     private var wanted: Diagnostics? {
-        let (former, isTracing) = guarded.withLock { ($0.former, $0.isTracing) }
-        guard let former else { return nil }
+        let (former, tracing, allowance) = guarded.withLock { ($0.former, $0.tracing, $0.allowance) }
+        guard let former, let allowance else { return nil }
         if former.isTracing { return former }
-        return isTracing ? .trace(keeping: Self.kept, redacting: redacted) : .counts
+        return switch tracing {
+        case .on: .trace(keeping: Self.kept, redacting: redacted)
+        case .automatic: .trace(keeping: Self.kept, redacting: redacted).limited(by: allowance, beyond: former)
+        case .off: .counts.limited(by: allowance, beyond: former)
+        }
     }
 
     private func assert(_ wanted: Diagnostics?) {
@@ -106,6 +130,8 @@ private struct Merged {
         }
         let known = all[place]
         all[place].posts = known.posts.map { $0 + (channel.posts ?? 0) } ?? channel.posts
+        all[place].countedShare = [known.countedShare, channel.countedShare].compactMap { $0 }.min()
+        all[place].tracedShare = [known.tracedShare, channel.tracedShare].compactMap { $0 }.min()
         all[place].unheard += channel.unheard
         all[place].lostOwners += channel.lostOwners
         all[place].senders += channel.senders
@@ -160,6 +186,9 @@ extension Reading.Channel {
             kind: snapshot.kind.rawValue,
             type: snapshot.messageType,
             posts: snapshot.posts,
+            countedTime: snapshot.countedNanoseconds,
+            countedShare: snapshot.countedShare,
+            tracedShare: snapshot.tracedShare,
             unheard: snapshot.unheard ?? 0,
             lostOwners: snapshot.lostOwners ?? 0,
             senders: snapshot.posters.map {

@@ -19,6 +19,10 @@ export class Channel {
   faults = 0;
   unheard = 0;
   lostOwners = 0;
+  /** In thousandths: the share of the time in which posts were counted lately. */
+  share = 1000;
+  /** Whether some counts are extrapolated, because posts were not always counted. */
+  isExtrapolated = false;
   /** Posts a second, over the last two seconds or so. */
   rate = 0;
   faultedAt = 0;
@@ -45,6 +49,10 @@ export class Channel {
       ? 0
       : this.history[tick % ticks];
   }
+
+  /** What stands before a rate, and before a count, that is extrapolated. */
+  get aboutRate() { return this.share < 1000 ? "≈ " : ""; }
+  get about() { return this.isExtrapolated ? "≈ " : ""; }
 
   /** Whether something went wrong here in the last minute. */
   isFaulty(now) { return this.faultedAt > now - 60_000; }
@@ -186,7 +194,10 @@ export class Feed extends EventTarget {
   #count(rows, time, seconds, isNew) {
     let total = 0;
     const counted = new Set();
-    for (const [id, posts, listeners, waiting, dropped, missed, slowest, faults, unheard, lostOwners] of rows) {
+    for (const row of rows) {
+      const [
+        id, posts, listeners, waiting, dropped, missed, slowest, faults, unheard, lostOwners, share, isExtrapolated
+      ] = row;
       const channel = this.channels.get(id);
       if (!channel) continue;
       counted.add(id);
@@ -214,6 +225,7 @@ export class Feed extends EventTarget {
       Object.assign(
         channel, { posts, listenerCount: listeners, waiting, dropped, missed, slowest, faults, unheard, lostOwners }
       );
+      Object.assign(channel, { share, isExtrapolated: isExtrapolated === 1 });
     }
     for (const [id, channel] of this.channels) {
       if (channel.rate && !counted.has(id)) channel.rate = this.#decayed(channel.rate);

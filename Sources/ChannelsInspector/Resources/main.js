@@ -51,7 +51,9 @@ function drawTotals() {
   let listeners = 0;
   let posts = 0;
   let faults = 0;
+  let about = "";
   for (const channel of feed.channels.values()) {
+    about ||= channel.aboutRate;
     faults += channel.faults;
     // A pattern hears what was posted elsewhere; its listeners are counted once, here.
     if (channel.kind !== "pattern") posts += channel.rate;
@@ -60,7 +62,7 @@ function drawTotals() {
   }
   setText(get("total-channels"), long(feed.channels.size));
   setText(get("total-listeners"), long(listeners));
-  setText(get("total-rate"), posts ? rate(posts) : "0");
+  setText(get("total-rate"), posts ? about + rate(posts) : "0");
   setText(get("total-faults"), long(faults));
   get("total-faults-box").classList.toggle("bad", faults > 0);
   const tracing = get("tracing");

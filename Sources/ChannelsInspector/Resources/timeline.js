@@ -155,10 +155,9 @@ export class Timeline {
     const behind = this.#isPaused ? this.#feed.entries.filter((entry) => entry.serial > this.#pausedAt).length : 0;
     const tracing = this.#feed.tracing;
     const text = this.#isPaused ? `Paused. ${plural(behind, "new entry", "new entries")} since.`
-      : tracing && !tracing.isOn ? tracing.mode === "automatic"
-        ? "Too many posts to trace them without slowing them: messages, senders and times are not recorded now."
-        : "Tracing is off: messages, senders and times are not recorded."
-                                 : "";
+      : tracing && !tracing.isOn ? "Tracing is off: messages, senders and times are not recorded."
+      : tracing?.isSampled ? "Of busy channels a sample is traced, so that posts are not slowed: not all messages are shown."
+                           : "";
     setText(note, text);
     note.hidden = !text;
   }

@@ -13,6 +13,17 @@ final class ChannelMeter: Sendable {
         var instruments: Instruments?
         /// When counting began.
         var start = ChannelMeter.now
+        /// When what it may cost was last renewed.
+        var renewed = 0
+        /// How many posts may be counted from when none is traced any more, and what each costs, in nanoseconds.
+        var mostCounted = Int.max
+        var cost = 0
+        /// When posts are counted, if that is limited.
+        var slices = CountedSlices(at: 0)
+        /// In whose queue it is.
+        var waitsFor: MeteringAllowance?
+        /// Posts, counted or not, before the first one that could be traced.
+        var untraced = 0
         var posters: [Poster: (type: (any Any.Type)?, posts: Int)] = [:]
         var messages: [KeptText] = []
         /// How many were ever kept since counting began.
@@ -43,8 +54,18 @@ final class ChannelMeter: Sendable {
     private let guarded = Locked(Guarded())
     /// What the channel was created with: nobody switches off what it asked for.
     private let own: Diagnostics
-    let isTracing = Atomic<Bool>(false)
+    /// Whether anything is counted or recorded: also while posts are not counted, because that is limited.
+    let isOn = Atomic<Bool>(false)
+    private let isTracing = Atomic<Bool>(false)
+    /// Posts counted. With so many, counting them has cost as much as it may.
     let posts = Atomic<Int>(0)
+    private let limit = Atomic<Int>(.max)
+    /// Whether the first post that is not traced sets the limit: until then, posts are slower than they would be.
+    private let setsLimit = Atomic<Bool>(false)
+    /// How much longer posts may be traced, in nanoseconds.
+    private let tracingLeft = Atomic<Int>(.max)
+    /// Whether any post was counted, but not traced.
+    private let hasUntraced = Atomic<Bool>(false)
     /// Posts that reached nobody.
     let unheard = Atomic<Int>(0)
     /// Listeners that ended because their owner was deallocated.
@@ -57,49 +78,60 @@ final class ChannelMeter: Sendable {
 
     /// Changes what is recorded. What was counted before is forgotten if nothing was until now.
     ///
-    /// - Parameter announce: Called under the lock with whether anything is counted from here on.
+    /// - Parameters:
+    ///   - listeners: How many there are: more cost more.
+    ///   - announce: Called under the lock with whether posts are counted from here on.
     func set(
         _ instruments: Instruments?,
         named name: String?,
+        listeners: Int,
         _ setting: () -> Diagnostics,
         _ announce: (Bool) -> Void
     ) {
         let former = guarded.withLock { guarded in
             // Released without the lock.
             let former = guarded
-            let setting = setting()
-            let diagnostics = setting.level < own.level ? own : setting
+            let diagnostics = setting().beyond(own)
             let wasOn = guarded.diagnostics.isOn
+            let now = Self.now
             if !wasOn {
-                guarded.start = Self.now
+                guarded.start = now
+                guarded.slices = CountedSlices(at: now)
+                guarded.kept = 0
                 posts.store(0, ordering: .relaxed)
                 unheard.store(0, ordering: .relaxed)
                 lostOwners.store(0, ordering: .relaxed)
             }
-            if !wasOn || !diagnostics.isTracing { guarded.posters = [:] }
-            if !wasOn { guarded.kept = 0 }
+            if !wasOn || !diagnostics.isTracing || !guarded.diagnostics.isTracing {
+                guarded.posters = [:]
+                hasUntraced.store(false, ordering: .relaxed)
+                guarded.untraced = guarded.slices.all(at: now, posts: posts.load(ordering: .relaxed))
+            }
             if !wasOn || diagnostics.kept != guarded.diagnostics.kept {
                 guarded.messages = Array(guarded.inOrder.suffix(wasOn ? diagnostics.kept : 0))
                 guarded.position = 0
+            }
+            // What has used up its share waits until that is renewed, by whoever still does.
+            if !diagnostics.limitsCounts || diagnostics.allowance != guarded.diagnostics.allowance {
+                guarded.slices.goOn(at: now, posts: posts.load(ordering: .relaxed))
             }
             guarded.diagnostics = diagnostics
             guarded.instruments = instruments
             guarded.name = name ?? guarded.name
             isTracing.store(diagnostics.isTracing, ordering: .relaxed)
-            announce(diagnostics.isOn)
+            isOn.store(diagnostics.isOn, ordering: .relaxed)
+            if guarded.slices.isOpen { ration(&guarded, at: now, listeners: listeners) }
+            announce(diagnostics.isOn && guarded.slices.isOpen)
             return former
         }
         withExtendedLifetime(former) {}
     }
 
-    /// The diagnostics, if any are on, and for how long they have been.
-    var setting: (diagnostics: Diagnostics, nanoseconds: Int) {
-        guarded.withLock { ($0.diagnostics, Self.now - $0.start) }
-    }
-
     var instruments: Instruments? { guarded.withLock { $0.instruments } }
 
     var name: String? { guarded.withLock { $0.name } }
+
+    private var diagnostics: Diagnostics { guarded.withLock { $0.diagnostics } }
 
     /// Notes who posts.
     func notePoster(_ type: (any Any.Type)?, _ site: PackedSite) {
@@ -112,7 +144,7 @@ final class ChannelMeter: Sendable {
 
     /// Keeps the text of a message, if any is to be kept. Runs user code: its description.
     func keep(_ message: MessageAddress, _ layout: MessageLayout, _ event: PostEvent) {
-        let diagnostics = setting.diagnostics
+        let diagnostics = diagnostics
         guard diagnostics.kept > 0 else { return }
         // A description that posts would otherwise be asked again for what it posts, without end.
         let text = OwnPosts.areNotInstrumented {
@@ -133,32 +165,173 @@ final class ChannelMeter: Sendable {
             }
         }
     }
+}
 
-    var posters: [PosterSnapshot] {
-        guarded.withLock { $0.posters }
-            .map { poster, counted in
+// MARK: - What it may cost
+
+extension ChannelMeter {
+    /// So many posts are counted at least: how far apart a few are says nothing.
+    private static let fewest = 8
+
+    /// Counts a post.
+    ///
+    /// - Returns: Whether that has cost as much as it may: the caller goes on with ``stop(_:)``.
+    @inline(__always)
+    func countPost() -> Bool {
+        posts.wrappingAdd(1, ordering: .relaxed).newValue >= limit.load(ordering: .relaxed)
+    }
+
+    /// Stops counting, if that has cost as much as it may.
+    ///
+    /// - Parameter announce: Called under the lock if posts are not counted from here on.
+    /// - Returns: The allowance, if it is to be told.
+    func stop(_ announce: () -> Void) -> MeteringAllowance? {
+        guarded.withLock { guarded in
+            let posts = posts.load(ordering: .relaxed)
+            // Another thread was first, or it was renewed meanwhile.
+            guard guarded.diagnostics.limitsCounts, guarded.slices.isOpen, posts >= limit.load(ordering: .relaxed)
+            else { return nil }
+            guarded.slices.stop(at: Self.now, posts: posts, cost: guarded.cost)
+            announce()
+            guard guarded.waitsFor != guarded.diagnostics.allowance else { return nil }
+            guarded.waitsFor = guarded.diagnostics.allowance
+            return guarded.waitsFor
+        }
+    }
+
+    /// See ``Rationed/renew(_:goesOn:)``.
+    ///
+    /// - Parameter announce: Called under the lock if posts are counted from here on.
+    func renew(_ allowance: MeteringAllowance, goesOn: Bool, listeners: Int, _ announce: () -> Void) {
+        guarded.withLock { guarded in
+            if goesOn, guarded.waitsFor == allowance { guarded.waitsFor = nil }
+            guard guarded.diagnostics.allowance == allowance, guarded.slices.isOpen || goesOn else { return }
+            let now = Self.now
+            guarded.slices.goOn(at: now, posts: posts.load(ordering: .relaxed))
+            ration(&guarded, at: now, listeners: listeners)
+            announce()
+        }
+    }
+
+    /// Says how many posts may be counted, and for how long posts may be traced, from now on.
+    private func ration(_ guarded: inout Guarded, at now: Int, listeners: Int) {
+        let time = guarded.renewed == 0 ? MeteringAllowance.first : now - guarded.renewed
+        guarded.renewed = now
+        let due = guarded.diagnostics.allowance?.due(after: time)
+        let limitsCounts = guarded.diagnostics.limitsCounts
+        guarded.cost = MeteringAllowance.costOfCounting(listeners: listeners)
+        guarded.mostCounted = max((due?.counting ?? 0) / guarded.cost, Self.fewest)
+        limit.store(.max, ordering: .relaxed)
+        if guarded.diagnostics.limitsTraces, let due {
+            // What was too much is paid back.
+            let left = tracingLeft.load(ordering: .relaxed)
+            tracingLeft.store(min(left, 0) + due.tracing, ordering: .relaxed)
+        } else {
+            tracingLeft.store(.max, ordering: .relaxed)
+        }
+        let tracesFirst = guarded.diagnostics.isTracing && tracingLeft.load(ordering: .relaxed) > 0
+        setsLimit.store(limitsCounts && tracesFirst, ordering: .relaxed)
+        if limitsCounts, !tracesFirst { setLimit(&guarded) }
+    }
+
+    private func setLimit(_ guarded: inout Guarded) {
+        limit.store(posts.load(ordering: .relaxed) + guarded.mostCounted, ordering: .relaxed)
+    }
+
+    /// Whether a post is to be traced.
+    @inline(__always)
+    var traces: Bool { isTracing.load(ordering: .relaxed) && tracingLeft.load(ordering: .relaxed) > 0 }
+
+    /// A post that is counted was not traced.
+    @inline(__always)
+    func noteUntraced() {
+        guard isTracing.load(ordering: .relaxed) else { return }
+        // Not written again and again: other threads look at the same line.
+        if !hasUntraced.load(ordering: .relaxed) { hasUntraced.store(true, ordering: .relaxed) }
+        if setsLimit.load(ordering: .relaxed) { stopTracing() }
+    }
+
+    /// Tracing has cost as much as it may: from here on, posts are only counted.
+    @inline(never)
+    private func stopTracing() {
+        guarded.withLock { guarded in
+            guard setsLimit.exchange(false, ordering: .relaxed), guarded.slices.isOpen else { return }
+            guarded.slices.takeRate(from: Self.now, posts: posts.load(ordering: .relaxed))
+            setLimit(&guarded)
+        }
+    }
+
+    /// Tracing a post has taken a time.
+    func spent(_ nanoseconds: Int) {
+        guard tracingLeft.load(ordering: .relaxed) != .max else { return }
+        // If that is lifted meanwhile, so little is missing from what cannot be used up.
+        tracingLeft.wrappingSubtract(nanoseconds, ordering: .relaxed)
+    }
+}
+
+// MARK: - What was counted
+
+extension ChannelMeter {
+    /// What was counted so far; what was not, because that is limited, is extrapolated.
+    struct Count {
+        var posts: Int
+        var unheard: Int
+        var lostOwners: Int
+        var nanoseconds: Int
+        /// The share of the time in which posts were counted; nil if they all were.
+        var countedShare: Double?
+        /// The share of the posts that were traced; nil if all were, or none was to be.
+        var tracedShare: Double?
+        /// What each post that was counted stands for.
+        var weight = 1.0
+        var isTracing: Bool
+        var posters: [PosterSnapshot]
+        /// The messages kept, the oldest first.
+        var messages: [MessageSnapshot]
+
+        /// The calls of a listener, where they are only counted while posts are.
+        func extrapolated(_ calls: Int) -> Int { weight == 1 ? calls : Int(Double(calls) * weight) }
+    }
+
+    var count: Count {
+        let (guarded, now) = guarded.withLock { ($0, Self.now) }
+        let counted = posts.load(ordering: .relaxed)
+        let all = guarded.slices.all(at: now, posts: counted)
+        let weight = Double(all) / Double(max(counted, 1))
+        let traced = guarded.posters.values.reduce(0) { $0 + $1.posts }
+        let isSample = hasUntraced.load(ordering: .relaxed) || guarded.slices.share(at: now) != nil
+        var tracedShare: Double?
+        if guarded.diagnostics.limitsTraces, isSample {
+            tracedShare = min(1, Double(traced) / Double(max(all - guarded.untraced, traced, 1)))
+        }
+        var count = Count(
+            posts: all,
+            unheard: unheard.load(ordering: .relaxed),
+            lostOwners: lostOwners.load(ordering: .relaxed),
+            nanoseconds: now - guarded.start,
+            countedShare: guarded.slices.share(at: now),
+            tracedShare: tracedShare,
+            weight: weight,
+            isTracing: guarded.diagnostics.isTracing,
+            posters: guarded.posters.map { poster, counted in
                 PosterSnapshot(
                     senderType: counted.type.map { "\($0)" },
                     site: poster.site == .unknown ? nil : poster.site.site,
-                    posts: counted.posts
+                    posts: tracedShare.map { $0 > 0 ? Int(Double(counted.posts) / $0) : 0 } ?? counted.posts
                 )
             }
-            .sorted { $0.posts > $1.posts }
+            .sorted { $0.posts > $1.posts },
+            messages: guarded.inOrder.map { MessageSnapshot($0.number, now - $0.time, $0.text, $0.sender, $0.origin) }
+        )
+        count.unheard = count.extrapolated(count.unheard)
+        return count
     }
+}
 
-    /// The messages kept, the oldest first.
-    var messages: [MessageSnapshot] {
-        let (messages, now) = guarded.withLock { ($0.inOrder, Self.now) }
-        return messages.map { message in
-            var remote: String?
-            if case .remote(let process) = message.origin { remote = process }
-            return MessageSnapshot(
-                number: message.number,
-                ageNanoseconds: now - message.time,
-                text: message.text,
-                senderType: message.sender,
-                remoteOrigin: remote
-            )
-        }
+extension MessageSnapshot {
+    fileprivate init(_ number: Int, _ age: Int, _ text: String, _ sender: String?, _ origin: Origin) {
+        var remote: String?
+        if case .remote(let process) = origin { remote = process }
+        self.init(number: number, ageNanoseconds: age, text: text, senderType: sender, remoteOrigin: remote)
     }
 }

@@ -3,11 +3,11 @@ internal import Synchronization
 // Counting and tracing, while the channel's diagnostics are on. A post looks at one word that it reads anyway
 // only to find whether they are; what it does then is here.
 extension ListenerList {
-    /// Whether diagnostics are on.
+    /// Whether posts are counted: diagnostics are on, and counting has not cost as much as it may.
     @inline(__always)
     var isMetered: Bool { meterWord.load(ordering: .relaxed) & Self.meterIsOn != 0 }
 
-    /// Set in the word while diagnostics are on. Objects are 16 bytes apart.
+    /// Set in the word while posts are counted. Objects are 16 bytes apart.
     private static var meterIsOn: UInt { 1 }
 
     /// What is counted, if anything ever was. Kept until the list's `deinit`.
@@ -18,8 +18,17 @@ extension ListenerList {
     /// Whether anything was ever counted, or the channel is watched.
     var wasMetered: Bool { meterWord.load(ordering: .relaxed) != 0 }
 
-    /// What is counted; nil while diagnostics are off.
+    /// Where a post is counted; nil if it is not.
     var meter: ChannelMeter? { isMetered ? knownMeter?.object : nil }
+
+    /// Where the rest is counted, which does not come with each post; nil while diagnostics are off.
+    var activeMeter: ChannelMeter? {
+        guard let meter = knownMeter?.object, meter.isOn.load(ordering: .relaxed) else { return nil }
+        return meter
+    }
+
+    /// Whether diagnostics are on: also while posts are not counted, because that has cost as much as it may.
+    var isObserved: Bool { activeMeter != nil }
 
     /// The list counts as its channel was told to when it was created.
     func measure(own diagnostics: Diagnostics) {
@@ -41,9 +50,9 @@ extension ListenerList {
         // One that is watched has a meter for its name, and for those who are told of its faults.
         guard wasMetered || name != nil || diagnostics().isOn else { return }
         let meter = knownMeter ?? makeMeter(.off)
-        if !isMetered { forEachEntry { $0.startCountingOver() } }
+        if !isObserved { forEachEntry { $0.startCountingOver() } }
         meter.borrow { known in
-            known.set(instruments, named: name, diagnostics) { isOn in
+            known.set(instruments, named: name, listeners: listenerCountNow, diagnostics) { isOn in
                 meterWord.store(meter.address | (isOn ? Self.meterIsOn : 0), ordering: .releasing)
             }
         }
@@ -60,6 +69,26 @@ extension ListenerList {
         made.release()
         // Set by another thread, and kept from then on.
         return Unretained(address: known & ~Self.meterIsOn)!
+    }
+}
+
+// MARK: - What it may cost
+
+extension ListenerList: Rationed {
+    /// Counts a post.
+    @inline(__always)
+    func countPost(_ meter: ChannelMeter) { if meter.countPost() { stopCounting(meter) } }
+
+    @inline(never)
+    private func stopCounting(_ meter: ChannelMeter) {
+        let allowance = meter.stop { meterWord.bitwiseAnd(~Self.meterIsOn, ordering: .relaxed) }
+        allowance?.isUsedUp(by: self)
+    }
+
+    func renew(_ allowance: MeteringAllowance, goesOn: Bool) {
+        knownMeter?.object.renew(allowance, goesOn: goesOn, listeners: listenerCountNow) {
+            meterWord.bitwiseOr(Self.meterIsOn, ordering: .releasing)
+        }
     }
 }
 
@@ -83,7 +112,9 @@ extension ListenerList {
     @inline(never)
     func postMetered(_ message: MessageAddress, in frame: FrameReference, at site: PackedSite) -> Int {
         let thread = ThreadReference.current
-        if let top = thread.pointee.top, let refused = admit(message, frame, nestedIn: top, thread) { return refused }
+        if let top = thread.pointee.top, let refused = admit(message, frame, nestedIn: top, thread) {
+            return refused
+        }
         let reached = meter(message, frame, at: site) { withPost(frame, thread) { deliver(message, frame) } }
         if frame.pointee.hasExtras { deliverQueued(frame) }
         return reached
@@ -97,9 +128,17 @@ extension ListenerList {
         _ deliver: () -> Int
     ) -> Int {
         guard let meter else { return deliver() }
-        meter.posts.wrappingAdd(1, ordering: .relaxed)
+        countPost(meter)
+        let traces = meter.traces
+        frame.pointee.isOnlyCounted = !traces && !frame.pointee.takesCare && !frame.pointee.hasExtras
         frame.pointee.takesCare = true
-        let reached = meter.isTracing.load(ordering: .relaxed) ? trace(message, frame, site, meter, deliver) : deliver()
+        let reached: Int
+        if traces {
+            reached = trace(message, frame, site, meter, deliver)
+        } else {
+            meter.noteUntraced()
+            reached = deliver()
+        }
         // The listeners of a state that have mailboxes were offered it before.
         if frame.pointee.isTurn ? hasNoListenerNow : reached == 0 {
             meter.unheard.wrappingAdd(1, ordering: .relaxed)
@@ -115,9 +154,14 @@ extension ListenerList {
         _ deliver: () -> Int
     ) -> Int {
         let former = frame.pointee.envelope
-        if frame.pointee.isTurn, let event = former?.trace?.event { meter.keep(message, layout, event) }
-        // One that has a trace was traced where it came from: it is forwarded, or a value of a state.
-        guard former?.trace == nil else { return deliver() }
+        if frame.pointee.isTurn, let event = former?.trace?.event {
+            let start = ChannelMeter.now
+            meter.keep(message, layout, event)
+            meter.spent(ChannelMeter.now - start)
+        }
+        // One that has a trace was traced where it came from: it is forwarded, or a value of a state. What a pattern
+        // hears without one was not to be traced.
+        guard former?.trace == nil, kind != .pattern else { return deliver() }
         let sender = frame.pointee.sender?.living
         let senderType: (any Any.Type)? = (sender ?? former?.sender).map { type(of: $0) }
         var reached = 0
@@ -138,7 +182,7 @@ extension ListenerList {
     ///
     /// - Parameter body: Is given the envelope with which it is to travel. Called in any case.
     func traceState(_ envelope: Envelope?, _ body: (Envelope?) -> Void) {
-        guard let meter, meter.isTracing.load(ordering: .relaxed), envelope?.trace == nil else { return body(envelope) }
+        guard let meter, meter.traces, envelope?.trace == nil else { return body(envelope) }
         let origin = envelope?.origin ?? .local
         withTrace(nil, meter, envelope?.sender.map { type(of: $0) }, origin) { trace in
             body(Envelope(sender: envelope?.sender, origin: origin, tracker: envelope?.tracker, trace: trace))
@@ -149,8 +193,11 @@ extension ListenerList {
     /// because it is asynchronous.
     func traceRequest(_ type: any Any.Type) -> PostTrace? {
         guard let meter else { return nil }
-        meter.posts.wrappingAdd(1, ordering: .relaxed)
-        guard meter.isTracing.load(ordering: .relaxed) else { return nil }
+        countPost(meter)
+        guard meter.traces else {
+            meter.noteUntraced()
+            return nil
+        }
         var trace: PostTrace?
         withTrace(nil, meter, nil, .local, of: type) { trace = $0 }
         return trace
@@ -170,6 +217,7 @@ extension ListenerList {
         _ deliver: (PostTrace?) -> Void
     ) {
         guard !ThreadReference.current.pointee.isInInstrument else { return deliver(nil) }
+        let start = ChannelMeter.now
         let event = PostEvent(
             channelName: meter.name ?? displayName,
             channelKind: kind,
@@ -181,6 +229,7 @@ extension ListenerList {
         meter.notePoster(senderType, site)
         // The others carry what calls a responder or an observer.
         if let message, kind == .messages || kind == .state { meter.keep(message, layout, event) }
+        meter.spent(ChannelMeter.now - start + MeteringAllowance.costOfTracing(listeners: listenerCountNow))
         PostTrace.post(event, to: (meter.instruments?.all ?? [])[...]) { deliver($0) }
     }
 }

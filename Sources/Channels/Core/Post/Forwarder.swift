@@ -47,7 +47,9 @@ extension ListenerList {
     func forward(_ message: MessageAddress, _ frame: FrameReference, _ forwarder: Forwarder) -> Bool {
         let hub = forwarder.hub
         guard !hub.hasNoListenerNow, let message = frame.translated(message, by: forwarder) else { return false }
-        if !frame.pointee.takesCare, hub.callOnly(forwarder.listener, message, frame) { return true }
+        if !frame.pointee.takesCare || frame.pointee.isOnlyCounted, hub.callOnly(forwarder.listener, message, frame) {
+            return true
+        }
         var inner = PostFrame(forwarding: frame.pointee, to: hub)
         inner.isTurn = frame.pointee.isTurn && forwarder.listener.hasItsTurnInLane
         let reached = inner.lend { hub.post(message, in: $0, at: .unknown) }

@@ -85,7 +85,7 @@ extension ListenerList {
             &offered
         )
         // With a turn, the hub counts it then.
-        if outcome != .hasTurn { forwarder.hub.meter?.posts.wrappingAdd(1, ordering: .relaxed) }
+        if outcome != .hasTurn, let meter = forwarder.hub.meter { forwarder.hub.countPost(meter) }
         if outcome == .missed { passTurns(of: entry, forwarder, mailbox) }
     }
 

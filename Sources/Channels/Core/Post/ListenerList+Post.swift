@@ -216,7 +216,11 @@ extension ListenerList {
         _ listener: ListenerEntry,
         before number: UInt64
     ) -> Bool {
-        guard !frame.pointee.takesCare else { return deliverWithMoreCare(message, frame, listener, before: number) }
+        guard !frame.pointee.takesCare else {
+            return frame.pointee.isOnlyCounted
+                ? deliverCounted(message, frame, listener, before: number)
+                : deliverWithMoreCare(message, frame, listener, before: number)
+        }
         let word = listener.word.load(ordering: .acquiring)
         let bits = word & ~ListenerEntry.owned
         if frame.pointee.isTurn {
@@ -232,6 +236,32 @@ extension ListenerList {
             return forwarder.borrow { forward(message, frame, $0) }
         }
         return deliverWithMoreCare(message, frame, listener, before: number)
+    }
+
+    /// Delivers to a listener that needs no other treatment than to be counted, as most do.
+    @inline(never)
+    private func deliverCounted(
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        _ listener: ListenerEntry,
+        before number: UInt64
+    ) -> Bool {
+        let word = listener.word.load(ordering: .acquiring)
+        if word < number {
+            listener.ensureCounters().borrow { $0.countDirectCall() }
+            frame.pointee.begins(listener)
+            listener.body.callBare(message)
+            return true
+        }
+        guard word ^ ListenerEntry.owned < number, let owner = listener.retainedOwner else {
+            return deliverWithMoreCare(message, frame, listener, before: number)
+        }
+        // Retained for the call, and released behind it.
+        listener.ensureCounters().borrow { $0.countDirectCall() }
+        frame.pointee.begins(listener)
+        listener.body.callBare(message, owner: OwnerReference(owner))
+        owner.release()
+        return true
     }
 
     /// Delivers to a listener that hears by its lane, and is not free to be called.

@@ -18,6 +18,8 @@ struct PostFrame {
     private var extras: Unretained<PostExtras>?
     /// Whether every listener takes the slow path.
     var takesCare: Bool
+    /// Whether the only reason for that is that calls are counted.
+    var isOnlyCounted = false
     /// Whether the message has its turn now, and was offered to mailboxes before.
     var isTurn = false
     /// An interceptor's verdict on the message.
@@ -59,6 +61,7 @@ struct PostFrame {
         self.list = Unretained(list)
         depth = 1
         isTurn = false
+        if isOnlyCounted { (isOnlyCounted, takesCare) = (false, false) }
         previous = nil
         listener = nil
         extras = nil

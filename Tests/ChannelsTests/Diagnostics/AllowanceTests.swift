@@ -1,0 +1,249 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Channels
+
+/// Counting within an allowance, as a tool does that must not slow the channels it looks at.
+struct AllowanceTests {
+    private let board = Switchboard(onFault: { _ in })
+    private let number = ChannelName<Int>("count.number")
+    /// So many posts of a channel are counted at least until its share is renewed.
+    private let fewest = 8
+
+    /// An allowance of next to nothing.
+    private func limit(_ diagnostics: Diagnostics, beyond asked: Diagnostics = .off) -> MeteringAllowance {
+        let allowance = MeteringAllowance(counting: 0, tracing: 0.000_001)
+        board.diagnostics = diagnostics.limited(by: allowance, beyond: asked)
+        return allowance
+    }
+
+    private func counted(_ name: String = "count.number") throws -> ChannelSnapshot {
+        let snapshot = board.snapshot()
+        return try #require((snapshot.channels + snapshot.watched + snapshot.patterns).first { $0.name == name })
+    }
+
+    @Test func whoPostsLittleIsCountedExactly() throws {
+        let token = board[number].listen { _ in }
+        let allowance = limit(.counts)
+        for _ in 0..<20 {
+            for message in 0..<(fewest - 1) { board[number].post(message) }
+            board.renew(allowance)
+        }
+        let channel = try counted()
+        #expect(channel.posts == 20 * (fewest - 1))
+        #expect(channel.countedShare == nil)
+        #expect(channel.listeners.map(\.delivered) == [20 * (fewest - 1)])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func whoPostsMuchIsCountedInSlices() throws {
+        let token = board[number].listen { _ in }
+        let allowance = limit(.counts)
+        for message in 0..<100 { board[number].post(message) }
+        #expect(token.deliveredCount == fewest)
+        #expect(!board.channel(number).list.isMetered)
+        // The rest is extrapolated, and said to be.
+        let first = try counted()
+        #expect(try #require(first.posts) >= fewest)
+        #expect(try #require(first.countedShare) < 1)
+        #expect("\(board)".contains("≈ "))
+        // It is not in the queue twice.
+        for _ in 0..<3 {
+            allowance.renew()
+            #expect(board.channel(number).list.isMetered)
+            for message in 0..<100 { board[number].post(message) }
+        }
+        #expect(token.deliveredCount == 4 * fewest)
+        let later = try counted()
+        #expect(try #require(later.posts) >= #require(first.posts))
+        // The walk renews only what has something left.
+        board.renew(allowance)
+        #expect(!board.channel(number).list.isMetered)
+    }
+
+    @Test func whatTheProgramAskedForIsCountedExactly() throws {
+        let own = Channel<Int>(diagnostics: .counts)
+        board.watch(own, as: "count.own")
+        board.diagnostics = .counts
+        let token = board[number].listen { _ in }
+        let allowance = limit(.trace(keeping: 4), beyond: board.diagnostics)
+        for message in 0..<100 {
+            board[number].post(message)
+            own.post(message)
+        }
+        #expect(try counted().posts == 100)
+        #expect(try counted().countedShare == nil)
+        #expect(token.deliveredCount == 100)
+        // The trace is what the tool asked for.
+        #expect(try #require(counted().tracedShare) < 1)
+        _ = limit(.counts)
+        for message in 0..<100 { own.post(message) }
+        #expect(try counted("count.own").posts == 200)
+        #expect(try counted("count.own").countedShare == nil)
+        withExtendedLifetime(allowance) {}
+    }
+
+    @Test func ofManyPostsASampleIsTraced() throws {
+        let token = board[number].listen { _ in }
+        let allowance = limit(.trace(keeping: 32))
+        for message in 0..<100 { board[number].post(message) }
+        let channel = try counted()
+        #expect(channel.messages.map(\.text) == ["0"])
+        #expect(try #require(channel.tracedShare) < 1)
+        #expect(channel.posters.count == 1)
+        // What the first cost is far more than what is due, and is paid back first.
+        allowance.renew()
+        for message in 100..<200 { board[number].post(message) }
+        #expect(try counted().messages.map(\.text) == ["0"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func whatWaitsAndWhatIsDroppedAndMissedStaysExact() throws {
+        let queue = DispatchQueue.suspended()
+        let slow = board[number].listen(on: queue, buffering: .newest(4)) { _ in }
+        let paused = board[number].listen { _ in }
+        paused.pause()
+        let allowance = limit(.counts)
+        for message in 0..<100 { board[number].post(message) }
+        let listeners = try counted().listeners
+        #expect(listeners.map(\.waiting) == [4, 0])
+        #expect(listeners.map(\.dropped) == [96, 0])
+        #expect(listeners.map(\.missed) == [0, 100])
+        slow.cancel()
+        queue.resume()
+        withExtendedLifetime(allowance) {}
+    }
+
+    @Test func failuresAndLostOwnersStayExact() throws {
+        struct Failed: Error {}
+        let token = board[number].listen { _ in throw Failed() }
+        do {
+            let owner = Owner()
+            board[number].listen(owner) { _, _ in }
+            _ = limit(.counts)
+            for message in 0..<100 { board[number].post(message) }
+        }
+        board[number].post(100)
+        #expect(try counted().lostOwners == 1)
+        #expect(try counted().listeners.map(\.failures) == [101])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func statesRequestsProtocolsAndPatternsAreLimitedToo() async throws {
+        let state = board.state(StateName<Int>("count.state"), initial: 0)
+        let requests = board.requests(RequestName<Int, Int>("count.request"))
+        let answers = requests.respond { $0 }
+        let pattern = board[matching: "count.*"].listen { _ in }
+        let tokens = [state.listen { _ in }, board[number].listen { _ in }, pattern, answers]
+        let allowance = limit(.counts)
+        for value in 0..<100 {
+            state.set(value)
+            board[number].post(value)
+            _ = try await requests.ask(value)
+        }
+        for name in ["count.state", "count.request", "count.*", "count.number"] {
+            #expect(try counted(name).countedShare != nil)
+        }
+        #expect(!state.core.list.isMetered)
+        allowance.renew()
+        #expect(state.core.list.isMetered)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func postsToNamesWithoutAChannelAreLimitedToo() throws {
+        let allowance = limit(.counts)
+        for message in 0..<100 { board[number].post(message) }
+        #expect(try #require(counted().countedShare) < 1)
+        #expect(try #require(counted().unheard) >= fewest)
+        allowance.renew()
+        board.diagnostics = .off
+        #expect(board.snapshot().channels.isEmpty)
+        _ = limit(.counts)
+        board[number].post(1)
+        #expect(try counted().posts == 1)
+        #expect(try counted().countedShare == nil)
+    }
+
+    @Test func anotherToolGoesOnWithAnAllowanceOfItsOwn() throws {
+        let token = board[number].listen { _ in }
+        let first = limit(.counts)
+        for message in 0..<100 { board[number].post(message) }
+        let second = limit(.counts)
+        for message in 0..<100 { board[number].post(message) }
+        // The first is told of what it no longer limits.
+        first.renew()
+        #expect(!board.channel(number).list.isMetered)
+        second.renew()
+        for message in 0..<100 { board[number].post(message) }
+        #expect(token.deliveredCount == 3 * fewest)
+        let third = limit(.counts)
+        for message in 0..<100 { board[number].post(message) }
+        third.renew()
+        #expect(board.channel(number).list.isMetered)
+    }
+
+    @Test func switchedOffNothingIsCountedAndSwitchedOnAgainFromZero() throws {
+        let token = board[number].listen { _ in }
+        let allowance = limit(.counts)
+        for message in 0..<100 { board[number].post(message) }
+        board.diagnostics = .off
+        allowance.renew()
+        #expect(!board.channel(number).list.isMetered)
+        #expect(try counted().posts == nil)
+        board.diagnostics = .counts
+        for message in 0..<100 { board[number].post(message) }
+        #expect(try counted().posts == 100)
+        #expect(try counted().countedShare == nil)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func anAllowanceThatHasEndedKeepsNothingAlive() {
+        let allowance = MeteringAllowance(counting: 0, tracing: 0)
+        weak var list: ListenerList?
+        do {
+            let channel = Channel<Int>()
+            list = channel.list
+            board.watch(channel, as: "count.short")
+            board.diagnostics = .counts.limited(by: allowance, beyond: .off)
+            for message in 0..<100 { channel.post(message) }
+        }
+        board.diagnostics = .off
+        // It may still be among those watched.
+        for _ in 0..<200 { board.watch(Channel<Int>(), as: "count.other") }
+        allowance.end()
+        #expect(list == nil)
+    }
+
+    @Test func postsOfManyThreadsWhileSlicesBeginAndEnd() async throws {
+        let channel = board.channel(number)
+        let tokens = (0..<4).map { _ in channel.listen { _ in } }
+        let mailbox = channel.listen(on: DispatchQueue(label: "count.queue")) { _ in }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for message in 0..<2_000 { channel.post(message, isolation: nil) }
+                }
+            }
+            group.addTask {
+                for round in 0..<200 {
+                    let allowance = MeteringAllowance(counting: 0.001, tracing: 0.001)
+                    let diagnostics: Diagnostics = round % 3 == 0 ? .trace(keeping: 4) : .counts
+                    board.diagnostics = diagnostics.limited(by: allowance, beyond: .off)
+                    for _ in 0..<4 {
+                        allowance.renew()
+                        board.renew(allowance)
+                        _ = board.snapshot()
+                    }
+                    if round % 2 == 0 { board.diagnostics = .off }
+                    allowance.end()
+                }
+            }
+        }
+        await mailbox.cancelAndDrain()
+        board.diagnostics = .counts
+        channel.post(1)
+        #expect(try counted().posts == 1)
+        withExtendedLifetime(tokens) {}
+    }
+}
