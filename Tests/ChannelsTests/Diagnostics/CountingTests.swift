@@ -107,6 +107,19 @@ struct CountingTests {
         withExtendedLifetime(stays) {}
     }
 
+    @Test func theMostThatWaitedIsKnownOfStatesAndPatternsToo() throws {
+        board.diagnostics = .counts
+        let queue = DispatchQueue.suspended()
+        let state = board.state(StateName<Int>("count.state"), initial: 0)
+        let slow = state.listen(on: queue) { _ in }
+        let pattern = board[matching: "count.*"].listen(on: queue) { _ in }
+        for value in 1...3 { state.set(value) }
+        #expect(try counted("count.state").listeners.compactMap(\.mostWaiting) == [4])
+        #expect(try counted("count.*").listeners.map(\.mostWaiting).allSatisfy { ($0 ?? 0) >= 3 })
+        for token in [slow, pattern] { token.cancel() }
+        queue.resume()
+    }
+
     @Test func theMostThatWaitedAndTheDepthOfTheLaneAreShown() throws {
         board.diagnostics = .counts
         let queue = DispatchQueue.suspended()

@@ -120,6 +120,7 @@ extension ListenerList {
             return .hasTurn
         }
         let outcome = mailbox.letIn(message, envelope, from: isolation, for: listener)
+        if isMetered { mailbox.noteWaiting() }
         // Nothing to do is what is usual.
         if outcome.leavesWork { offered.add(listener, mailbox, outcome) }
         return .none
