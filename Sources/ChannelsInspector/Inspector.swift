@@ -79,6 +79,7 @@ public struct Inspector: Service {
         let feed = Feed(Watch(board, redacting: redacted), limits: limits)
         let responder = Responder(feed: feed, poster: Poster(board, postable), host: host, token: token)
         let limits = limits
+        let waiting = WaitingConnections(most: limits.connections / 2)
         // Silent: what it says would mix with what the program says.
         let logger = Logger(label: "channels.inspector") { _ in SwiftLogNoOpLogHandler() }
         let application = Application(
@@ -87,7 +88,7 @@ public struct Inspector: Service {
                 configuration: .init(
                     additionalChannelHandlers: [
                         // Twice what is refused in words, so that the words arrive.
-                        ConnectionDeadlines(limits.silence, mostBody: 2 * limits.body)
+                        ConnectionDeadlines(limits.silence, waiting, mostBody: 2 * limits.body)
                     ],
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: 16 << 10,

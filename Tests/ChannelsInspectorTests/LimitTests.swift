@@ -50,6 +50,18 @@ struct LimitTests {
         }
     }
 
+    @Test func silentConnectionsDoNotKeepVisitorsOut() async throws {
+        var limits = ServerLimits()
+        limits.connections = 8
+        limits.silence = .seconds(3_600)
+        try await withInspector(limits: limits) { served async throws in
+            var silent: [Connection] = []
+            for _ in 0..<12 { silent.append(try await Connection(to: served.port)) }
+            #expect(try await served.response("GET /icon.svg").status == 200)
+            withExtendedLifetime(silent) {}
+        }
+    }
+
     @Test(arguments: [
         "GET / HT", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ",
         "POST /tracing HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",

@@ -2,6 +2,23 @@
 internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTPTypes
+internal import Synchronization
+
+/// How many connections keep the server waiting for a request. Atomic: connections have several event loops.
+final class WaitingConnections: Sendable {
+    /// With more of them, each may wait for a short time only: silent ones would keep visitors out.
+    private let most: Int
+    private let count = Atomic(0)
+
+    init(most: Int) { self.most = most }
+
+    /// One more waits.
+    ///
+    /// - Returns: Whether there are too many.
+    func enter() -> Bool { count.wrappingAdd(1, ordering: .relaxed).newValue > most }
+
+    func leave() { count.wrappingSubtract(1, ordering: .relaxed) }
+}
 
 /// Closes a connection whose other side does not send a whole request in time, or takes nothing of what is
 /// written, and one whose answer says so.
@@ -17,6 +34,9 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     private let limit: TimeAmount
+    /// How long a request may take to arrive while too many connections keep the server waiting.
+    private static let shortLimit = TimeAmount.seconds(1)
+    private let waiting: WaitingConnections
     private var request: Scheduled<Void>?
     private var answer: Scheduled<Void>?
     /// Parts written that the system has not taken yet.
@@ -29,8 +49,10 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// - Parameters:
     ///   - limit: How long a request may take to arrive, and the other side not to take anything.
+    ///   - waiting: Counts the connections for which the server waits.
     ///   - mostBody: Bytes of a body after which the connection is closed without more ado.
-    init(_ limit: Duration, mostBody: Int) {
+    init(_ limit: Duration, _ waiting: WaitingConnections, mostBody: Int) {
+        self.waiting = waiting
         self.limit = TimeAmount(limit)
         self.mostBody = mostBody
     }
@@ -58,8 +80,7 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
             body += bytes.readableBytes
             if body > mostBody { return context.close(promise: nil) }
         case .end:
-            request?.cancel()
-            request = nil
+            expectNoRequest()
             unanswered += 1
             if unanswered == 0 { expectRequest(context) }
         }
@@ -95,23 +116,29 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func expectRequest(_ context: ChannelHandlerContext) {
         guard request == nil, context.channel.isActive else { return }
-        request = deadline(context)
+        request = deadline(context, waiting.enter() ? min(limit, Self.shortLimit) : limit)
+    }
+
+    private func expectNoRequest() {
+        guard let request else { return }
+        request.cancel()
+        self.request = nil
+        waiting.leave()
     }
 
     private func expectProgress(_ context: ChannelHandlerContext) {
         answer?.cancel()
-        answer = deadline(context)
+        answer = deadline(context, limit)
     }
 
-    private func deadline(_ context: ChannelHandlerContext) -> Scheduled<Void> {
+    private func deadline(_ context: ChannelHandlerContext, _ limit: TimeAmount) -> Scheduled<Void> {
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         return context.eventLoop.scheduleTask(in: limit) { bound.value.close(promise: nil) }
     }
 
     private func stop() {
-        request?.cancel()
+        expectNoRequest()
         answer?.cancel()
-        request = nil
         answer = nil
     }
 }
