@@ -29,11 +29,13 @@ extension AsyncSequence where Element: Sendable {
     /// Stores every element in a state, and returns when the sequence ends. See `post(to:)` of a channel.
     public func post(
         to state: StateChannel<Element>,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) async throws(Failure) {
         var iterator = makeAsyncIterator()
         while let element = try await iterator.next(isolation: isolation) {
-            state.set(element, isolation: isolation)
+            state.set(element, fileID: fileID, line: line, isolation: isolation)
         }
     }
 }

@@ -114,13 +114,20 @@ public final class ProtocolChannel<Observer> {
     /// - Parameters:
     ///   - sender: The object that notifies.
     ///   - echo: Whether the sender is notified too, if it is an observer.
+    ///   - fileID: Where it is written: shown where the channel is traced. Omit it, and the line.
     ///   - body: What to call. It does not escape and runs in the caller's isolation.
     /// - Returns: How many observers were called.
     /// - Complexity: O(*n*) in the number of observers. Does not allocate.
     @inlinable @discardableResult
-    public func notify(from sender: AnyObject? = nil, echo: Bool = true, _ body: (Observer) -> Void) -> Int {
+    public func notify(
+        from sender: AnyObject? = nil,
+        echo: Bool = true,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ body: (Observer) -> Void
+    ) -> Int {
         defer { withExtendedLifetime(self) {} }
-        return list.notify(from: sender, echo: echo) { existential in
+        return list.notify(from: sender, echo: echo, at: PackedSite(fileID, line)) { existential in
             // The list holds the observer during the call.
             existential.lend(as: Observer.self) { observer in body(observer) }
         }
@@ -201,7 +208,7 @@ private struct Visitor {
 extension ListenerList {
     /// Walks the chain like a post, but calls a closure of the notifier's, which need not escape.
     @usableFromInline
-    func notify(from sender: AnyObject?, echo: Bool, _ visit: (MessageAddress) -> Void) -> Int {
+    func notify(from sender: AnyObject?, echo: Bool, at site: PackedSite, _ visit: (MessageAddress) -> Void) -> Int {
         if head.load(ordering: .acquiring) == 0, !isMetered { return 0 }
         var frame = PostFrame(list: self, sender: sender, echo: echo)
         defer { frame.end() }
@@ -209,10 +216,10 @@ extension ListenerList {
             let thread = ThreadReference.current
             var visitor = Visitor()
             return MessageAddress.lending(mutable: &visitor) { visitor in
-                if let top = thread.pointee.top, let refused = admit(visitor, frame, nestedIn: top, thread) {
+                if let top = thread.pointee.top, let refused = admit(visitor, frame, nestedIn: top, thread, at: site) {
                     return refused
                 }
-                if isMetered { return notifyMetered(frame, visitor, visit, thread) }
+                if isMetered { return notifyMetered(frame, visitor, visit, thread, at: site) }
                 return withPost(frame, thread) { notify(frame, visitor, visit) }
             }
         }
@@ -223,9 +230,10 @@ extension ListenerList {
         _ frame: FrameReference,
         _ visitor: MessageAddress,
         _ visit: (MessageAddress) -> Void,
-        _ thread: ThreadReference
+        _ thread: ThreadReference,
+        at site: PackedSite
     ) -> Int {
-        meter(visitor, frame, at: .unknown) { withPost(frame, thread) { notify(frame, visitor, visit) } }
+        meter(visitor, frame, at: site) { withPost(frame, thread) { notify(frame, visitor, visit) } }
     }
 
     @inline(__always)

@@ -107,16 +107,24 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
 
     /// Asks the responder of the highest priority.
     ///
-    /// - Parameter timeout: How long to wait for the answer; nil for as long as it takes. While the
-    ///   machine sleeps it does not pass.
+    /// - Parameters:
+    ///   - request: What is asked.
+    ///   - timeout: How long to wait for the answer; nil for as long as it takes. While the machine sleeps
+    ///     it does not pass.
+    ///   - fileID: Where it is asked: shown where the channel is traced. Omit it, and the line.
     /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` where there is none;
     ///   ``ChannelError/Code/recursionLimit`` where 1,024 calls wait for each other;
     ///   ``ChannelError/Code/timedOut``, at once, when the time is over, and `CancellationError`, at once,
     ///   when the task is cancelled. In both cases the responder's task is cancelled; what it still does,
     ///   nobody waits for.
-    public func ask(_ request: Request, timeout: Duration? = nil) async throws -> Response {
+    public func ask(
+        _ request: Request,
+        timeout: Duration? = nil,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) async throws -> Response {
         try Task.checkCancellation()
-        let trace = list.traceRequest(Request.self)
+        let trace = list.traceRequest(Request.self, at: PackedSite(fileID, line))
         if let error = recursionError { throw error }
         guard let responder = responders(most: 1).first else {
             list.noteUnheard()
@@ -129,8 +137,12 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     ///
     /// - Returns: The answers in the order of priority; empty if there are no responders. Where 1,024 calls
     ///   wait for each other, one failure: ``ChannelError/Code/recursionLimit``.
-    public func askAll(_ request: Request) async -> [Result<Response, any Error>] {
-        let trace = list.traceRequest(Request.self)
+    public func askAll(
+        _ request: Request,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) async -> [Result<Response, any Error>] {
+        let trace = list.traceRequest(Request.self, at: PackedSite(fileID, line))
         if let error = recursionError { return [.failure(error)] }
         let responders = responders(most: .max)
         guard !responders.isEmpty else {

@@ -23,9 +23,9 @@
 ///   one first, and values dropped from a full buffer, which are counted.
 /// - A chain of listeners that each set the state is refused at a depth of 1,024, and where too many values
 ///   follow from one: the value stays and a fault is raised.
-/// - The body of ``update(isolation:_:)`` is the one place in this library where user code runs under a lock,
+/// - The body of ``update(fileID:line:isolation:_:)`` is the one place in this library where user code runs under a lock,
 ///   the state's own. Using the same channel inside it traps. Values that are replaced by
-///   ``set(_:isolation:)`` are released without the lock.
+///   ``set(_:fileID:line:isolation:)`` are released without the lock.
 ///
 /// All methods may be called from any thread.
 public final class StateChannel<State: Sendable>: Listenable {
@@ -65,17 +65,24 @@ public final class StateChannel<State: Sendable>: Listenable {
     }
 
     /// Stores a value and delivers it, after those that already wait.
+    ///
+    /// - Parameter fileID: Where the value is set: shown where the state is traced. Omit it, and the line.
     @inlinable
-    public func set(_ value: State, isolation: isolated (any Actor)? = #isolation) {
-        store(value, with: nil, isolation: isolation)
+    public func set(
+        _ value: State,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        isolation: isolated (any Actor)? = #isolation
+    ) {
+        store(value, with: nil, at: PackedSite(fileID, line), isolation: isolation)
     }
 
     @inlinable @inline(__always)
-    func store(_ value: State, with envelope: Envelope?, isolation: isolated (any Actor)?) {
+    func store(_ value: State, with envelope: Envelope?, at site: PackedSite, isolation: isolated (any Actor)?) {
         // Holds the value that is replaced until the end of this method, to release it without the lock.
         var other = value
         MessageAddress.lending(value) { message in
-            core.set(message, with: envelope, isolation: isolation) { stored in stored.swap(with: &other) }
+            core.set(message, with: envelope, at: site, isolation: isolation) { stored in stored.swap(with: &other) }
         }
         withExtendedLifetime((self, other)) {}
     }
@@ -86,16 +93,22 @@ public final class StateChannel<State: Sendable>: Listenable {
     /// use this channel in it, which traps. If it throws, the value is unchanged and nothing is delivered. If
     /// the change is refused (see the type's behavior), the body runs on a copy that is discarded.
     ///
+    /// - Parameters:
+    ///   - fileID: Where the value is changed: shown where the state is traced. Omit it, and the line.
+    ///   - isolation: The caller's isolation. Omit it.
+    ///   - body: Changes the value.
     /// - Returns: What the body returns.
     @inlinable @discardableResult
     public func update<Result, Failure: Error>(
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         defer { withExtendedLifetime(self) {} }
         var outcome: Swift.Result<Result, Failure>?
         var kept: State?
-        core.update(isolation: isolation) { stored in
+        core.update(at: PackedSite(fileID, line), isolation: isolation) { stored in
             // The old value is kept only if the body can throw, because that makes its first write copy.
             if Failure.self != Never.self { kept = stored.load(as: State.self) }
             do throws(Failure) {

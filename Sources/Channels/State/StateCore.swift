@@ -43,19 +43,21 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     /// - Parameters:
     ///   - message: The address of the value. It is only read.
     ///   - envelope: What travels with the value. Listeners registered later get the value without it.
+    ///   - site: Where it is set, for those who look at it.
     ///   - store: Replaces the value at the address. Called under the lock, at most once: not if the change
     ///     is refused.
     @usableFromInline
     func set(
         _ message: MessageAddress,
         with envelope: Envelope?,
+        at site: PackedSite,
         isolation: (any Actor)?,
         store: (MessageAddress) -> Void
     ) {
         trapInsideUpdate("set")
         guard !refusesChange() else { return }
         guard !list.mayOffer, !list.isMetered else {
-            return setWithCare(message, with: envelope, isolation, store)
+            return setWithCare(message, with: envelope, at: site, isolation, store)
         }
         var mustOffer = false
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
@@ -81,11 +83,12 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     private func setWithCare(
         _ message: MessageAddress,
         with envelope: Envelope?,
+        at site: PackedSite,
         _ isolation: (any Actor)?,
         _ store: (MessageAddress) -> Void
     ) {
         guard list.isMetered else { return offer(message, with: envelope, isolation, store) }
-        list.traceState(envelope) { offer(message, with: $0, isolation, store) }
+        list.traceState(envelope, at: site) { offer(message, with: $0, isolation, store) }
     }
 
     private func offer(
@@ -128,11 +131,11 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     /// - Parameter change: Takes the address of the value, under the lock, and returns whether it changed it.
     ///   Not called if the change is refused.
     @usableFromInline
-    func update(isolation: (any Actor)?, change: (MessageAddress) -> Bool) {
+    func update(at site: PackedSite, isolation: (any Actor)?, change: (MessageAddress) -> Bool) {
         trapInsideUpdate("update")
         guard !refusesChange() else { return }
         guard !list.isMetered else {
-            return list.traceState(nil) { self.change(with: $0, isolation, change) }
+            return list.traceState(nil, at: site) { self.change(with: $0, isolation, change) }
         }
         self.change(with: nil, isolation, change)
     }

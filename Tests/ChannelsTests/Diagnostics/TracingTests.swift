@@ -48,6 +48,35 @@ struct TracingTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test func whereItIsWrittenIsKnownOfStatesRequestsProtocolsAndWhatIsQueued() async throws {
+        func lines(_ channel: ChannelSnapshot?) throws -> Set<Int> {
+            let sites = try #require(channel).posters.map(\.site)
+            #expect(sites.allSatisfy { $0?.fileID == #fileID })
+            return Set(sites.compactMap { $0?.line })
+        }
+        let state = board.state(StateName<Int>("trace.state"), initial: 0)
+        let requests = board.requests(RequestName<Int, Int>("trace.request"))
+        let queued = board.channel(ChannelName<Int>("trace.queued"), reentrancy: .queued)
+        let bell = Bell {}
+        let line: Int = #line
+        let tokens = [
+            queued.listen { if $0 == 0 { queued.post(1) } },
+            state.listen { _ in }, requests.respond { $0 },
+        ]
+        state.set(1)
+        state.update { $0 += 1 }
+        _ = try await requests.ask(1)
+        _ = await requests.askAll(1)
+        board.add(bell, for: (any Sounding).self)
+        board.notify((any Sounding).self) { $0.sound() }
+        queued.post(0)
+        #expect(try lines(traced("trace.state")) == [line + 5, line + 6])
+        #expect(try lines(traced("trace.request")) == [line + 7, line + 8])
+        #expect(try lines(board.snapshot().protocols.first) == [line + 10])
+        #expect(try lines(traced("trace.queued")) == [line + 2, line + 11])
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func timesAreShownForDirectQueuedAndAsyncListeners() async throws {
         let queue = DispatchQueue(label: "tracing")
         let tokens = [

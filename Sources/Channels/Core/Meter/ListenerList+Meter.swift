@@ -112,7 +112,7 @@ extension ListenerList {
     @inline(never)
     func postMetered(_ message: MessageAddress, in frame: FrameReference, at site: PackedSite) -> Int {
         let thread = ThreadReference.current
-        if let top = thread.pointee.top, let refused = admit(message, frame, nestedIn: top, thread) {
+        if let top = thread.pointee.top, let refused = admit(message, frame, nestedIn: top, thread, at: site) {
             return refused
         }
         let reached = meter(message, frame, at: site) { withPost(frame, thread) { deliver(message, frame) } }
@@ -181,17 +181,17 @@ extension ListenerList {
     /// The same for a value of a state, before it is stored and offered to mailboxes.
     ///
     /// - Parameter body: Is given the envelope with which it is to travel. Called in any case.
-    func traceState(_ envelope: Envelope?, _ body: (Envelope?) -> Void) {
+    func traceState(_ envelope: Envelope?, at site: PackedSite, _ body: (Envelope?) -> Void) {
         guard let meter, meter.traces, envelope?.trace == nil else { return body(envelope) }
         let origin = envelope?.origin ?? .local
-        withTrace(nil, meter, envelope?.sender.map { type(of: $0) }, origin) { trace in
+        withTrace(nil, meter, envelope?.sender.map { type(of: $0) }, origin, at: site) { trace in
             body(Envelope(sender: envelope?.sender, origin: origin, tracker: envelope?.tracker, trace: trace))
         }
     }
 
     /// Counts a request, and traces it if diagnostics say so: instruments are called with nothing in between,
     /// because it is asynchronous.
-    func traceRequest(_ type: any Any.Type) -> PostTrace? {
+    func traceRequest(_ type: any Any.Type, at site: PackedSite) -> PostTrace? {
         guard let meter else { return nil }
         countPost(meter)
         guard meter.traces else {
@@ -199,7 +199,7 @@ extension ListenerList {
             return nil
         }
         var trace: PostTrace?
-        withTrace(nil, meter, nil, .local, of: type) { trace = $0 }
+        withTrace(nil, meter, nil, .local, of: type, at: site) { trace = $0 }
         return trace
     }
 

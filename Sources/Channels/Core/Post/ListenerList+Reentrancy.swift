@@ -3,13 +3,15 @@ internal import Synchronization
 extension ListenerList {
     /// Decides about a post made while others are under way on this thread.
     ///
+    /// - Parameter site: Where the post is written; looked at only if the channel is traced.
     /// - Returns: Nil to deliver it now, otherwise the result of `post`.
     @inline(never)
     func admit(
         _ message: MessageAddress,
         _ frame: FrameReference,
         nestedIn top: FrameReference,
-        _ thread: ThreadReference
+        _ thread: ThreadReference,
+        at site: PackedSite = .unknown
     ) -> Int? {
         guard thread.pointee.depth < ThreadRecord.deepest else {
             reportRecursion(top, limit: ThreadRecord.deepest)
@@ -35,7 +37,7 @@ extension ListenerList {
             frame.pointee.depth = depth
             return nil
         case .queued:
-            guard wait(message, frame, behind: outer, depth: depth) else {
+            guard wait(message, frame, behind: outer, depth: depth, at: site) else {
                 reportFanOut(top, count: outer.pointee.queue?.fanOut.refused ?? 1)
                 return 0
             }
@@ -58,7 +60,8 @@ extension ListenerList {
         _ message: MessageAddress,
         _ frame: FrameReference,
         behind outer: FrameReference,
-        depth: Int
+        depth: Int,
+        at site: PackedSite
     ) -> Bool {
         let queue = outer.pointee.queue ?? PostQueue()
         guard queue.fanOut.hasRoom(depth: depth) else { return false }
@@ -79,7 +82,7 @@ extension ListenerList {
                 later.depth = depth
                 later.queue = queue
                 later.lend { frame in
-                    _ = meter(kept.address, frame, at: .unknown) {
+                    _ = meter(kept.address, frame, at: site) {
                         withPost(frame, .current) { deliver(kept.address, frame) }
                     }
                 }
