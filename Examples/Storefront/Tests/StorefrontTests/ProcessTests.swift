@@ -73,6 +73,34 @@ struct ProcessTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func inspectorShowsWhatIsSaidAndEndsWithTheProgramHoweverManyPagesAreOpen() async throws {
+        try await withDirectory { directory in
+            let shop = try await RunningProcess(directory, ["--rate", "50", "--inspector", "0"])
+            let address = try await shop.process.line("Inspector: http://127.0.0.1:")
+            let port = try #require(Int(address.dropLast()))
+            let page = try await request(port, "GET", "/")
+            #expect(page.status == 200 && page.body.contains("<title>Channels</title>"))
+            let picture = try await request(port, "GET", "/picture.json")
+            #expect(picture.body.contains("office.booked") && picture.body.contains("StockKeeper"))
+            let (inspecting, tab) = (try await Connection(port), try await Tab(shop.port))
+            try await inspecting.send("GET /events HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
+            await inspecting.wait(for: "till.rung")
+            _ = await tab.wait(forSales: 10)
+            // A connection that is kept for the next request, one that is silent, and one that reads nothing.
+            let (kept, silent, slow) = (
+                try await Connection(port), try await Connection(port), try await Connection(port)
+            )
+            try await kept.send("GET /icon.svg HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
+            await kept.wait(for: "</svg>")
+            try await slow.reads(false)
+            try await slow.send("GET /events HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
+            #expect(try await shop.process.terminate() == "0")
+            #expect(await inspecting.waitForEnd().hasSuffix("0\r\n\r\n"))
+            withExtendedLifetime(silent) {}
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func portThatIsTakenEndsTheProgram() async throws {
         try await withDirectory { directory in
             let first = try await RunningProcess(directory + "/first", ["--rate", "0"])
