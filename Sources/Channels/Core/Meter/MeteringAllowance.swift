@@ -21,7 +21,7 @@ package final class MeteringAllowance: Sendable {
     static let first = 50_000_000
 
     /// Nanoseconds that it costs to count a post, and the calls of its listeners: a high guess.
-    package static func costOfCounting(listeners: Int) -> Int { 20 + 15 * listeners }
+    package static func costOfCounting(listeners: Int) -> Int { 22 + 4 * listeners }
 
     /// The same for tracing it, besides what is measured: making the text of the message.
     package static func costOfTracing(listeners: Int) -> Int { 500 + 200 * listeners }
