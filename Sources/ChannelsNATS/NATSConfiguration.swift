@@ -1,5 +1,6 @@
 #if NATS
-import ChannelsBridge
+public import ChannelsBridge
+
 /// The servers, credentials, limits and timeouts of a ``NATSTransport``.
 ///
 /// ```swift
@@ -67,8 +68,8 @@ public struct NATSConfiguration: Sendable {
     public var pingInterval: Duration = .seconds(10)
     /// How long a write to the socket may block before the connection counts as broken. 15 seconds by default:
     /// longer than the ten after which a server ends the connection of another client that does not read, and
-    /// for which it keeps those waiting who publish to it. Meanwhile, messages wait, up to ``outgoingLimit``.
-    public var writeDeadline: Duration = .seconds(15)
+    /// for which it keeps those waiting who publish to it. Meanwhile, messages wait, up to ``outgoingByteLimit``.
+    public var writeTimeout: Duration = .seconds(15)
     /// The timeout for requests to JetStream, and for requests without a timeout of their own. Five seconds
     /// by default.
     public var requestTimeout: Duration = .seconds(5)
@@ -80,7 +81,7 @@ public struct NATSConfiguration: Sendable {
     public var retryInterval: Duration = .seconds(2)
     /// How many bytes may wait to be sent. 8 MiB by default. While there is no connection, publishing more
     /// throws `bufferFull`; while there is one, it waits.
-    public var outgoingLimit = 8 * 1024 * 1024
+    public var outgoingByteLimit = 8 * 1024 * 1024
     /// How many messages of one subscription may wait for their handler. 65,536 by default. Further messages
     /// are dropped and counted.
     public var incomingLimit = 65_536
@@ -110,10 +111,10 @@ public struct NATSConfiguration: Sendable {
         public var acknowledgementWait: Duration = .seconds(30)
         /// How many messages may be delivered and unsettled at a time, for all processes of one name
         /// together. 256 by default. 1 preserves order across failures.
-        public var inFlight = 256
-        /// Whether a name that subscribes for the first time receives the messages stored before. True by
-        /// default.
-        public var includesStored = true
+        public var unsettledLimit = 256
+        /// Where a name begins that subscribes for the first time, unless its subscription says so. With the
+        /// oldest stored message by default.
+        public var start = ReplayStart.stored
         /// Whether the server forgets the name when its subscriber ends, or has been away for five minutes.
         package var isTemporary = false
 

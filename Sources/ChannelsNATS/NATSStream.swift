@@ -40,11 +40,11 @@ public struct NATSStream: Sendable, Hashable {
     /// it before it is acknowledged.
     public var replicas: Int
     /// The maximum age of a message. Nil: none.
-    public var maximumAge: Duration?
+    public var ageLimit: Duration?
     /// The maximum number of bytes. Nil: as many as the server allows. Messages beyond it are refused.
-    public var maximumBytes: Int?
+    public var byteLimit: Int?
     /// The maximum number of messages. Nil: as many as the server allows. Messages beyond it are refused.
-    public var maximumMessages: Int?
+    public var messageLimit: Int?
     /// For how long the server recognises a message that is published again with the same identifier. Two
     /// minutes by default.
     public var duplicateWindow: Duration = .seconds(120)

@@ -20,7 +20,7 @@ import Synchronization
 ///   recognises.
 /// - Last values are stored in a bucket of JetStream's key-value store.
 /// - A lost connection is restored, with its subscriptions. Meanwhile, published messages wait, up to
-///   ``NATSConfiguration/outgoingLimit``.
+///   ``NATSConfiguration/outgoingByteLimit``.
 /// - Whatever ends a connection, it is restored: also when the server refuses the credentials for a while, or
 ///   sends an error of its own. `TransportEvent.failed` tells why an attempt failed, unless nobody was there.
 /// - Subjects and headers are validated again before they are sent. The C client does not validate them, and
@@ -217,13 +217,13 @@ public final class NATSTransport: Transport {
     }
 
     /// Closes the connection. See `Transport/close(within:)`.
-    public func close(within deadline: Duration) async throws {
+    public func close(within timeout: Duration) async throws {
         let before = phase.withLock { phase in
             defer { phase = .closed }
             return phase
         }
         guard case .connected(let session, let relay) = before else { return }
-        let end = ContinuousClock.now + deadline
+        let end = ContinuousClock.now + timeout
         session.connection.stopTakingMessages()
         await session.stopReceiving()
         let isFlushed = await session.connection.flush(until: end)
@@ -231,7 +231,7 @@ public final class NATSTransport: Transport {
         await session.connection.close()
         await relay.end()
         if !isFlushed {
-            throw BridgeError(.deadlineExceeded, "not everything that was published could be sent within \(deadline)")
+            throw BridgeError(.closingTimedOut, "not everything that was published could be sent within \(timeout)")
         }
     }
 }

@@ -14,7 +14,7 @@ public import ServiceLifecycle
 /// ```
 ///
 /// At a graceful shutdown the bridge stops receiving, sends what waits, lets listeners finish with what has
-/// come in, and closes the connection, within `BridgeConfiguration.closeDeadline`. A group shuts its services
+/// come in, and closes the connection, within `BridgeConfiguration.closeTimeout`. A group shuts its services
 /// down in reverse order: list a bridge before the services that post.
 public struct BridgeService: Service {
     private let bridge: Bridge

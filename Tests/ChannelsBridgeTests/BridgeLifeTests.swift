@@ -66,7 +66,7 @@ struct BridgeLifeTests {
 
     @Test func aListenerThatDoesNotFinishInTimeIsLeftAndItsMessageComesAgain() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
-        let configuration = BridgeConfiguration.quick.with { $0.closeDeadline = .milliseconds(1) }
+        let configuration = BridgeConfiguration.quick.with { $0.closeTimeout = .milliseconds(1) }
         let kitchen = await MiniProcess(
             "kitchen",
             InMemoryTransport(broker),
@@ -81,7 +81,7 @@ struct BridgeLifeTests {
         }
         till.board[.ordered].post(Order(dish: "soup"))
         _ = await begun.first(1)
-        await #expect { try await kitchen.stop() } throws: { ($0 as? BridgeError)?.code == .deadlineExceeded }
+        await #expect { try await kitchen.stop() } throws: { ($0 as? BridgeError)?.code == .closingTimedOut }
         #expect(kitchen.bridge.status.value.phase == .ended)
         let heard = Recorder<Order>()
         let board = Switchboard()
@@ -110,7 +110,7 @@ struct BridgeLifeTests {
             switchboard: board,
             transport: InMemoryTransport(broker),
             routes: [.incoming(matching: "kitchen.*", of: Sale.self), .answering(.price)],
-            configuration: .quick.with { $0.closeDeadline = .milliseconds(1) }
+            configuration: .quick.with { $0.closeTimeout = .milliseconds(1) }
         ) { _ in
             begun.record("handler")
             await withTaskCancellationHandler {
@@ -136,7 +136,7 @@ struct BridgeLifeTests {
         let asking = Task { try? await till.board.requests(.price).ask("soup") }
         _ = await begun.first(2)
         running.cancel()
-        await #expect { try await running.value } throws: { ($0 as? BridgeError)?.code == .deadlineExceeded }
+        await #expect { try await running.value } throws: { ($0 as? BridgeError)?.code == .closingTimedOut }
         #expect(Set(ended.all) == ["handler", "responder"])
         asking.cancel()
         _ = await asking.value
@@ -288,7 +288,7 @@ struct BridgeLifeTests {
                 switchboard: Switchboard(),
                 transport: InMemoryTransport(InMemoryBroker()),
                 routes: [],
-                configuration: BridgeConfiguration(publishAttempts: 0)
+                configuration: BridgeConfiguration(attemptsPerFault: 0)
             )
         }
     }

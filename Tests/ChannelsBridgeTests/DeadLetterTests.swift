@@ -9,7 +9,7 @@ struct DeadLetterTests {
     private let broker = InMemoryBroker(limits: .init(replayedMessages: 1_000))
     private let configuration = BridgeConfiguration.quick.with {
         $0.deadLetters = "dead"
-        $0.maximumFailures = 2
+        $0.failureLimit = 2
     }
 
     @Test func aDeadLetterIsKeptBeforeItsMessageIsTerminatedAndCanBePutBack() async throws {
@@ -115,8 +115,8 @@ struct DeadLetterTests {
             InMemoryTransport(broker),
             [.incoming(.ordered, durable: true)],
             configuration: .quick.with {
-                $0.maximumFailures = 1
-                $0.listenerTimeLimit = .seconds(5)
+                $0.failureLimit = 1
+                $0.listenerTimeout = .seconds(5)
                 $0.clock = clock
             }
         )
@@ -153,7 +153,7 @@ struct DeadLetterTests {
             "kitchen",
             altered,
             [.incoming(.ordered, durable: true)],
-            configuration: .quick.with { $0.maximumDeliveries = 100 }
+            configuration: .quick.with { $0.deliveryLimit = 100 }
         )
         let (heard, token) = kitchen.recorder(.ordered)
         #expect(await till.board[.ordered].postAndWait(Order(dish: "poison")).isComplete)

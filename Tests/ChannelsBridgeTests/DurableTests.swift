@@ -91,7 +91,7 @@ struct DurableTests {
 
     @Test func aMessageThatFailsTooOftenIsADeadLetterAndDoesNotComeAgain() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
-        let configuration = BridgeConfiguration.quick.with { $0.maximumFailures = 3 }
+        let configuration = BridgeConfiguration.quick.with { $0.failureLimit = 3 }
         let kitchen = await MiniProcess(
             "kitchen",
             InMemoryTransport(broker),
@@ -131,7 +131,7 @@ struct DurableTests {
                 )
             ]
         }
-        let configuration = BridgeConfiguration.quick.with { $0.maximumFailures = 2 }
+        let configuration = BridgeConfiguration.quick.with { $0.failureLimit = 2 }
         let routes: [BridgeRoute] = [.incoming(.ordered, durable: true)]
         let kitchen = await MiniProcess("kitchen", counting, routes, configuration: configuration)
         let attempts = Recorder<Order>()
@@ -152,8 +152,8 @@ struct DurableTests {
     @Test func messagesOfProcessesThatEndAreNoDeadLetters() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
         let configuration = BridgeConfiguration.quick.with {
-            $0.maximumFailures = 1
-            $0.closeDeadline = .zero
+            $0.failureLimit = 1
+            $0.closeTimeout = .zero
         }
         let routes: [BridgeRoute] = [.incoming(.ordered, durable: true)]
         try await MiniProcess("kitchen", InMemoryTransport(broker), routes).stop()

@@ -60,7 +60,7 @@ struct GuideTests {
             try await client.subscribe(to: subscription.pattern, onMessage: onMessage)
         }
 
-        func close(within deadline: Duration) async throws { try await client.close(within: deadline) }
+        func close(within timeout: Duration) async throws { try await client.close(within: timeout) }
     }
 
     @Test(arguments: TransportConformance.checks)

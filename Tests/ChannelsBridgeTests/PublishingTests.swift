@@ -35,7 +35,7 @@ struct PublishingTests {
             _ subscription: TransportSubscription,
             onMessage: @escaping @Sendable (InboundMessage) -> Void
         ) async throws {}
-        func close(within deadline: Duration) async throws {}
+        func close(within timeout: Duration) async throws {}
     }
 
     private func totals(_ attempts: some Sequence<Attempts.Attempt>) -> [String] { attempts.map(\.total) }
@@ -90,7 +90,7 @@ struct PublishingTests {
     /// More attempts than ever were made before a message was given up.
     @Test func nothingIsGivenUpBecauseItTakesLong() async throws {
         let transport = Attempts()
-        let configuration = BridgeConfiguration.quick.with { $0.publishAttempts = 10 }
+        let configuration = BridgeConfiguration.quick.with { $0.attemptsPerFault = 10 }
         let till = await MiniProcess("till", transport, Self.routes, configuration: configuration)
         till.board[.number].post(7)
         for attempt in 1...50 { await transport.attempts.first(attempt)[attempt - 1].end(BridgeError(.timedOut)) }

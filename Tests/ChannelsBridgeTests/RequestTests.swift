@@ -135,7 +135,7 @@ struct RequestTests {
 
     @Test func requestsAreAnsweredAtTheSameTimeUpToALimit() async throws {
         let configuration = BridgeConfiguration.quick.with {
-            $0.concurrentRequests = 2
+            $0.concurrentRequestLimit = 2
             $0.incomingLimit = 1
         }
         let shop = await MiniProcess(

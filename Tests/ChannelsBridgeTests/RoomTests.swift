@@ -69,7 +69,7 @@ struct RoomTests {
     /// The full buffer of a listener is no failure of it.
     @Test func fullBufferOfAListenerDeliversAgainWithoutCounting() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
-        let configuration = BridgeConfiguration.quick.with { $0.maximumFailures = 1 }
+        let configuration = BridgeConfiguration.quick.with { $0.failureLimit = 1 }
         let routes: [BridgeRoute] = [.incoming(.ordered, durable: true)]
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), routes, configuration: configuration)
         let (gate, begun) = (Gate(), Recorder<Order>())

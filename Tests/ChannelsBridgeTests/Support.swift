@@ -96,7 +96,7 @@ extension BridgeConfiguration {
         BridgeConfiguration(
             backoff: Backoff(first: .zero, limit: .zero),
             requestTimeout: .seconds(20),
-            closeDeadline: .seconds(20)
+            closeTimeout: .seconds(20)
         )
     }
 
@@ -165,7 +165,7 @@ struct AlteredTransport: Transport {
         try await base.watch(subject, onValue: onValue)
     }
 
-    func close(within deadline: Duration) async throws { try await base.close(within: deadline) }
+    func close(within timeout: Duration) async throws { try await base.close(within: timeout) }
 }
 
 /// A clock that stands still until a test moves it.

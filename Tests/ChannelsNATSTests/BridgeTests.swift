@@ -27,7 +27,7 @@ struct BridgeOverNATSTests {
             _ server: NATSServer,
             _ routes: [BridgeRoute],
             configuration given: BridgeConfiguration = BridgeConfiguration(
-                maximumFailures: 3,
+                failureLimit: 3,
                 backoff: Backoff(first: .milliseconds(10), limit: .milliseconds(20))
             ),
             fail: @escaping @Sendable (Sale) throws -> Void = { _ in }
@@ -159,7 +159,7 @@ struct BridgeOverNATSTests {
                 durable: true
             )
         }
-        let configuration = BridgeConfiguration(incomingByteLimit: 1 << 20, maximumFailures: 1)
+        let configuration = BridgeConfiguration(incomingByteLimit: 1 << 20, failureLimit: 1)
         let node = try await Node(
             "kitchen",
             server,

@@ -27,7 +27,7 @@ struct DeadLetterStreamTests {
         let settings = BridgeConfiguration(
             subjectPrefix: "staging",
             deadLetters: "dead",
-            maximumFailures: 2,
+            failureLimit: 2,
             backoff: Backoff(first: .milliseconds(1), limit: .milliseconds(1))
         )
         let letters = Recorder<DeadLetter>()

@@ -74,7 +74,7 @@ struct DurableTests {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) {
             withStream(&$0)
-            $0.deliveries.inFlight = 1
+            $0.deliveries.unsettledLimit = 1
         }
         let settlements = try await peer.subscribe(to: "$JS.ACK.>")
         let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
@@ -220,7 +220,7 @@ struct DurableTests {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) {
             var stream = NATSStream("SHOP", subjects: ["shop.>"])
-            stream.maximumMessages = 2
+            stream.messageLimit = 2
             $0.streams = [stream]
         }
         for number in 0..<2 { try await peer.publish(String(number), to: "shop.sale", durable: true) }

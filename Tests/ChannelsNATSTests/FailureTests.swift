@@ -62,7 +62,7 @@ struct FailureTests {
 
     @Test func fullBufferThrowsInsteadOfGrowing() async throws {
         let server = try await NATSServer()
-        let peer = try await Peer.connect(to: server) { $0.outgoingLimit = 10_000 }
+        let peer = try await Peer.connect(to: server) { $0.outgoingByteLimit = 10_000 }
         server.kill()
         await peer.events.wait { $0.contains(where: \.isDisconnected) }
         var taken = 0
@@ -78,13 +78,13 @@ struct FailureTests {
         let closed = await #expect(throws: BridgeError.self) {
             try await peer.transport.close(within: .milliseconds(50))
         }
-        #expect(closed?.code == .deadlineExceeded)
+        #expect(closed?.code == .closingTimedOut)
     }
 
     @Test func publisherWaitsWhileTheBufferIsFullAndTheConnectionStands() async throws {
         let server = try await NATSServer()
         let (sender, receiver) = (
-            try await Peer.connect(to: server) { $0.outgoingLimit = 2_000 }, try await Peer.connect(to: server)
+            try await Peer.connect(to: server) { $0.outgoingByteLimit = 2_000 }, try await Peer.connect(to: server)
         )
         let received = try await receiver.subscribe(to: "count")
         for number in 0..<5_000 { try await sender.publish(String(number), to: "count") }
@@ -149,14 +149,14 @@ struct FailureTests {
 
     /// It is longer than the server's, which ends the connection of a client that does not read.
     @Test func writeDeadlineIsLongerThanTheServers() {
-        #expect(NATSConfiguration().writeDeadline > .seconds(10))
+        #expect(NATSConfiguration().writeTimeout > .seconds(10))
     }
 
     /// A server that is paused looks like a slow one: nothing fails, and nothing blocks a thread of the pool,
     /// which the actor shows.
     @Test func pausedServerHoldsUpNobodyButThePublisher() async throws {
         let server = try await NATSServer()
-        let peer = try await Peer.connect(to: server) { $0.outgoingLimit = 64 * 1_024 }
+        let peer = try await Peer.connect(to: server) { $0.outgoingByteLimit = 64 * 1_024 }
         let received = try await peer.subscribe(to: "big")
         server.pause()
         let body = [UInt8](repeating: 7, count: 50_000)
@@ -309,7 +309,7 @@ struct FailureTests {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) {
             $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
-            $0.outgoingLimit = 10_000
+            $0.outgoingByteLimit = 10_000
         }
         let isClosed = Atomic<Bool>(false)
         let lateCalls = Atomic<Int>(0)

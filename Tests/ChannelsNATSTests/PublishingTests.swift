@@ -131,7 +131,7 @@ struct PublishingOverNATSTests {
         let server = try await NATSServer()
         var small = NATSStream("SHOP", subjects: ["shop.>"])
         small.retention = .interest
-        small.maximumMessages = 2
+        small.messageLimit = 2
         let reader = try await Peer.connect(to: server) { $0.streams = [small] }
         let received = try await reader.subscribe(to: "shop.number", durableName: "reader")
         try await withBridge(server, [.outgoing(.number, durable: true)], streams: [small]) { board, bridge, _ in

@@ -119,7 +119,7 @@ public final class Bridge: Sendable {
     /// `try await cancelWhenGracefulShutdown { try await bridge.run() }`.
     ///
     /// When it ends, the bridge stops receiving, sends waiting messages, lets listeners finish with received
-    /// ones, and closes the transport, within ``BridgeConfiguration/closeDeadline``. Then it cancels what is not
+    /// ones, and closes the transport, within ``BridgeConfiguration/closeTimeout``. Then it cancels what is not
     /// done, and returns when nothing of it is running any more: a responder or a handler of dead letters that
     /// ignores that its task is cancelled keeps it from returning. Messages that are still waiting then are
     /// dropped and counted, and later posts are not taken.
@@ -129,7 +129,7 @@ public final class Bridge: Sendable {
     /// - Throws: What waiting cannot mend at the start: credentials or a certificate that the broker rejects, a
     ///   subscription that it does not permit. ``BridgeError/Code/unsupported`` if the transport lacks a
     ///   capability that a route needs. The reason if the connection ends for good.
-    ///   ``BridgeError/Code/deadlineExceeded`` if work was left undone at the end; ``statistics`` has the
+    ///   ``BridgeError/Code/closingTimedOut`` if work was left undone at the end; ``statistics`` has the
     ///   numbers. ``BridgeError/Code/alreadyRunning`` if it is. Cancellation is not an error.
     public func run() async throws {
         let (context, workers) = try begin()
@@ -283,13 +283,13 @@ public final class Bridge: Sendable {
         // Without a connection there is nothing to wait for.
         let wasInTime =
             reason == nil
-            ? await isDone.wait(atMost: context.configuration.closeDeadline, clock: ContinuousClock()) : false
+            ? await isDone.wait(atMost: context.configuration.closeTimeout, clock: ContinuousClock()) : false
         var failure: (any Error)?
         if !wasInTime {
             for worker in workers { worker.abandon() }
-            failure = BridgeError(.deadlineExceeded, subject: context.name, detail: "not done: \(statistics)")
+            failure = BridgeError(.closingTimedOut, subject: context.name, detail: "not done: \(statistics)")
         }
-        let rest = max(context.configuration.closeDeadline - began.duration(to: .now), .zero)
+        let rest = max(context.configuration.closeTimeout - began.duration(to: .now), .zero)
         do { try await context.transport.close(within: rest) } catch { failure = failure ?? error }
         // What is abandoned ends soon, and what waited for the transport has ended.
         await ending.value

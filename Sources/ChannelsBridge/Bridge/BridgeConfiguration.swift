@@ -46,32 +46,32 @@ public struct BridgeConfiguration: Sendable {
     /// again. 16,384 by default, which take up to one megabyte.
     public var duplicateWindow: Int
     /// How often the listeners of a durable message may fail, in this process, before it becomes a dead letter.
-    /// Only what listeners throw, and the ``listenerTimeLimit``, count: not deliveries that ended with a shutdown
+    /// Only what listeners throw, and the ``listenerTimeout``, count: not deliveries that ended with a shutdown
     /// or a crash, nor full buffers. 5 by default.
-    public var maximumFailures: Int
+    public var failureLimit: Int
     /// How often the broker may deliver a durable message before it becomes a dead letter without having been
     /// delivered to listeners: for a message that ends its process each time. Deliveries that ended with a
     /// shutdown or a crash count, also of messages that were only waiting in that process: choose a large
     /// number, and keep ``deadLetters``. Nil by default: no limit.
-    public var maximumDeliveries: Int?
+    public var deliveryLimit: Int?
     /// How long the listeners of a durable message may take together, before that counts as a failure and the
     /// message is delivered again. A listener that is still running is not stopped, and the messages after it
     /// wait for it, each as long. Nil by default: as long as they like.
-    public var listenerTimeLimit: Duration?
+    public var listenerTimeout: Duration?
     /// After how many failed attempts to publish a durable message or to store a state a fault is raised, each
     /// time. A message is tried again until it is acknowledged, a state until it is stored or replaced. 8 by
     /// default.
-    public var publishAttempts: Int
+    public var attemptsPerFault: Int
     /// The delays before a failed message is delivered again, and between attempts to publish. From 100
     /// milliseconds to 30 seconds by default.
     public var backoff: Backoff
     /// How long to wait for the reply of another process to a request. Ten seconds by default.
     public var requestTimeout: Duration
     /// How many requests from other processes one route handles concurrently. 64 by default.
-    public var concurrentRequests: Int
+    public var concurrentRequestLimit: Int
     /// How long closing a bridge may take: sending waiting messages, and delivering received ones. Ten seconds by
     /// default.
-    public var closeDeadline: Duration
+    public var closeTimeout: Duration
     /// The clock for the delays before retries.
     public var clock: any Clock<Duration>
 
@@ -88,14 +88,14 @@ public struct BridgeConfiguration: Sendable {
         incomingLimit: Int = 16_384,
         incomingByteLimit: Int = 64 << 20,
         duplicateWindow: Int = 16_384,
-        maximumFailures: Int = 5,
-        maximumDeliveries: Int? = nil,
-        listenerTimeLimit: Duration? = nil,
-        publishAttempts: Int = 8,
+        failureLimit: Int = 5,
+        deliveryLimit: Int? = nil,
+        listenerTimeout: Duration? = nil,
+        attemptsPerFault: Int = 8,
         backoff: Backoff = Backoff(),
         requestTimeout: Duration = .seconds(10),
-        concurrentRequests: Int = 64,
-        closeDeadline: Duration = .seconds(10),
+        concurrentRequestLimit: Int = 64,
+        closeTimeout: Duration = .seconds(10),
         clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.codec = codec
@@ -109,14 +109,14 @@ public struct BridgeConfiguration: Sendable {
         self.incomingLimit = incomingLimit
         self.incomingByteLimit = incomingByteLimit
         self.duplicateWindow = duplicateWindow
-        self.maximumFailures = maximumFailures
-        self.maximumDeliveries = maximumDeliveries
-        self.listenerTimeLimit = listenerTimeLimit
-        self.publishAttempts = publishAttempts
+        self.failureLimit = failureLimit
+        self.deliveryLimit = deliveryLimit
+        self.listenerTimeout = listenerTimeout
+        self.attemptsPerFault = attemptsPerFault
         self.backoff = backoff
         self.requestTimeout = requestTimeout
-        self.concurrentRequests = concurrentRequests
-        self.closeDeadline = closeDeadline
+        self.concurrentRequestLimit = concurrentRequestLimit
+        self.closeTimeout = closeTimeout
         self.clock = clock
     }
 
@@ -130,15 +130,15 @@ public struct BridgeConfiguration: Sendable {
             deadLetters.map { (try? ChannelName<Never>(validating: $0)) != nil } ?? true,
             "BridgeConfiguration.deadLetters is \(quoted(deadLetters ?? "")); it must be a channel name"
         )
-        precondition(listenerTimeLimit ?? .seconds(1) > .zero, "BridgeConfiguration.listenerTimeLimit is not positive")
+        precondition(listenerTimeout ?? .seconds(1) > .zero, "BridgeConfiguration.listenerTimeout is not positive")
         let limits = [
             ("messageLimit", messageLimit), ("byteLimit", byteLimit),
             ("outgoingLimit", outgoingLimit), ("outgoingByteLimit", outgoingByteLimit),
             ("unacknowledgedLimit", unacknowledgedLimit), ("incomingLimit", incomingLimit),
             ("incomingByteLimit", incomingByteLimit),
-            ("duplicateWindow", duplicateWindow), ("maximumFailures", maximumFailures),
-            ("publishAttempts", publishAttempts), ("maximumDeliveries", maximumDeliveries ?? 1),
-            ("concurrentRequests", concurrentRequests),
+            ("duplicateWindow", duplicateWindow), ("failureLimit", failureLimit),
+            ("attemptsPerFault", attemptsPerFault), ("deliveryLimit", deliveryLimit ?? 1),
+            ("concurrentRequestLimit", concurrentRequestLimit),
         ]
         for (name, limit) in limits {
             precondition(limit > 0, "BridgeConfiguration.\(name) is \(limit); it must be positive")

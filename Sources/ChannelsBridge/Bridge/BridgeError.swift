@@ -12,7 +12,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
                 invalidName,
                 invalidHeader, invalidEnvelope,
                 unencodable, undecodable
-            case unknownType, tooManyFailures, unsupported, deadlineExceeded, transportFailure, settingsDiffer
+            case unknownType, tooManyFailures, unsupported, closingTimedOut, transportFailure, settingsDiffer
         }
         private let storage: Storage
 
@@ -41,7 +41,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let refused = Code(storage: .refused)
         /// The broker has lost the states that it had stored.
         public static let lastValuesLost = Code(storage: .lastValuesLost)
-        /// No reply arrived in time.
+        /// No reply arrived in time. `RequestChannel.ask` throws a `ChannelError` instead.
         public static let timedOut = Code(storage: .timedOut)
         /// Nobody responds to a request.
         public static let noResponder = Code(storage: .noResponder)
@@ -60,12 +60,12 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         /// A message declares another type than that of its channel.
         public static let unknownType = Code(storage: .unknownType)
         /// The listeners of a durable message failed as often as the configuration allows, or the broker delivered it
-        /// more often than ``BridgeConfiguration/maximumDeliveries``.
+        /// more often than ``BridgeConfiguration/deliveryLimit``.
         public static let tooManyFailures = Code(storage: .tooManyFailures)
         /// The transport does not support this.
         public static let unsupported = Code(storage: .unsupported)
-        /// Closing took longer than its deadline.
-        public static let deadlineExceeded = Code(storage: .deadlineExceeded)
+        /// Closing took longer than its timeout. What was waiting may be lost.
+        public static let closingTimedOut = Code(storage: .closingTimedOut)
         /// The broker stores messages with other settings than the code declares, and keeps its own.
         public static let settingsDiffer = Code(storage: .settingsDiffer)
         /// The broker or its client library failed in another way; see ``BridgeError/underlyingError`` and

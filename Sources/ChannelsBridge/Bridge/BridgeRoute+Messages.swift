@@ -42,7 +42,7 @@ extension BridgeRoute {
     /// Messages are delivered one at a time. A durable message is acknowledged when every listener has
     /// finished with it, even if there is none, so register listeners before the bridge runs. If a listener
     /// throws, the message is delivered to all of them again, until they have failed
-    /// ``BridgeConfiguration/maximumFailures`` times; then it is a ``DeadLetter``. Later messages are delivered
+    /// ``BridgeConfiguration/failureLimit`` times; then it is a ``DeadLetter``. Later messages are delivered
     /// meanwhile.
     ///
     /// - Parameters:

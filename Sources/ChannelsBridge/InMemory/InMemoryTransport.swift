@@ -65,7 +65,7 @@ public final class InMemoryTransport: Transport {
     }
 
     /// Closes the connection. Messages are lost only if the connection was broken.
-    public func close(within deadline: Duration) async throws {
+    public func close(within timeout: Duration) async throws {
         let (events, requests, closers, unsent, reached) = state.withLock { state in
             defer {
                 state.phase = .closed
@@ -82,7 +82,7 @@ public final class InMemoryTransport: Transport {
         await events?.close()
         guard unsent.isEmpty else {
             throw BridgeError(
-                .deadlineExceeded,
+                .closingTimedOut,
                 detail: "the connection was broken; \(unsent.count) messages were not sent"
             )
         }

@@ -139,9 +139,9 @@ public protocol Transport: Sendable {
     /// be sent in time. Unsettled durable messages are soon delivered again, to another subscriber of the
     /// name. Pending calls of other methods throw ``BridgeError/Code/closed``.
     ///
-    /// - Parameter deadline: How long sending the buffer may take.
-    /// - Throws: ``BridgeError/Code/deadlineExceeded`` if published messages were, or may have been, lost.
-    func close(within deadline: Duration) async throws
+    /// - Parameter timeout: How long sending the buffer may take.
+    /// - Throws: ``BridgeError/Code/closingTimedOut`` if published messages were, or may have been, lost.
+    func close(within timeout: Duration) async throws
 }
 
 extension Transport {

@@ -61,7 +61,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
             await withTaskGroup(of: Void.self) { group in
                 var running = 0
                 while let waiting = await queue.next() {
-                    if running >= context.configuration.concurrentRequests {
+                    if running >= context.configuration.concurrentRequestLimit {
                         await group.next()
                         running -= 1
                     }

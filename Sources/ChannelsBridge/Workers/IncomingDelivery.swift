@@ -73,7 +73,7 @@ struct IncomingDelivery: Sendable {
         guard identity.map(delivered.contains) != true, isMeant(inbound.message) else {
             return settle(inbound, .acknowledged, \.duplicates)
         }
-        if let limit = context.configuration.maximumDeliveries, inbound.deliveryCount > limit {
+        if let limit = context.configuration.deliveryLimit, inbound.deliveryCount > limit {
             let detail = "the broker has delivered it \(inbound.deliveryCount) times"
             throw BridgeError(.tooManyFailures, subject: arrival.subject, detail: detail)
         }
@@ -95,8 +95,8 @@ struct IncomingDelivery: Sendable {
         }
         // A full buffer of a listener passes; only what a listener threw, or did not finish, counts as a failure.
         let count = failures.add(hasFailed ? 1 : 0, to: key)
-        guard count < context.configuration.maximumFailures else {
-            let limit = context.configuration.listenerTimeLimit
+        guard count < context.configuration.failureLimit else {
+            let limit = context.configuration.listenerTimeout
             throw BridgeError(
                 .tooManyFailures,
                 subject: arrival.subject,
@@ -134,7 +134,7 @@ struct IncomingDelivery: Sendable {
     private func deliverInTime(_ deliver: @escaping @Sendable () async throws -> DeliveryReport) async throws -> (
         DeliveryReport, isLate: Bool
     ) {
-        guard let limit = context.configuration.listenerTimeLimit else { return (try await deliver(), false) }
+        guard let limit = context.configuration.listenerTimeout else { return (try await deliver(), false) }
         let clock = context.configuration.clock
         return try await withThrowingTaskGroup(of: DeliveryReport?.self) { group in
             group.addTask { try await deliver() }

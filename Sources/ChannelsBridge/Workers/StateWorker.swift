@@ -164,7 +164,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
                 return context.lose(error, \.failed)
             }
             attempts += 1
-            if attempts % context.configuration.publishAttempts == 0 { context.lose(error, \.failed) }
+            if attempts % context.configuration.attemptsPerFault == 0 { context.lose(error, \.failed) }
             let released = guarded.withLock { $0.sync.postponed(outgoing) }
             withExtendedLifetime(released) {}
             await abandoned.wait(

@@ -94,7 +94,7 @@ final class ClientOptions {
         try set("ping interval", natsOptions_SetMaxPingsOut(pointer, 2))
         // With a deadline, the C client closes the socket after a write that timed out, and never continues
         // in the middle of a message.
-        try set("write deadline", natsOptions_SetWriteDeadline(pointer, configuration.writeDeadline.milliseconds))
+        try set("write deadline", natsOptions_SetWriteDeadline(pointer, configuration.writeTimeout.milliseconds))
     }
 
     private func set(_ what: String, _ status: natsStatus) throws {

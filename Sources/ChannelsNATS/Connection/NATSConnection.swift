@@ -64,7 +64,7 @@ final class NATSConnection: Sendable {
 
     private init(_ configuration: NATSConfiguration, onEvent: @escaping @Sendable (Event) -> Void) {
         // The publishers and the writer take the lock for each message.
-        state = Locked(State(outbox: Outbox(limit: configuration.outgoingLimit)), spins: true)
+        state = Locked(State(outbox: Outbox(limit: configuration.outgoingByteLimit)), spins: true)
         self.configuration = configuration
         self.onEvent = onEvent
     }
@@ -145,7 +145,7 @@ final class NATSConnection: Sendable {
             throw BridgeError(
                 .bufferFull,
                 subject: message.subject,
-                "there is no connection, and \(configuration.outgoingLimit) bytes wait to be sent already"
+                "there is no connection, and \(configuration.outgoingByteLimit) bytes wait to be sent already"
             )
         case .notConnected: throw BridgeError(.notConnected, subject: message.subject)
         case .closed: throw BridgeError(.closed, subject: message.subject, "the connection was closed")

@@ -33,15 +33,14 @@ struct ConsumerRequest: Encodable {
         streamName = stream
         config = Configuration(
             durableName: Self.consumerName(name, pattern),
-            deliverPolicy: deliveries.includesStored ? "all" : "new",
+            deliverPolicy: "all",
             filterSubject: pattern,
             ackWait: deliveries.acknowledgementWait.nanoseconds,
-            maxAckPending: max(1, deliveries.inFlight),
+            maxAckPending: max(1, deliveries.unsettledLimit),
             inactiveThreshold: deliveries.isTemporary ? Duration.seconds(300).nanoseconds : nil
         )
-        switch start?.position {
-        case nil: break
-        case .stored: config.deliverPolicy = "all"
+        switch (start ?? deliveries.start).position {
+        case .stored: break
         case .new: config.deliverPolicy = "new"
         case .sequence(let number):
             (config.deliverPolicy, config.optStartSeq) = ("by_start_sequence", max(1, number))

@@ -83,7 +83,7 @@ final class DurableSubscription: Sendable {
                 deliveries
             ),
             PullState(
-                limit: min(wanted.unsettledLimit, max(1, deliveries.inFlight)),
+                limit: min(wanted.unsettledLimit, max(1, deliveries.unsettledLimit)),
                 byteLimit: wanted.unsettledByteLimit
             ),
             onFailure: onFailure

@@ -23,9 +23,9 @@ struct StreamRequest: Encodable {
         storage = stream.storage == .file ? "file" : "memory"
         retention = stream.retention == .interest ? "interest" : "limits"
         numReplicas = stream.replicas
-        maxAge = stream.maximumAge?.nanoseconds ?? 0
-        maxBytes = Int64(stream.maximumBytes ?? -1)
-        maxMsgs = Int64(stream.maximumMessages ?? -1)
+        maxAge = stream.ageLimit?.nanoseconds ?? 0
+        maxBytes = Int64(stream.byteLimit ?? -1)
+        maxMsgs = Int64(stream.messageLimit ?? -1)
         maxMsgsPerSubject = stream.keepsLastValues ? 1 : -1
         allowRollupHdrs = stream.keepsLastValues
         // A full stream refuses new messages instead of discarding acknowledged ones.
@@ -67,9 +67,9 @@ extension NATSStream {
         if keepsLastValues { return differences }
         compare("storage", found.storage, wanted.storage) { $0 }
         compare("retention", found.retention, wanted.retention) { $0 }
-        compare("maximumAge", found.maxAge, wanted.maxAge, time)
-        compare("maximumBytes", found.maxBytes.map { max($0, -1) }, wanted.maxBytes, limit)
-        compare("maximumMessages", found.maxMsgs.map { max($0, -1) }, wanted.maxMsgs, limit)
+        compare("ageLimit", found.maxAge, wanted.maxAge, time)
+        compare("byteLimit", found.maxBytes.map { max($0, -1) }, wanted.maxBytes, limit)
+        compare("messageLimit", found.maxMsgs.map { max($0, -1) }, wanted.maxMsgs, limit)
         compare("duplicateWindow", found.duplicateWindow, wanted.duplicateWindow, time)
         return differences
     }

@@ -12,10 +12,10 @@ enum Bridges {
     static func service(_ url: String, _ shop: Shop) throws -> any Service {
         // Stored by the broker until the office has booked them: one at a time, so that the order stays.
         var sales = NATSStream("STOREFRONT", subjects: ["till.>"])
-        sales.maximumAge = .seconds(7 * 24 * 60 * 60)
+        sales.ageLimit = .seconds(7 * 24 * 60 * 60)
         var configuration = NATSConfiguration(servers: [url], name: shop.role.rawValue)
         configuration.streams = [sales]
-        configuration.deliveries.inFlight = 1
+        configuration.deliveries.unsettledLimit = 1
         // What a process that was killed had not booked goes to the next one after this time.
         configuration.deliveries.acknowledgementWait = .seconds(3)
         let routes: [BridgeRoute] =

@@ -186,7 +186,7 @@ final class DurableSender: RouteSender {
         }
         if isOver {
             context.count(error == nil ? \.sent : \.failed)
-        } else if let error, entry.attempts % context.configuration.publishAttempts == 0 {
+        } else if let error, entry.attempts % context.configuration.attemptsPerFault == 0 {
             // It is not lost; somebody should look.
             context.report(BridgeError.from(error, subject: entry.departure.subject))
         }

@@ -43,7 +43,7 @@ struct PublishPipeline<Departure> {
     private var isGathering = true
     private static var batch: Int { 32 }
     private var waiting = Fifo<Entry>()
-    private var inFlight: [UInt64: Entry] = [:]
+    private var unacknowledged: [UInt64: Entry] = [:]
     /// Attempts that failed, to be repeated.
     private var failed: [Entry] = []
     private var lastNumber: UInt64 = 0
@@ -63,7 +63,7 @@ struct PublishPipeline<Departure> {
     }
 
     /// How many messages are not acknowledged.
-    var count: Int { unencoded.count + (isEncoding ? 1 : 0) + waiting.count + inFlight.count + failed.count }
+    var count: Int { unencoded.count + (isEncoding ? 1 : 0) + waiting.count + unacknowledged.count + failed.count }
 
     /// Whether another message would be taken.
     var hasRoom: Bool { !isClosed && count + reserved < limit && bytes < byteLimit }
@@ -85,7 +85,7 @@ struct PublishPipeline<Departure> {
     /// Whether the end of an attempt is worth a look at ``next()``: a quarter of the window is free, so that the
     /// task that publishes wakes for many messages at a time, or there is nothing else to publish.
     var isWorthALook: Bool {
-        inFlight.count <= window - max(window / 4, 1) || !failed.isEmpty || waiting.isEmpty && unencoded.isEmpty
+        unacknowledged.count <= window - max(window / 4, 1) || !failed.isEmpty || waiting.isEmpty && unencoded.isEmpty
     }
 
     /// Takes a message.
@@ -111,7 +111,7 @@ struct PublishPipeline<Departure> {
 
     /// What to do next.
     mutating func next() -> Action {
-        if isReady, !isPaused, !failed.isEmpty, inFlight.isEmpty {
+        if isReady, !isPaused, !failed.isEmpty, unacknowledged.isEmpty {
             // In order, and before those that were never published.
             failed.sort { $0.number < $1.number }
             waiting.prepend(failed)
@@ -119,7 +119,7 @@ struct PublishPipeline<Departure> {
             isPaused = true
             return .pause(attempts: failuresInARow)
         }
-        let mayPublish = isReady && !isPaused && failed.isEmpty && inFlight.count < window
+        let mayPublish = isReady && !isPaused && failed.isEmpty && unacknowledged.count < window
         // Several in a row, so that they are published in a row: the connection writes them together.
         if waiting.isEmpty { isGathering = true }
         if !isEncoding, isGathering || !mayPublish, let departure = unencoded.popFirst() {
@@ -130,7 +130,7 @@ struct PublishPipeline<Departure> {
         isGathering = false
         if mayPublish, var entry = waiting.popFirst() {
             entry.attempts += 1
-            inFlight[entry.number] = entry
+            unacknowledged[entry.number] = entry
             return .publish(entry)
         }
         return isClosed && count == 0 ? .done : .wait
@@ -158,7 +158,7 @@ struct PublishPipeline<Departure> {
     ///
     /// - Returns: Whether the message is done with: not if it failed, or if this attempt had ended before.
     mutating func ended(_ number: UInt64, with end: End) -> Bool {
-        guard let entry = inFlight.removeValue(forKey: number) else { return false }
+        guard let entry = unacknowledged.removeValue(forKey: number) else { return false }
         switch end {
         case .acknowledged, .refused:
             failuresInARow = 0
@@ -182,9 +182,9 @@ struct PublishPipeline<Departure> {
     mutating func abandon() -> [Departure] {
         (isClosed, isAbandoned) = (true, true)
         defer {
-            (unencoded, waiting, inFlight, failed, bytes) = (Fifo(), Fifo(), [:], [], 0)
+            (unencoded, waiting, unacknowledged, failed, bytes) = (Fifo(), Fifo(), [:], [], 0)
         }
-        let entries = Array(inFlight.values) + failed + waiting
+        let entries = Array(unacknowledged.values) + failed + waiting
         return entries.sorted { $0.number < $1.number }.map(\.departure) + unencoded
     }
 }
