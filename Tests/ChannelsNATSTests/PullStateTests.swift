@@ -22,6 +22,21 @@ struct PullStateTests {
         #expect(request3 == nil)
     }
 
+    @Test func asksForNoMoreThanIsWantedNow() {
+        var state = started()
+        let none = state.next(atMost: 0)
+        #expect(none == nil)
+        let one = state.next(atMost: 1)
+        #expect(one == .init(number: 1, messages: 1, bytes: 100))
+        state.received(bytes: 10)
+        // Set aside, and taken up again.
+        state.settled(bytes: 10)
+        state.takenUp(bytes: 10)
+        _ = state.ended(1, .over)
+        let rest = state.next()
+        #expect(rest == .init(number: 2, messages: 3, bytes: 90))
+    }
+
     @Test func asksAgainWhenHalfOfTheRoomIsFree() {
         var state = started()
         _ = state.next()

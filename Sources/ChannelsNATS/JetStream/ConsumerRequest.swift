@@ -86,6 +86,25 @@ struct KnownConsumer: Decodable {
     var config: Configuration
 }
 
+/// What a consumer has delivered, as the server says.
+struct ConsumerState: Decodable {
+    private struct Position: Decodable { var streamSeq: UInt64? }
+
+    private var delivered: Position?
+    private var ackFloor: Position?
+    private var numAckPending: Int?
+    private var numWaiting: Int?
+
+    /// How many messages are delivered and not settled.
+    var unsettled: Int { numAckPending ?? 0 }
+    /// The sequence in the stream of the last message that was delivered for the first time.
+    var lastDelivered: UInt64 { delivered?.streamSeq ?? 0 }
+    /// Up to which sequence in the stream all messages are settled.
+    var lastSettled: UInt64 { ackFloor?.streamSeq ?? 0 }
+    /// How many requests for messages are pending.
+    var requests: Int { numWaiting ?? 0 }
+}
+
 /// The request for messages of a consumer.
 struct FetchRequest {
     let json: [UInt8]

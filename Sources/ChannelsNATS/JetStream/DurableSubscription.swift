@@ -13,8 +13,18 @@ final class DurableSubscription: Sendable {
     /// What is called for each message, on a thread of the C client.
     typealias OnMessage = @Sendable (NATSMessage, Delivery, @escaping @Sendable (Settlement) -> Void) -> Void
 
-    private struct State {
+    /// A message, on its way to the handler.
+    fileprivate struct Arrival {
+        let message: NATSMessage
+        let delivery: Delivery
+        let held: HeldMessage
+        let bytes: Int
+    }
+
+    fileprivate struct State {
         var pull: PullState
+        var takeover = Takeover<Arrival>(unsettled: 0, last: 0)
+        var began = ContinuousClock.now
         var lastHeard = ContinuousClock.now
         /// Whether the consumer has to be created before messages are asked for.
         var needsConsumer = false
@@ -23,6 +33,8 @@ final class DurableSubscription: Sendable {
         var unsettled: UnsettledMessages?
         /// Creates the consumer again. Cancelled by ``close()``.
         var restarting: Task<Void, Never>?
+        /// Looks at what others have not settled. Cancelled by ``close()``.
+        var looking: Task<Void, Never>?
     }
 
     private let jetStream: JetStream
@@ -99,23 +111,31 @@ final class DurableSubscription: Sendable {
                 durable?.received(received, unsettled, onMessage, onUnreadable)
             }
         )
+        let found: ConsumerState
         do {
-            try await durable.createConsumer()
+            found = try await durable.createConsumer()
         } catch {
             await subscription.cancel()
             throw error
         }
-        durable.begin(subscription, unsettled, deliveries.acknowledgementWait / 3)
+        durable.begin(subscription, unsettled, found, deliveries.acknowledgementWait / 3)
         return durable
     }
 
-    private func begin(_ subscription: NATSSubscription, _ unsettled: UnsettledMessages, _ reportInterval: Duration) {
+    private func begin(
+        _ subscription: NATSSubscription,
+        _ unsettled: UnsettledMessages,
+        _ found: ConsumerState,
+        _ reportInterval: Duration
+    ) {
         // Three reports in the acknowledgement wait, or a look at the server each second.
         let interval = DispatchTimeInterval.milliseconds(
             Int(clamping: min(Self.requestLife, reportInterval).milliseconds)
         )
         update {
-            ($0.subscription, $0.unsettled, $0.lastHeard) = (subscription, unsettled, .now)
+            ($0.subscription, $0.unsettled) = (subscription, unsettled)
+            ($0.began, $0.lastHeard) = (.now, .now)
+            $0.takeover = Takeover(unsettled: found.unsettled, last: found.lastDelivered)
             $0.pull.start()
         }
         keepUp(reportInterval, every: interval)
@@ -128,6 +148,7 @@ final class DurableSubscription: Sendable {
             guard let self, let unsettled = state.withLock({ $0.unsettled }) else { return }
             unsettled.reportProgress(ifLastBefore: .now - reportInterval)
             checkServer()
+            checkTakeover()
             keepUp(reportInterval, every: interval)
         }
     }
@@ -135,7 +156,7 @@ final class DurableSubscription: Sendable {
     /// The connection is back: what was asked for before is lost, and the server may have lost the consumer.
     func restart() async throws {
         update { $0.pull.stop() }
-        try await createConsumer()
+        _ = try await createConsumer()
         update {
             ($0.needsConsumer, $0.lastHeard) = (false, .now)
             $0.pull.start()
@@ -151,38 +172,44 @@ final class DurableSubscription: Sendable {
             $0.pull.stop()
         }
         if connection.isConnected { await isQuiet.wait(atMost: Self.requestLife * 2, clock: ContinuousClock()) }
-        let (subscription, unsettled, restarting) = state.withLock { state in
-            defer { (state.subscription, state.unsettled, state.restarting) = (nil, nil, nil) }
-            return (state.subscription, state.unsettled, state.restarting)
+        let (subscription, unsettled, tasks) = state.withLock { state in
+            defer {
+                (state.subscription, state.unsettled, state.restarting, state.looking) = (nil, nil, nil, nil)
+            }
+            return (state.subscription, state.unsettled, [state.restarting, state.looking])
         }
         await subscription?.cancel()
-        restarting?.cancel()
-        await restarting?.value
+        for task in tasks { task?.cancel() }
+        for task in tasks { await task?.value }
         guard jetStream.configuration.deliveries.isTemporary else {
             unsettled?.giveBack()
             return
         }
-        let name = "\(request.streamName).\(request.config.durableName)"
-        connection.sendSoon(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(name)"))
+        connection.sendSoon(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(consumer)"))
     }
 
     // MARK: Carrying out
 
     /// Changes the state, and asks for messages if there is room now.
-    private func update(_ body: (inout State) -> Void) {
-        let (request, isQuiet) = state.withLock { state in
-            body(&state)
-            return (state.isClosing ? nil : state.pull.next(), state.isClosing && !state.pull.isPending)
+    @discardableResult
+    private func update<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, request, isQuiet) = state.withLock { state in
+            let result = body(&state)
+            let request = state.isClosing ? nil : state.pull.next(atMost: state.takeover.limit)
+            // The server has been silent since then.
+            if request != nil { state.lastHeard = .now }
+            return (result, request, state.isClosing && !state.pull.isPending)
         }
         if let request { ask(request) }
         if isQuiet { self.isQuiet.open() }
+        return result
     }
 
     private func ask(_ wanted: PullState.Request) {
         let fetch = FetchRequest(wanted, expires: Self.requestLife)
         connection.sendSoon(
             NATSMessage(
-                subject: "$JS.API.CONSUMER.MSG.NEXT.\(request.streamName).\(request.config.durableName)",
+                subject: "$JS.API.CONSUMER.MSG.NEXT.\(consumer)",
                 reply: inbox + String(wanted.number),
                 payload: fetch.json
             )
@@ -196,33 +223,37 @@ final class DurableSubscription: Sendable {
         _ onMessage: OnMessage,
         _ onUnreadable: @Sendable () -> Void
     ) {
-        guard let reply = NATSMessage.reply(of: received) else { return ended(NATSMessage(received)) }
+        guard let reply = NATSMessage.reply(of: received) else { return ended(NATSMessage(received), onMessage) }
         // Anything else is not a delivery: another client published it.
         guard let delivery = Delivery(reply), delivery.consumer == request.config.durableName else { return }
         let message = NATSMessage(received)
         let bytes = message?.sizeForServer ?? 0
-        state.withLock { state in
-            state.lastHeard = .now
-            state.pull.received(bytes: bytes)
-        }
         let held = unsettled.hold(reply, bytes: bytes)
         guard let message else {
+            update { $0.received(bytes: bytes) }
             // It cannot be read the next time either.
             held.settle(.terminated)
             return onUnreadable()
         }
-        // Asks for more if this was the last one of a request, and there is room.
-        update { _ in }
-        onMessage(message, delivery) { held.settle($0) }
+        let arrival = Arrival(message: message, delivery: delivery, held: held, bytes: bytes)
+        guard let passed = update({ $0.received(arrival) }) else {
+            return onMessage(message, delivery) { held.settle($0) }
+        }
+        passOn(passed, onMessage)
+        if passed.isEmpty { checkTakeover() }
     }
 
-    /// The server says something about a request.
-    private func ended(_ message: NATSMessage?) {
+    private func passOn(_ arrivals: [Arrival], _ onMessage: OnMessage) {
+        for arrival in arrivals { onMessage(arrival.message, arrival.delivery) { arrival.held.settle($0) } }
+    }
+
+    /// The server says something about a request. On the thread of the subscription.
+    private func ended(_ message: NATSMessage?, _ onMessage: OnMessage) {
         guard let message, let number = UInt64(message.subject.dropFirst(inbox.utf8.count)),
             let status = message[header: "Status"]
         else { return }
         let text = message[header: "Description"] ?? ""
-        update { state in
+        let passed = update { state in
             state.lastHeard = .now
             let end: PullState.End
             switch status {
@@ -231,7 +262,9 @@ final class DurableSubscription: Sendable {
             default: end = .unavailable
             }
             if state.pull.ended(number, end) { state.needsConsumer = true }
+            return end == .over ? state.requestEnded() : []
         }
+        passOn(passed, onMessage)
     }
 
     /// Creates the consumer again if the server has lost it, and asks again if a request was lost.
@@ -251,24 +284,84 @@ final class DurableSubscription: Sendable {
     }
 
     /// A server that has lost its storage has lost the consumer.
-    private func createConsumer() async throws {
-        let name = "\(request.streamName).\(request.config.durableName)"
+    ///
+    /// - Returns: What it has delivered to others before.
+    private func createConsumer() async throws -> ConsumerState {
         do {
             do {
-                let _: Created = try await jetStream.call("CONSUMER.DURABLE.CREATE.\(name)", request)
+                return try await jetStream.call("CONSUMER.DURABLE.CREATE.\(consumer)", request)
             } catch let refusal as Refusal where refusal.isChangedStart {
                 // It goes on where it is; the rest may be updated.
-                let known: KnownConsumer = try await jetStream.call("CONSUMER.INFO.\(name)", [String: String]())
-                let _: Created = try await jetStream.call(
-                    "CONSUMER.DURABLE.CREATE.\(name)",
-                    request.beginning(as: known)
-                )
+                let known: KnownConsumer = try await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
+                return try await jetStream.call("CONSUMER.DURABLE.CREATE.\(consumer)", request.beginning(as: known))
             }
         } catch let refusal as Refusal where refusal.reason == .nameTaken {
             // It exists and cannot be updated in this way, because others are using it.
+            return try await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
         } catch let refusal as Refusal {
             throw BridgeError(.unsupported, subject: request.config.filterSubject, refusal.description)
         }
+    }
+
+    private var consumer: String { "\(request.streamName).\(request.config.durableName)" }
+
+    // MARK: Taking over
+
+    /// Lets the messages come that earlier processes of the name have not settled, once nobody can keep them.
+    private func checkTakeover() {
+        let wait = jetStream.configuration.deliveries.acknowledgementWait
+        let hasWaited = state.withLock { state in
+            guard !state.takeover.isOver, !state.isClosing else { return false }
+            // The timers of the server are not exact either.
+            if state.began.duration(to: .now) > wait + max(wait / 10, .milliseconds(250)) { return true }
+            if state.takeover.isWaiting, state.looking == nil {
+                state.looking = Task { [weak self] in
+                    await self?.lookForOthers()
+                    self?.state.withLock { $0.looking = nil }
+                }
+            }
+            return false
+        }
+        if hasWaited { update { $0.takeover.hasWaited() } }
+    }
+
+    /// Ends the wait if other processes of the name have settled those messages, or live.
+    private func lookForOthers() async {
+        guard connection.isConnected,
+            let found: ConsumerState = try? await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
+        else { return }
+        update { state in
+            // A request of a process that was killed has ended by then, and this one makes none.
+            let isShared = found.requests > 0 && state.began.duration(to: .now) > Self.requestLife * 2
+            if isShared || state.takeover.areSettled(upTo: found.lastSettled) { state.takeover.hasWaited() }
+        }
+    }
+}
+
+extension DurableSubscription.State {
+    /// A message was delivered.
+    ///
+    /// - Returns: What to pass on, in order; nil for this message alone.
+    fileprivate mutating func received(_ arrival: DurableSubscription.Arrival) -> [DurableSubscription.Arrival]? {
+        received(bytes: arrival.bytes)
+        guard !takeover.isOver else { return nil }
+        let passed = takeover.received(arrival, sequence: arrival.delivery.streamSequence)
+        // What is set aside takes up no room: the older messages need it.
+        if passed.isEmpty { pull.settled(bytes: arrival.bytes) }
+        for other in passed where other.held !== arrival.held { pull.takenUp(bytes: other.bytes) }
+        return passed
+    }
+
+    fileprivate mutating func received(bytes: Int) {
+        lastHeard = .now
+        pull.received(bytes: bytes)
+    }
+
+    /// - Returns: What to pass on.
+    fileprivate mutating func requestEnded() -> [DurableSubscription.Arrival] {
+        let passed = takeover.requestEnded()
+        for arrival in passed { pull.takenUp(bytes: arrival.bytes) }
+        return passed
     }
 }
 #endif

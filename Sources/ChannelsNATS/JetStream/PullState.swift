@@ -66,7 +66,13 @@ struct PullState {
         pending = messages > 1 ? (request, messages - 1, left.map { max($0 - bytes, 0) }) : nil
     }
 
-    /// A delivered message was settled or given up.
+    /// A message that was set aside is passed on after all: until then, it took up no room.
+    mutating func takenUp(bytes: Int) {
+        unsettled += 1
+        unsettledBytes += bytes
+    }
+
+    /// A delivered message was settled or given up, or is set aside.
     mutating func settled(bytes: Int) {
         unsettled -= 1
         unsettledBytes -= bytes
@@ -100,8 +106,11 @@ struct PullState {
     }
 
     /// The request to make now; nil if one is pending, or there is no room.
-    mutating func next() -> Request? {
-        guard !isStopped, pending == nil, let (messages, bytes) = room else { return nil }
+    ///
+    /// - Parameter most: How many messages it may ask for.
+    mutating func next(atMost most: Int = .max) -> Request? {
+        guard !isStopped, pending == nil, most > 0, let (free, bytes) = room else { return nil }
+        let messages = min(free, most)
         isOver = false
         lastNumber += 1
         let request = Request(number: lastNumber, messages: messages, bytes: bytes)

@@ -78,7 +78,8 @@ final class UnsettledMessages: Sendable {
         }
         // Without a connection, the report would only wait, and be obsolete by the time it is sent.
         guard connection.isConnected else { return }
-        for reply in held { connection.sendSoon(NATSMessage(subject: reply, payload: Array("+WPI".utf8))) }
+        // In order: if this process ends, the server delivers them again as their waits end.
+        for reply in ordered(held) { connection.sendSoon(NATSMessage(subject: reply, payload: Array("+WPI".utf8))) }
     }
 
     /// Returns every message to the server, which delivers it to another subscriber at once. To be called
@@ -86,11 +87,14 @@ final class UnsettledMessages: Sendable {
     func giveBack() {
         let replies = state.withLock { state in
             defer { state.messages = [:] }
-            return state.messages.keys
+            return Array(state.messages.keys)
         }
         // In order: the server delivers them again as they come back.
-        let ordered = replies.sorted { Delivery($0)?.streamSequence ?? 0 < Delivery($1)?.streamSequence ?? 0 }
-        for reply in ordered { connection.sendSoon(NATSMessage(subject: reply, payload: Array("-NAK".utf8))) }
+        for reply in ordered(replies) { connection.sendSoon(NATSMessage(subject: reply, payload: Array("-NAK".utf8))) }
+    }
+
+    private func ordered(_ replies: [String]) -> [String] {
+        replies.map { (Delivery($0)?.streamSequence ?? 0, $0) }.sorted { $0.0 < $1.0 }.map(\.1)
     }
 }
 
