@@ -59,7 +59,7 @@ struct PermissionTests {
         try await admin.connect { _ in }
         try await admin.publish(try message("0", to: "shop.sold"), durable: true)
         try await admin.watch("shop.none") { _ in }
-        try await admin.close(within: .seconds(5))
+        try await admin.close(within: .patience)
     }
 
     @Test func bridgeNeedsNoMorePermissionsThanTheGuideLists() async throws {
@@ -70,7 +70,13 @@ struct PermissionTests {
         func run(_ user: String, _ routes: [BridgeRoute]) async throws -> (Switchboard, Task<Void, any Error>) {
             let board = Switchboard(onFault: { refusals.record($0) })
             let transport = NATSTransport(configuration(server, user))
-            let bridge = Bridge(user, switchboard: board, transport: transport, routes: routes)
+            let bridge = Bridge(
+                user,
+                switchboard: board,
+                transport: transport,
+                routes: routes,
+                configuration: .patient
+            )
             tokens.record(board.requests(.price).respond(priority: .low) { $0 * 2 })
             let task = Task { try await bridge.run() }
             try await bridge.waitUntilReady()
@@ -99,9 +105,9 @@ struct PermissionTests {
 
         let asking = NATSTransport(configuration(server, "till"))
         try await asking.connect { _ in }
-        let reply = try await asking.request(try message("21", to: "price"), timeout: .seconds(20))
+        let reply = try await asking.request(try message("21", to: "price"), timeout: .patience)
         #expect(String(decoding: reply.body, as: UTF8.self) == "42")
-        try await asking.close(within: .seconds(5))
+        try await asking.close(within: .patience)
 
         // After an outage, too.
         server.kill()
@@ -129,20 +135,37 @@ struct PermissionTests {
             "bank.sold", "_INBOX_kitchen.x", "$KV.channels.bank.total",
         ] {
             let error = await #expect(throws: BridgeError.self) {
-                try await till.request(try message("{}", to: subject), timeout: .seconds(20))
+                try await till.request(try message("{}", to: subject), timeout: .patience)
             }
             #expect(error?.code == .permissionDenied, "\(subject): \(String(describing: error))")
         }
-        let subscribing = NATSTransport(configuration(server, "till"))
-        try await subscribing.connect { _ in }
         for pattern: ChannelPattern in ["_INBOX_kitchen.>", "_INBOX.>", "$JS.>", ">"] {
             let error = await #expect(throws: BridgeError.self) {
-                try await subscribing.subscribe(to: pattern) { _ in }
+                try await till.subscribe(to: pattern) { _ in }
             }
             #expect(error?.code == .permissionDenied, "\(pattern)")
         }
-        try await subscribing.close(within: .seconds(5))
-        try await till.close(within: .seconds(5))
+        try await till.close(within: .patience)
+    }
+
+    /// The C client keeps one error only, and other refusals come meanwhile.
+    @Test func refusedSubscriptionThrowsWhateverElseIsRefusedMeanwhile() async throws {
+        let server = try await NATSServer(.init(configuration: Self.configuration))
+        let till = NATSTransport(configuration(server, "till"))
+        try await till.connect { _ in }
+        for number in 0..<100 {
+            let publishing = Task {
+                for _ in 0..<5 { try await till.publish(try message("{}", to: "bank.sold"), durable: false) }
+            }
+            let error = await #expect(throws: BridgeError.self) {
+                try await till.subscribe(to: "_INBOX_kitchen.>") { _ in }
+            }
+            #expect(error?.code == .permissionDenied, "\(number)")
+            try await publishing.value
+        }
+        // What is permitted is not mistaken for it.
+        try await till.subscribe(to: "shop.a") { _ in }
+        try await till.close(within: .seconds(50))
     }
 
     @Test func streamThatDiffersIsReportedOnceAndStaysAsItIs() async throws {

@@ -32,6 +32,12 @@ extension BridgeError {
         BridgeError(.closed, "\(count) messages were still waiting to be sent when the connection closed")
     }
 
+    /// Whether the server has refused a subscription to a pattern, with or without a group:
+    /// `Permissions Violation for Subscription to "orders.>"`.
+    func isRefusal(ofSubscriptionTo pattern: String) -> Bool {
+        code == .permissionDenied && subject == pattern && detail?.contains("Subscription") == true
+    }
+
     /// What the C client adds about the last error of this thread.
     private static func lastDetail(of status: natsStatus) -> String {
         var last = NATS_OK

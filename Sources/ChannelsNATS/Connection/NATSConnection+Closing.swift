@@ -29,7 +29,7 @@ extension NATSConnection {
         return
             (try? await onControl { [self] in
                 guard let library = state.withLock({ $0.library }) else { return false }
-                return natsConnection_FlushTimeout(library.pointer, rest.milliseconds) == NATS_OK
+                return flush(library, within: rest.milliseconds) == NATS_OK
             }) ?? false
     }
 

@@ -97,6 +97,11 @@ extension NATSConnection {
     // MARK: What the C client reports
 
     func failed(_ error: BridgeError) {
+        state.withLock { state in
+            if let pattern = state.confirming?.pattern, error.isRefusal(ofSubscriptionTo: pattern) {
+                state.confirming?.refusal = error
+            }
+        }
         onEvent(.failed(error))
     }
 

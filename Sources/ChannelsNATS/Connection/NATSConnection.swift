@@ -47,6 +47,8 @@ final class NATSConnection: Sendable {
         /// By their numbers.
         var subscriptions: [UInt64: WeakSubscription] = [:]
         var lastSubscription: UInt64 = 0
+        /// The subscription that is being made, on the control queue.
+        var confirming: NATSSubscription.Confirmation?
         var spaceWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
         var closeWaiters: [CheckedContinuation<Void, Never>] = []
@@ -61,6 +63,10 @@ final class NATSConnection: Sendable {
     private let writer = DispatchQueue(label: "channels.nats.writer")
     let control = DispatchQueue(label: "channels.nats.control")
     let reconnecting = DispatchQueue(label: "channels.nats.reconnecting")
+    /// Held while the C client flushes. In 3.4.1, two threads that flush at once may await the answers to their pings
+    /// in one place: the first to go clears it, and the other one ends before its answer has come, or waits until its
+    /// time is over.
+    private let flushing = DispatchSemaphore(value: 1)
 
     private init(_ configuration: NATSConfiguration, onEvent: @escaping @Sendable (Event) -> Void) {
         // The publishers and the writer take the lock for each message.
@@ -235,10 +241,22 @@ final class NATSConnection: Sendable {
         // After many messages its buffer has been written several times, and the rest may wait that long; a
         // single message should not. The answer to the ping is not needed, but the call has no variant
         // without a wait.
-        if sinceFlush <= Self.fewMessages, let library { _ = natsConnection_FlushTimeout(library.pointer, 1) }
+        // Where the other queue flushes, the rest waits that long, too.
+        if sinceFlush <= Self.fewMessages, let library, flushing.wait(timeout: .now()) == .success {
+            _ = natsConnection_FlushTimeout(library.pointer, 1)
+            flushing.signal()
+        }
         sinceFlush = 0
         // Restarting the writer costs waking a thread.
         for _ in 0..<Self.patience where state.withLock({ $0.outbox.isEmpty }) { sched_yield() }
+    }
+
+    /// Sends what the C client has, and waits until the server has answered a ping. On the control queue.
+    func flush(_ library: LibraryConnection, within milliseconds: Int64) -> natsStatus {
+        // The writer flushes for a millisecond.
+        flushing.wait()
+        defer { flushing.signal() }
+        return natsConnection_FlushTimeout(library.pointer, milliseconds)
     }
 
     func resumeWaiters() {

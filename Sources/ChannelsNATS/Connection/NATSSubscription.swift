@@ -3,6 +3,7 @@ import Channels
 import ChannelsBridge
 import CNATS
 import Dispatch
+import Foundation
 
 /// One subscription: one thread of the C client, which calls the handler for one message at a time. It is
 /// restored on each connection.
@@ -88,8 +89,10 @@ final class NATSSubscription: Sendable {
         guard !isClosing else { throw BridgeError(.closed, subject: pattern, "the connection was closed") }
         let subscription = NATSSubscription(pattern, group, connection, handler)
         if let library {
+            connection.state.withLock { $0.confirming = Confirmation(pattern: pattern) }
+            defer { connection.state.withLock { $0.confirming = nil } }
             try subscription.begin(on: library)
-            try confirm(pattern, library.pointer, connection)
+            try confirm(pattern, library, connection)
         }
         return subscription
     }
@@ -151,16 +154,30 @@ final class NATSSubscription: Sendable {
         if isCancelled { natsSubscription_Unsubscribe(pointer) }
     }
 
-    /// A server reports the refusal of a subscription asynchronously, but in order: when the answer to a ping
-    /// has arrived, so has a refusal.
-    private static func confirm(_ pattern: String, _ library: OpaquePointer, _ connection: NATSConnection) throws {
-        let status = natsConnection_FlushTimeout(library, connection.configuration.requestTimeout.milliseconds)
+    /// What is known of a subscription that is being made.
+    struct Confirmation {
+        let pattern: String
+        /// Why the server has refused it.
+        var refusal: BridgeError?
+    }
+
+    /// Throws if the server has refused a subscription.
+    ///
+    /// A server reports that asynchronously, but in order: when the answer to a ping has arrived, so has the refusal.
+    /// The C client then reports it on a thread of its own. What it says at once is its last error, which may be an
+    /// old one, or another one that came since.
+    private static func confirm(_ pattern: String, _ library: LibraryConnection, _ connection: NATSConnection) throws {
+        let status = connection.flush(library, within: connection.configuration.requestTimeout.milliseconds)
         // Without a connection, the C client subscribes as soon as there is one.
         guard status == NATS_OK else { return }
         var text: UnsafePointer<CChar>?
-        guard natsConnection_GetLastError(library, &text) == NATS_NOT_PERMITTED else { return }
-        let error = BridgeError(NATS_NOT_PERMITTED, saying: text)
-        if error.subject == pattern, error.description.contains("Subscription") { throw error }
+        guard natsConnection_GetLastError(library.pointer, &text) == NATS_NOT_PERMITTED else { return }
+        let isLikely = BridgeError(NATS_NOT_PERMITTED, saying: text).isRefusal(ofSubscriptionTo: pattern)
+        let deadline = ContinuousClock.now + (isLikely ? .seconds(1) : .milliseconds(250))
+        repeat {
+            if let refusal = connection.state.withLock({ $0.confirming?.refusal }) { throw refusal }
+            usleep(500)
+        } while ContinuousClock.now < deadline
     }
 
     /// The C client reports only that it begins to drop messages. Their number is polled until it has
