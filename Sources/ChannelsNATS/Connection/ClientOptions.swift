@@ -27,7 +27,7 @@ final class ClientOptions {
     private func setServers(_ configuration: NATSConfiguration, _ discovered: [String]) throws {
         guard !configuration.servers.isEmpty else { throw BridgeError(.transportFailure, "no server is given") }
         for server in configuration.servers {
-            guard server.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), !server.isEmpty else {
+            guard server.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), !server.isEmpty, Self.hasValidPort(server) else {
                 throw BridgeError(.transportFailure, "'\(server.singleLine)' is not the address of a server")
             }
         }
@@ -44,6 +44,16 @@ final class ClientOptions {
             )
         }
         if let name = configuration.name { try set("name", natsOptions_SetName(pointer, name)) }
+    }
+
+    /// Whether the port of an address, if it has one, is one. The C client takes the last 16 bits of any number.
+    private static func hasValidPort(_ server: String) -> Bool {
+        let address = server.split(separator: "/").last { !$0.isEmpty } ?? ""
+        let host = address.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        // The colons of an IPv6 address are in brackets.
+        let rest = host.split(separator: "]", omittingEmptySubsequences: false).last ?? ""
+        guard let colon = rest.lastIndex(of: ":") else { return true }
+        return UInt16(rest[rest.index(after: colon)...]).map { $0 > 0 } ?? false
     }
 
     private func setAuthentication(_ authentication: NATSConfiguration.Authentication) throws {
