@@ -132,6 +132,34 @@ struct SchemaEvolutionTests {
         withExtendedLifetime(tokens) {}
     }
 
+    /// A roll-out that takes a few retries must not use up those of the listeners.
+    @Test func retriesOfDecodingDoNotCountAsFailuresOfListeners() async throws {
+        let decodings = Recorder<Int>()
+        let codec = RecoveringCodec(failures: 3, decodings: decodings)
+        let calls = Recorder<Sale>()
+        let tokens = Recorder<ListenerToken>()
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.sold, durable: true).retryingUndecodable(atMost: 3).encoded(with: codec)],
+            configuration: .quick.with { $0.failureLimit = 3 }
+        ) { board, _ in
+            tokens.record(
+                board[.sold].listen { sale in
+                    calls.record(sale)
+                    if calls.count < 3 { throw CancellationError() }
+                }
+            )
+        }
+        let sender = try await connectedTransport(broker)
+        try await sender.publish(try .event(#"{"total":1}"#, to: "shop.sold"), durable: true)
+        _ = await calls.first(3)
+        try await kitchen.stop()
+        #expect(kitchen.deadLetters.count == 0 && kitchen.bridge.statistics.received == 1)
+        #expect(kitchen.bridge.statistics.retried == 5)
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test(arguments: [0, 1, 7]) func durableMessageIsADeadLetterAfterSoManyRetries(_ retries: Int) async throws {
         let sender = try await connectedTransport(broker)
         let route = BridgeRoute.incoming(.sold, durable: true).retryingUndecodable(atMost: retries)
@@ -160,6 +188,23 @@ struct SchemaEvolutionTests {
     }
 
     // MARK: Codecs
+
+    /// JSON that cannot be decoded at first.
+    private struct RecoveringCodec: Codec {
+        struct NotYet: Error {}
+
+        let failures: Int
+        let decodings: Recorder<Int>
+        var contentType: String { JSONCodec().contentType }
+
+        func encode<Message: Encodable>(_ message: Message) throws -> [UInt8] { try JSONCodec().encode(message) }
+
+        func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) throws -> Message {
+            decodings.record(1)
+            if decodings.count <= failures { throw NotYet() }
+            return try JSONCodec().decode(type, from: bytes)
+        }
+    }
 
     /// A number as its digits, backwards.
     private struct BackwardsCodec: Codec {

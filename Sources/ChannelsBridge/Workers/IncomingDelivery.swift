@@ -15,7 +15,7 @@ struct IncomingDelivery: Sendable {
     private let decode: Decode
     /// How often a message is retried that cannot be decoded.
     private let undecodableRetries: Int
-    /// The durable messages that were delivered, and how often those have failed that were not.
+    /// The durable messages that were delivered, and how often the others could not be handled.
     private var delivered: DuplicateWindow
     private var failures: FailureCounts
 
@@ -94,7 +94,7 @@ struct IncomingDelivery: Sendable {
             return settle(inbound, .acknowledged, \.received)
         }
         // A full buffer of a listener passes; only what a listener threw, or did not finish, counts as a failure.
-        let count = failures.add(hasFailed ? 1 : 0, to: key)
+        let count = failures.add(hasFailed ? 1 : 0, of: .listeners, to: key)
         guard count < context.configuration.failureLimit else {
             let limit = context.configuration.listenerTimeout
             throw BridgeError(
@@ -117,7 +117,7 @@ struct IncomingDelivery: Sendable {
         _ key: KeyedHash.Digest
     ) throws {
         guard undecodableRetries > 0 else { throw error }
-        let count = failures.add(1, to: key)
+        let count = failures.add(1, of: .decoding, to: key)
         guard count <= undecodableRetries else { throw error }
         // Known at once, and not only when it is given up.
         if count == 1 { context.report(error) }
