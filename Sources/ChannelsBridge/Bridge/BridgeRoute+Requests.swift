@@ -4,8 +4,10 @@ extension BridgeRoute {
     /// Forwards requests on a name to other processes if nobody in this one responds.
     ///
     /// `RequestChannel.ask` throws a `ChannelError` with the code `noResponder` if nobody responds in any
-    /// process, and a ``BridgeError`` if no reply arrives in time, the remote responder threw, or there is no
-    /// connection. The route counts as a responder of the lowest priority.
+    /// process, and with the code `timedOut` if no reply arrives within
+    /// ``BridgeConfiguration/requestTimeout``, as where the responder is in this process; a ``BridgeError`` if
+    /// the remote responder threw, or there is no connection. The route counts as a responder of the lowest
+    /// priority.
     public static func asking<Request: Codable & Sendable, Response: Codable & Sendable>(
         _ name: RequestName<Request, Response>
     ) -> BridgeRoute {

@@ -56,6 +56,10 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
             return response
         } catch let error as BridgeError where error.code == .noResponder {
             throw noResponder(error)
+        } catch let error as BridgeError where error.code == .timedOut {
+            // As where the responder is in this process.
+            let detail = "no reply came from another process within \(context.configuration.requestTimeout)"
+            throw ChannelError(code: .timedOut, name: name, description: "\(kind) on '\(name)': \(detail)")
         } catch  where error is CancellationError || error is ChannelError {
             throw error
         } catch {
@@ -76,8 +80,9 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
         throw BridgeError(.remoteFailure, subject: name, detail: "\(quoted(process)) says \(quoted(error))")
     }
 
+    private var kind: String { "a RequestChannel<\(Request.self), \(Response.self)>" }
+
     private func noResponder(_ error: BridgeError?) -> ChannelError {
-        let kind = "a RequestChannel<\(Request.self), \(Response.self)>"
         let detail = error?.detail.map { " (\($0))" } ?? ""
         return ChannelError(
             code: .noResponder,
