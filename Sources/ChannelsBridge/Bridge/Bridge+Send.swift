@@ -12,7 +12,8 @@ extension Bridge {
     /// for sale in sales { try await bridge.send(sale, to: .sold) }
     /// ```
     ///
-    /// For routes that are not durable, `postAndWait` does the same: it waits while the transport's buffer is full.
+    /// It is for durable routes only. For others, `postAndWait` does the same: it waits while the transport's buffer
+    /// is full.
     ///
     /// - Returns: How many listeners heard the post; the route is one.
     /// - Throws: ``BridgeError/Code/unsupported`` if no durable route of the bridge publishes the name;
@@ -24,7 +25,8 @@ extension Bridge {
     {
         let senders = workers.lazy.compactMap { ($0 as? OutgoingWorker)?.durableSender }
         guard let sender = senders.first(where: { $0.publishes(name.text) }) else {
-            throw BridgeError(.unsupported, subject: name.text, detail: "no durable route of the bridge publishes it")
+            let detail = "no durable route of the bridge publishes it; for other routes, use postAndWait"
+            throw BridgeError(.unsupported, subject: name.text, detail: detail)
         }
         let reservation = try await sender.reserve(for: name.text)
         return Reservation.$current.withValue(reservation) { switchboard[name].post(message) }
