@@ -24,6 +24,7 @@ struct ChannelsTool: AsyncParsableCommand {
               channels respond shop.price '4.50'
               channels state shop.total --watch
               channels streams
+              channels putback dead
               channels top
 
             SERVER
@@ -40,7 +41,7 @@ struct ChannelsTool: AsyncParsableCommand {
               141  the reader of its output has gone, as with '| head -1'
             """,
         version: "0.1.0",
-        subcommands: [Post.self, Tail.self, Ask.self, Respond.self, State.self, Streams.self, Top.self]
+        subcommands: [Post.self, Tail.self, Ask.self, Respond.self, State.self, Streams.self, PutBack.self, Top.self]
     )
 }
 #else

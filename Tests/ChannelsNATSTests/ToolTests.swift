@@ -277,6 +277,60 @@ struct ToolTests {
         #expect(try await without.run("streams").errors.contains("JetStream is not enabled"))
     }
 
+    @Test func manyDurableMessagesAreOnTheirWayAtATime() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
+        let received = Recorder<Int>()
+        try await peer.transport.subscribe(to: "shop.sold", durableName: "kitchen") { message in
+            message.settle?(.acknowledged)
+            received.record(1)
+        }
+        let tool = Tool(server)
+        let result = try await tool.run("post", "shop.sold", "1", "--durable", "--count", "1000")
+        #expect(result.status == 0 && result.errors.contains("1000 messages"), "\(result.errors)")
+        await received.wait(count: 1_000)
+        let refused = try await tool.run("post", "bank.sold", "1", "--durable", "--count", "1000")
+        #expect(refused.status == 1 && refused.errors.contains("no stream keeps it"))
+        try await peer.close()
+    }
+
+    @Test func tailOfAGroupSharesWithOthers() async throws {
+        let server = try await NATSServer()
+        let tool = Tool(server)
+        let peer = try await Peer.connect(to: server)
+        let running = [
+            try await tool.start("tail", "a", "--group", "workers", until: "listening"),
+            try await tool.start("tail", "a", "--group", "workers", until: "listening"),
+        ]
+        for number in 1...100 { try await peer.publish("\(number)", to: "a") }
+        let alone = try await tool.start("tail", "a", "--group", "others", "--count", "1", until: "listening")
+        try await peer.publish("end", to: "a")
+        #expect(await alone.output.contains("status 0"))
+        func heard() -> [String] { running.flatMap { $0.lines.filter { $0.hasPrefix("a ") } } }
+        while heard().count < 101 { await Task.yield() }
+        #expect(Set(heard()).count == 101)
+        #expect(try await tool.run("tail", "a", "--group", "x", "--durable", "y").status == 64)
+        try await peer.close()
+        withExtendedLifetime(running) {}
+    }
+
+    @Test func deadLettersArePutBackOnTheirChannels() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) {
+            $0.streams = [NATSStream("SHOP", subjects: ["shop.>"]), NATSStream("DEAD", subjects: ["dead.>"])]
+        }
+        for number in 1...3 {
+            try await peer.publish("\(number)", to: "dead.shop.sold", id: "\(number)", durable: true)
+        }
+        let received = try await peer.subscribe(to: "shop.sold", durableName: "kitchen")
+        let tool = Tool(server)
+        #expect(try await tool.run("putback", "dead", "--count", "1").output == "1\n")
+        #expect(try await tool.run("putback", "dead", "--count", "2").output == "2\n")
+        #expect(await received.wait(count: 3).map(\.text) == ["1", "2", "3"])
+        #expect(try await tool.run("putback", "none").errors.contains("no stream keeps it"))
+        try await peer.close()
+    }
+
     @Test func stateIsPrintedSetAndWatched() async throws {
         let server = try await NATSServer()
         let tool = Tool(server)
@@ -312,7 +366,7 @@ struct ToolTests {
         let tool = Tool(try await NATSServer())
         let help = try await tool.run("--help")
         #expect(help.status == 0 && help.output.contains("EXIT STATUS") && help.output.contains("EXAMPLES"))
-        for command in ["post", "tail", "ask", "respond", "state", "streams"] {
+        for command in ["post", "tail", "ask", "respond", "state", "streams", "putback"] {
             #expect(try await tool.run(command, "--help").output.contains("EXAMPLES"))
         }
         #expect(try await tool.run("--version").output.hasPrefix("0."))

@@ -13,6 +13,9 @@ struct Post: AsyncParsableCommand {
               channels post shop.sold @sale.json --type Sale
               jq -n '{total: 3}' | channels post shop.sold --durable
               channels post shop.sold '{"total": 3}' --count 1000 --rate 50
+              channels post shop.sold @sale.json --durable --count 100000
+
+            With --durable, many messages are on their way at a time.
 
             A number below zero needs two dashes before it:
               channels post shop.change -- -3
@@ -39,6 +42,9 @@ struct Post: AsyncParsableCommand {
 
     @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
+    /// All messages are the same, so their order does not matter.
+    private static let mostUnacknowledged = 256
+
     func validate() throws {
         if let count, count < 1 { throw ValidationError("--count must be at least 1") }
         if let rate, !(rate > 0.001 && rate.isFinite) { throw ValidationError("--rate must be more than 0.001") }
@@ -51,9 +57,18 @@ struct Post: AsyncParsableCommand {
             let transport = try await connection.connect()
             let clock = ContinuousClock()
             let start = clock.now
-            for number in 0..<(count ?? 1) {
-                if let rate { try await clock.sleep(until: start + .seconds(Double(number) / rate)) }
-                try await transport.publish(try enveloped(name, json, type: type), durable: durable)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<(count ?? 1) {
+                    if let rate { try await clock.sleep(until: start + .seconds(Double(number) / rate)) }
+                    let message = try enveloped(name, json, type: type)
+                    guard durable else {
+                        try await transport.publish(message, durable: false)
+                        continue
+                    }
+                    if number >= Self.mostUnacknowledged { try await group.next() }
+                    group.addTask { try await transport.publish(message, durable: true) }
+                }
+                try await group.waitForAll()
             }
             try await transport.close(within: .seconds(5))
             guard let count, failures.isEmpty else { return }

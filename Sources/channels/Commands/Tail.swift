@@ -18,6 +18,7 @@ struct Tail: AsyncParsableCommand {
               channels tail shop.sold --count 1 --json
               channels tail 'shop.>' --since 2h --json | jq .data.total
               channels tail shop.sold --durable audit
+              channels tail shop.sold --group workers
 
             With --since or --durable, it prints what a stream stores. --durable
             takes the messages of that name: a bridge of the same name and pattern
@@ -47,6 +48,14 @@ struct Tail: AsyncParsableCommand {
     )
     var durable: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Share what is posted with the others of this group: each message goes to one of them.",
+            valueName: "name"
+        )
+    )
+    var group: String?
+
     @OptionGroup(title: "Output") var output: OutputOptions
     @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
@@ -56,6 +65,10 @@ struct Tail: AsyncParsableCommand {
             throw ValidationError("give either --since or --durable: a durable name has a place of its own")
         }
         if durable?.isEmpty == true { throw ValidationError("--durable needs a name") }
+        if group?.isEmpty == true { throw ValidationError("--group needs a name") }
+        if group != nil, since != nil || durable != nil {
+            throw ValidationError("--group is for what is posted from now on; those of one --durable name share, too")
+        }
     }
 
     func run() async {
@@ -80,11 +93,11 @@ struct Tail: AsyncParsableCommand {
     private func printPosted(_ valid: ChannelPattern, _ transport: NATSTransport, _ ending: Ending) async throws {
         let states = "$KV.\(NATSConfiguration().stateBucket)."
         let isForStates = pattern.hasPrefix("$")
-        try await transport.subscribe(to: valid, durableName: nil) { inbound in
+        try await transport.subscribe(TransportSubscription(to: valid, group: group)) { inbound in
             // A pattern such as '>' matches where states are kept, too; they come by the subscription below.
             if isForStates || !inbound.message.subject.hasPrefix(states) { show(inbound, ending) }
         }
-        guard !isForStates else { return }
+        guard !isForStates, group == nil else { return }
         // A user who may not read states still sees messages.
         try? await transport.subscribe(to: try ChannelPattern(validating: states + pattern), durableName: nil) {
             show($0, as: String($0.message.subject.dropFirst(states.count)), ending)
