@@ -17,8 +17,9 @@ extension Mutex where Value: ~Copyable {
 /// of every app.
 @safe
 package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // `value` is reached with the lock held only
-    private let lock: OpaquePointer
-    private let value: UnsafeMutablePointer<Value>
+    // Of this file; seen by the other targets, so that the compiler can specialise what they call.
+    @usableFromInline package let lock: OpaquePointer
+    @usableFromInline package let value: UnsafeMutablePointer<Value>
 
     /// - Parameter spins: Whether a thread spins before it sleeps: for short, contended sections.
     package init(_ initial: consuming Value, spins: Bool = false) {
@@ -34,13 +35,22 @@ package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // `v
         unsafe channels_lock_free(lock)
     }
 
+    @inlinable
     @inline(__always)
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        unsafe channels_lock(lock)
-        defer { unsafe channels_unlock(lock) }
+        unsafe acquireLock(lock)
+        defer { unsafe releaseLock(lock) }
         return try unsafe body(&value.pointee)
     }
 }
+
+/// For the other targets, which do not see the C functions.
+@usableFromInline
+package func acquireLock(_ lock: OpaquePointer) { unsafe channels_lock(lock) }
+
+/// See ``acquireLock(_:)``.
+@usableFromInline
+package func releaseLock(_ lock: OpaquePointer) { unsafe channels_unlock(lock) }
 #endif
