@@ -63,11 +63,17 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
 extension NATSMessage {
     init(_ message: TransportMessage) {
         self.init(subject: message.subject, headers: Self.headers(message.headers), payload: message.body)
+        isChecked = true
     }
 
     /// The headers without empty ones: the receiver's C client cannot read any header if one has no value.
     static func headers(_ headers: TransportHeaders) -> [Header] {
-        headers.isEmpty ? [] : headers.compactMap { $0.value.isEmpty ? nil : Header(name: $0.name, value: $0.value) }
+        if headers.isEmpty { return [] }
+        var found: [Header] = []
+        // There may be one more: the identifier of a durable message.
+        found.reserveCapacity(headers.count + 1)
+        for (name, value) in headers where !value.isEmpty { found.append(Header(name: name, value: value)) }
+        return found
     }
 
     var transportHeaders: TransportHeaders {

@@ -174,12 +174,13 @@ public final class Bridge: Sendable {
             throw BridgeError(.alreadyRunning, detail: "the bridge \(quoted(context.name)) is running")
         }
         guard hasRun else { return (context, workers) }
-        // Nothing of them is running. What their listeners dropped is counted there.
+        // Nothing of them is running. What they sent, and what their listeners dropped, is counted there.
         var past = BridgeStatistics()
         for worker in workers { worker.add(to: &past) }
         let renewed = context.renewed()
         let renewedWorkers = Self.makeWorkers(parts, renewed)
         life.withLock { ($0.context, $0.workers) = (renewed, renewedWorkers) }
+        renewed.count(\.sent, past.sent)
         renewed.count(\.dropped, past.dropped)
         return (renewed, renewedWorkers)
     }

@@ -52,19 +52,19 @@ package struct EventEnvelope: Hashable, Sendable {
 
     /// The attributes as headers.
     package var headers: TransportHeaders {
-        var headers = TransportHeaders()
-        // These are valid: percent-encoded, or validated when they were created.
-        headers.setValid(Self.version, for: Header.version)
-        if let id { headers.setValid(id.percentEncoded, for: Header.id) }
-        if let source { headers.setValid(source.percentEncoded, for: Header.source) }
-        if let type { headers.setValid(type.percentEncoded, for: Header.type) }
-        if let time { headers.setValid(time.percentEncoded, for: Header.time) }
-        if let error { headers.setValid(error.percentEncoded, for: Header.error) }
+        var headers = TransportHeaders(capacity: 9)
+        // These are valid: percent-encoded, or validated when they were created. No two are the same.
+        headers.append(valid: Self.version, for: Header.version)
+        if let id { headers.append(valid: id.percentEncoded, for: Header.id) }
+        if let source { headers.append(valid: source.percentEncoded, for: Header.source) }
+        if let type { headers.append(valid: type.percentEncoded, for: Header.type) }
+        if let time { headers.append(valid: time.percentEncoded, for: Header.time) }
+        if let error { headers.append(valid: error.percentEncoded, for: Header.error) }
         // A codec whose media type is not a valid header gets none.
         if let contentType { try? headers.set(contentType, for: TransportHeaders.contentType) }
         if let trace {
-            headers.setValid(trace.traceparent, for: Header.traceparent)
-            if let tracestate = trace.tracestate { headers.setValid(tracestate, for: Header.tracestate) }
+            headers.append(valid: trace.traceparent, for: Header.traceparent)
+            if let tracestate = trace.tracestate { headers.append(valid: tracestate, for: Header.tracestate) }
         }
         return headers
     }

@@ -16,6 +16,11 @@ public struct TransportHeaders: Hashable, Sendable {
     /// Creates empty headers.
     public init() {}
 
+    /// Creates empty headers with memory for some.
+    package init(capacity: Int) {
+        fields.reserveCapacity(capacity)
+    }
+
     /// The value of a header, or nil if it is not set. Case is ignored.
     ///
     /// - Complexity: O(*n*) in the number of headers.
@@ -61,6 +66,11 @@ public struct TransportHeaders: Hashable, Sendable {
         } else {
             fields.append(Field(name: name, value: value))
         }
+    }
+
+    /// Adds a header known to be valid and not to be set.
+    package mutating func append(valid value: String, for name: String) {
+        fields.append(Field(name: name, value: value))
     }
 
     private static func areEqual(_ left: String, _ right: String) -> Bool {

@@ -17,6 +17,8 @@ struct NATSMessage: Hashable, Sendable {
     var payload: [UInt8] = []
     /// Whether it must not be sent on a later connection: it is published again, in order, when this one ends.
     var isBoundToConnection = false
+    /// Whether the reply and the headers are known to be valid, as those of a `TransportMessage` are.
+    var isChecked = false
 
     /// The bytes that the server compares with its `max_payload`.
     var sizeForServer: Int {
@@ -36,6 +38,7 @@ struct NATSMessage: Hashable, Sendable {
 
     /// Throws unless the reply and the headers are valid.
     func checkBesidesSubject() throws(BridgeError) {
+        if isChecked { return }
         if let reply { try WireRules.check(subject: reply) }
         for header in headers { try WireRules.check(header: header.name, header.value) }
     }

@@ -20,12 +20,12 @@ extension JetStream {
         message.headers.append(NATSMessage.Header(name: "Nats-Msg-Id", value: identifier ?? randomToken()))
         message.isBoundToConnection = true
         let subject = message.subject
-        try await inbox.send(message, timeout: configuration.retryInterval) { [weak self] answer in
+        try await inbox.send(message, timeout: configuration.retryInterval) { [self] answer in
             do throws(BridgeError) {
                 let answer = try answer.get()
                 guard !answer.isNoResponders else {
                     // There was a stream: it has no leader now, or is gone.
-                    self?.forgetStreams()
+                    forgetStreams()
                     return onResult(BridgeError(.notAcknowledged, subject: subject, "its stream does not answer"))
                 }
                 let acknowledgement = try Acknowledgement(answer.payload, subject)
@@ -45,16 +45,9 @@ extension JetStream {
     /// Throws unless a stream keeps a subject. Otherwise the message would reach everybody who listens without
     /// a stream, each time, and never be acknowledged.
     private func checkStream(of subject: String) async throws {
-        if knownStreams.withLock({ $0.contains { $0.matches(subject) } }) { return }
+        if knownStreams.withLock({ $0.keep(subject) }) { return }
         let subjects = try await self.subjects(ofStream: try await stream(for: subject))
-        let patterns = subjects.compactMap { try? ChannelPattern(validating: $0) }
-        knownStreams.withLock { known in
-            known += patterns.filter { !known.contains($0) }
-            // One that is not a pattern of channels, but holds the subject.
-            if !known.contains(where: { $0.matches(subject) }), let pattern = try? ChannelPattern(validating: subject) {
-                known.append(pattern)
-            }
-        }
+        knownStreams.withLock { $0.add(subjects, for: subject) }
     }
 
     /// Publishes a message and waits until the stream has stored it. Without an answer, sends it again with

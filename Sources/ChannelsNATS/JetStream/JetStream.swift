@@ -9,8 +9,8 @@ import Synchronization
 final class JetStream: Sendable {
     let inbox: ReplyInbox
     let configuration: NATSConfiguration
-    /// The subjects that streams are known to keep. Guarded by its lock.
-    let knownStreams = Locked<[ChannelPattern]>([])
+    /// Guarded by its lock.
+    let knownStreams = Locked(KnownStreams())
     /// Whether JetStream has ever answered: then its silence passes.
     private let hasAnswered = Atomic(false)
 
@@ -87,7 +87,7 @@ final class JetStream: Sendable {
 
     /// The server may have lost its streams.
     func forgetStreams() {
-        knownStreams.withLock { $0 = [] }
+        knownStreams.withLock { $0 = KnownStreams() }
     }
 
     // MARK: Calling
@@ -145,6 +145,27 @@ final class JetStream: Sendable {
         let pause = Duration.milliseconds(Int.random(in: 50...150))
         guard ContinuousClock.now + pause < deadline else { throw error }
         try await Task.sleep(for: pause)
+    }
+}
+
+/// The subjects that streams are known to keep.
+struct KnownStreams {
+    private var patterns: [ChannelPattern] = []
+    /// One that matches a pattern: most messages follow others of the same subject.
+    private var lastSubject = ""
+
+    mutating func keep(_ subject: String) -> Bool {
+        if subject.hasSameBytes(as: lastSubject) { return true }
+        guard patterns.contains(where: { $0.matches(subject) }) else { return false }
+        lastSubject = subject
+        return true
+    }
+
+    /// - Parameter texts: Those of the subjects of the stream that keeps a subject.
+    mutating func add(_ texts: [String], for subject: String) {
+        patterns += texts.compactMap { try? ChannelPattern(validating: $0) }.filter { !patterns.contains($0) }
+        // One that is not a pattern of channels, but holds the subject.
+        if !keep(subject), let pattern = try? ChannelPattern(validating: subject) { patterns.append(pattern) }
     }
 }
 

@@ -1,6 +1,7 @@
 #if NATS
 import Channels
 import ChannelsBridge
+import CNATS
 import Dispatch
 
 /// Receives the answers to all requests of a transport, with one subscription and therefore one thread.
@@ -11,8 +12,8 @@ final class ReplyInbox: Sendable {
 
     private struct Route {
         let subject: String
-        /// Whether a message is the answer.
-        let accepts: @Sendable (NATSMessage) -> Bool
+        /// Whether a message is the answer; nil: any is.
+        let accepts: (@Sendable (NATSMessage) -> Bool)?
         let onAnswer: OnAnswer
         let isBoundToConnection: Bool
     }
@@ -41,10 +42,11 @@ final class ReplyInbox: Sendable {
 
     static func open(on connection: NATSConnection, _ configuration: NATSConfiguration) async throws -> ReplyInbox {
         let inbox = ReplyInbox(connection, configuration)
-        let subscription = try await NATSSubscription.subscribe(to: inbox.prefix + "*", on: connection) {
-            [weak inbox] message in
-            if let message { inbox?.received(message) }
-        }
+        let subscription = try await NATSSubscription.subscribe(
+            to: inbox.prefix + "*",
+            on: connection,
+            libraryHandler: { [weak inbox] message in inbox?.received(message) }
+        )
         inbox.state.withLock { $0.subscription = subscription }
         return inbox
     }
@@ -55,7 +57,7 @@ final class ReplyInbox: Sendable {
     func request(
         _ message: NATSMessage,
         timeout: Duration,
-        accepts: @escaping @Sendable (NATSMessage) -> Bool = { _ in true }
+        accepts: (@Sendable (NATSMessage) -> Bool)? = nil
     ) async throws -> NATSMessage {
         let first = FirstResult<NATSMessage>()
         try await withTaskCancellationHandler {
@@ -78,7 +80,7 @@ final class ReplyInbox: Sendable {
     func send(
         _ message: NATSMessage,
         timeout: Duration,
-        accepts: @escaping @Sendable (NATSMessage) -> Bool = { _ in true },
+        accepts: (@Sendable (NATSMessage) -> Bool)? = nil,
         onAnswer: @escaping OnAnswer
     ) async throws {
         let route = Route(
@@ -144,11 +146,36 @@ final class ReplyInbox: Sendable {
     }
 
     /// On the thread of the subscription.
-    private func received(_ message: NATSMessage) {
-        guard let id = UInt64(message.subject.dropFirst(prefix.utf8.count)) else { return }
-        // Without the lock, because `accepts` is code of the caller. Without a route, this is the answer to a
-        // request that has ended.
-        if let accepts = state.withLock({ $0.routes[id]?.accepts }), accepts(message) { end(id, .success(message)) }
+    private func received(_ received: OpaquePointer) {
+        guard let id = number(natsMsg_GetSubject(received)) else { return }
+        // Without a route, this is the answer to a request that has ended.
+        let found = state.withLock { state -> Route? in
+            guard let route = state.routes[id] else { return nil }
+            if route.accepts == nil { state.routes[id] = nil }
+            return route
+        }
+        guard let found else { return }
+        let message = NATSMessage(received)
+        guard let accepts = found.accepts else {
+            let error = BridgeError(.transportFailure, subject: found.subject, "the answer cannot be read")
+            return found.onAnswer(message.map { .success($0) } ?? .failure(error))
+        }
+        // Without the lock, because it is code of the caller.
+        if let message, accepts(message) { end(id, .success(message)) }
+    }
+
+    /// The number behind the prefix, which all subjects that arrive begin with.
+    private func number(_ subject: UnsafePointer<CChar>?) -> UInt64? {
+        // A C string: a zero ends it, and not before the prefix does.
+        guard var digits = subject.map({ $0 + prefix.utf8.count }), digits.pointee != 0 else { return nil }
+        var number: UInt64 = 0
+        while digits.pointee != 0 {
+            let digit = UInt8(bitPattern: digits.pointee) &- UInt8(ascii: "0")
+            guard digit < 10, number < .max / 10 else { return nil }
+            number = number * 10 + UInt64(digit)
+            digits += 1
+        }
+        return number
     }
 
     private func sweepLater() {

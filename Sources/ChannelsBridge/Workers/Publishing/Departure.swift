@@ -1,7 +1,13 @@
 internal import Channels
 
 /// A posted message that is to be published, and what was known when it was posted.
-final class Departure: Sendable {
+final class Departure: @unchecked Sendable {  // what changes is touched with the lock of its sender held
+    /// What has become of it.
+    enum End {
+        case sent
+        case failed(BridgeError)
+    }
+
     let message: any Sendable
     let subject: String
     let number: UInt64
@@ -9,8 +15,9 @@ final class Departure: Sendable {
     let trace: TraceContext?
     /// The place that it takes up in the bridge.
     let charge: Charge
-    /// How it ended: the listener of the route waits for that, and `postAndWait` for the listener.
-    let result = FirstResult<Void>()
+    /// Nil as long as it is on its way. The listener of the route waits for that, and `postAndWait` for the listener.
+    /// Guarded by the lock of its sender.
+    var end: End?
 
     init(_ message: any Sendable, to subject: String, number: UInt64, charge: Charge) {
         self.message = message

@@ -10,16 +10,25 @@ internal import Channels
 final class DurableSender: RouteSender {
     private struct Guarded {
         var pipeline: PublishPipeline<Departure>
-        /// What is done with, and not told yet.
-        var done: [(departure: Departure, error: BridgeError?)] = []
-        /// Messages whose results the listener has not heard, refused ones included.
+        /// What the listener waits for, if it does.
+        var listener: (departure: Departure, continuation: CheckedContinuation<Departure.End, Never>)?
+        /// Messages whose ends the listener has not heard, refused ones included.
         var untold = 0
+        /// How many were acknowledged.
+        var sent = 0
         /// Who waits for a place, in order, by number; one that was cancelled is not there any more.
         var waiting = Fifo<UInt64>()
         var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var lastWaiter: UInt64 = 0
         var task: Task<Void, Never>?
         var pause: Task<Void, Never>?
+
+        /// The listener, if what it waits for has ended.
+        mutating func takeListener() -> (CheckedContinuation<Departure.End, Never>, Departure.End)? {
+            guard let (departure, continuation) = listener, let end = departure.end else { return nil }
+            listener = nil
+            return (continuation, end)
+        }
     }
 
     private let context: BridgeContext
@@ -31,7 +40,7 @@ final class DurableSender: RouteSender {
     private let guarded: Locked<Guarded>
     /// Rings when there may be something to do, or nothing left.
     private let bell = Bell()
-    /// Rings when the listener has heard the last result.
+    /// Rings when the listener has heard an end after the pipeline was closed.
     private let told = Bell()
     /// Rings when a pause need not last any longer.
     private let restored = Bell()
@@ -99,15 +108,29 @@ final class DurableSender: RouteSender {
     }
 
     func send(_ departure: Departure) async throws {
-        defer {
-            guarded.withLock { $0.untold -= 1 }
-            told.ring()
+        // Usually it has ended: ends come many at a time.
+        var end = guarded.withLock { _ in departure.end }
+        if end == nil {
+            end = await withCheckedContinuation { continuation in
+                let end = guarded.withLock { guarded in
+                    if departure.end == nil { guarded.listener = (departure, continuation) }
+                    return departure.end
+                }
+                if let end { continuation.resume(returning: end) }
+            }
         }
-        try await departure.result.value()
+        let isClosed = guarded.withLock { guarded in
+            guarded.untold -= 1
+            return guarded.pipeline.isClosed
+        }
+        if isClosed { told.ring() }
+        if case .failed(let error) = end { throw error }
     }
 
     func add(_ token: ListenerToken, to statistics: inout BridgeStatistics) {
-        statistics.waitingToSend += guarded.withLock { $0.pipeline.count }
+        let (waiting, sent) = guarded.withLock { ($0.pipeline.count, $0.sent) }
+        statistics.waitingToSend += waiting
+        statistics.sent += sent
     }
 
     // MARK: Running
@@ -126,12 +149,11 @@ final class DurableSender: RouteSender {
 
     private func run() async {
         while true {
-            let (done, action) = guarded.withLock { guarded in
-                defer { guarded.done.removeAll(keepingCapacity: true) }
-                return (guarded.done, guarded.pipeline.next())
+            let (action, told, hasWaiters) = guarded.withLock { guarded in
+                (guarded.pipeline.next(), guarded.takeListener(), !guarded.waiters.isEmpty)
             }
-            admit()
-            for (departure, error) in done { departure.result.finish(error.map { .failure($0) } ?? .success(())) }
+            if let (continuation, end) = told { continuation.resume(returning: end) }
+            if hasWaiters { admit() }
             switch action {
             case .encode(let departure): pack(departure)
             case .publish(let entry): await publish(entry)
@@ -140,6 +162,17 @@ final class DurableSender: RouteSender {
             case .done: return
             }
         }
+    }
+
+    /// Tells the listener what it waits for, if that has ended.
+    private func tell() {
+        if let (continuation, end) = guarded.withLock({ $0.takeListener() }) { continuation.resume(returning: end) }
+    }
+
+    /// A message that is not in the pipeline has failed.
+    private func fail(_ departure: Departure, _ error: BridgeError) {
+        guarded.withLock { _ in departure.end = .failed(error) }
+        tell()
     }
 
     private func pack(_ departure: Departure) {
@@ -158,7 +191,7 @@ final class DurableSender: RouteSender {
         } catch {
             guarded.withLock { $0.pipeline.refused() }
             context.count(\.failed)
-            departure.result.finish(.failure(BridgeError.from(error, subject: departure.subject)))
+            fail(departure, BridgeError.from(error, subject: departure.subject))
         }
     }
 
@@ -179,13 +212,14 @@ final class DurableSender: RouteSender {
         let (isOver, isWorthALook) = guarded.withLock { guarded in
             let isOver = guarded.pipeline.ended(entry.number, with: end)
             if isOver {
-                let error = error.map { BridgeError.from($0, subject: entry.departure.subject) }
-                guarded.done.append((entry.departure, error))
+                if error == nil { guarded.sent += 1 }
+                entry.departure.end =
+                    error.map { .failed(BridgeError.from($0, subject: entry.departure.subject)) } ?? .sent
             }
             return (isOver, guarded.pipeline.isWorthALook)
         }
         if isOver {
-            context.count(error == nil ? \.sent : \.failed)
+            if error != nil { context.count(\.failed) }
         } else if let error, entry.attempts % context.configuration.attemptsPerFault == 0 {
             // It is not lost; somebody should look.
             context.report(BridgeError.from(error, subject: entry.departure.subject))
@@ -271,7 +305,7 @@ final class DurableSender: RouteSender {
 
     /// There is no room: what comes last is dropped.
     private func refuse(_ departure: Departure) {
-        departure.result.finish(.failure(drop(departure.subject)))
+        fail(departure, drop(departure.subject))
     }
 
     @discardableResult
@@ -304,9 +338,7 @@ final class DurableSender: RouteSender {
     func abandon() {
         let (left, pause) = guarded.withLock { ($0.pipeline.abandon(), $0.pause) }
         context.count(\.dropped, left.count)
-        for departure in left {
-            departure.result.finish(.failure(BridgeError(.closed, subject: departure.subject)))
-        }
+        for departure in left { fail(departure, BridgeError(.closed, subject: departure.subject)) }
         admit()
         pause?.cancel()
         bell.ring()
