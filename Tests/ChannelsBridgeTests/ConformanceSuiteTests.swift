@@ -7,7 +7,7 @@ struct ConformanceSuiteTests {
     @Test(arguments: Flaw.all)
     func theSuiteFindsAFlaw(flaw: Flaw) async throws {
         let broker = InMemoryBroker()
-        let suite = TransportConformance(timeout: .milliseconds(flaw.hangs ? 300 : 20_000)) {
+        let suite = TransportConformance(timeout: .milliseconds(flaw.hangs ? 300 : 240_000)) {
             var transport = AlteredTransport(broker)
             flaw.plant(&transport)
             return transport

@@ -49,7 +49,7 @@ struct DeadLetterTests {
 
         isMended.open()
         let box = DeadLetterBox("dead")
-        #expect(try await box.putBack(over: InMemoryTransport(broker), quiet: .milliseconds(20)) == 1)
+        #expect(try await box.putBack(over: InMemoryTransport(broker), atMost: 1, quiet: .seconds(240)) == 1)
         // For the kitchen only: the bar had it.
         await heard.wait { $0.contains("kitchen soup") }
         #expect(await till.board[.ordered].postAndWait(Order(dish: "end")).isComplete)

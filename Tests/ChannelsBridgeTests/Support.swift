@@ -95,8 +95,8 @@ extension BridgeConfiguration {
     static var quick: BridgeConfiguration {
         BridgeConfiguration(
             backoff: Backoff(first: .zero, limit: .zero),
-            requestTimeout: .seconds(20),
-            closeTimeout: .seconds(20)
+            requestTimeout: .seconds(240),
+            closeTimeout: .seconds(240)
         )
     }
 

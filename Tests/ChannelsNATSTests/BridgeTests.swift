@@ -28,14 +28,16 @@ struct BridgeOverNATSTests {
             _ routes: [BridgeRoute],
             configuration given: BridgeConfiguration = BridgeConfiguration(
                 failureLimit: 3,
-                backoff: Backoff(first: .milliseconds(10), limit: .milliseconds(20))
+                backoff: Backoff(first: .milliseconds(10), limit: .milliseconds(20)),
+                requestTimeout: .patience,
+                closeTimeout: .patience
             ),
             fail: @escaping @Sendable (Sale) throws -> Void = { _ in }
         ) async throws {
             var configuration = NATSConfiguration(servers: [server.url])
             configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
             configuration.reconnectWait = .milliseconds(20)
-            configuration.deliveries.acknowledgementWait = .seconds(2)
+            configuration.deliveries.acknowledgementWait = .seconds(20)
             let bridge = Bridge(
                 name,
                 switchboard: board,
@@ -159,7 +161,11 @@ struct BridgeOverNATSTests {
                 durable: true
             )
         }
-        let configuration = BridgeConfiguration(incomingByteLimit: 1 << 20, failureLimit: 1)
+        let configuration = BridgeConfiguration(
+            incomingByteLimit: 1 << 20,
+            failureLimit: 1,
+            closeTimeout: .patience
+        )
         let node = try await Node(
             "kitchen",
             server,

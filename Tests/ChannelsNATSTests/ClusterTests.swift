@@ -33,8 +33,8 @@ struct ClusterTests {
             $0.servers = servers.map(\.url)
             $0.streams = [NATSStream("SHOP", subjects: ["shop.>"], replicas: 3)]
             // A new cluster elects its first leaders now, and another one when it has lost one.
-            $0.requestTimeout = .seconds(40)
-            $0.acknowledgementTimeout = .seconds(40)
+            $0.requestTimeout = .patience
+            $0.acknowledgementTimeout = .patience
             $0.retryInterval = .milliseconds(500)
             $0.deliveries.acknowledgementWait = .seconds(2)
         }
@@ -75,7 +75,7 @@ struct ClusterTests {
     private func info(_ name: String, _ peer: Peer) async throws -> [String: Any] {
         let reply = try await peer.transport.request(
             try TransportMessage(subject: "$JS.API.\(name)", body: []),
-            timeout: .seconds(20)
+            timeout: .patience
         )
         return try #require(try JSONSerialization.jsonObject(with: Data(reply.body)) as? [String: Any])
     }

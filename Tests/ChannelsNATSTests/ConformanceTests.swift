@@ -12,7 +12,7 @@ struct ConformanceTests {
     func transportConforms(to check: TransportConformance.Check) async throws {
         let server = try await NATSServer()
         let suite = TransportConformance(
-            timeout: .seconds(45),
+            timeout: .patience,
             interrupt: { transport, body in
                 server.kill()
                 try await body()
@@ -34,7 +34,7 @@ struct ConformanceTests {
 
     /// Returns when the server answers again that nobody responds.
     private func hasAnswered(_ transport: any Transport) async throws {
-        for _ in 0..<100 {
+        for _ in 0..<1_000 {
             do {
                 _ = try await transport.request(
                     try TransportMessage(subject: "probe", body: []),

@@ -28,7 +28,8 @@ struct DeadLetterStreamTests {
             subjectPrefix: "staging",
             deadLetters: "dead",
             failureLimit: 2,
-            backoff: Backoff(first: .milliseconds(1), limit: .milliseconds(1))
+            backoff: Backoff(first: .milliseconds(1), limit: .milliseconds(1)),
+            closeTimeout: .patience
         )
         let letters = Recorder<DeadLetter>()
         let sender = Bridge(
@@ -56,7 +57,7 @@ struct DeadLetterStreamTests {
         #expect(await letters.wait(count: 1).first?.message.subject == "staging.shop.number")
         isMended.open()
         let box = DeadLetterBox("dead", configuration: settings)
-        #expect(try await box.putBack(over: NATSTransport(configuration(server))) == 1)
+        #expect(try await box.putBack(over: NATSTransport(configuration(server)), atMost: 1, quiet: .patience) == 1)
         #expect(await heard.wait { $0.contains(1) }.sorted() == [0, 1, 2])
         #expect(try await box.putBack(over: NATSTransport(configuration(server)), quiet: .milliseconds(500)) == 0)
         for task in running {
@@ -79,7 +80,8 @@ struct DeadLetterStreamTests {
             "books",
             switchboard: board,
             transport: NATSTransport(NATSConfiguration(servers: [server.url])),
-            routes: [.incoming(.number).inGroup("books")]
+            routes: [.incoming(.number).inGroup("books")],
+            configuration: .patient
         )
         let token = board[.number].listen { _ in heard.record("bridge") }
         let running = Task { try await bridge.run() }

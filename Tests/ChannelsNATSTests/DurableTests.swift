@@ -53,14 +53,14 @@ struct DurableTests {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) {
             withStream(&$0)
-            $0.deliveries.acknowledgementWait = .milliseconds(1_500)
+            $0.deliveries.acknowledgementWait = .milliseconds(4_500)
         }
         let settlements = try await peer.subscribe(to: "$JS.ACK.>")
         let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
         try await peer.publish("slow", to: "shop.sale", durable: true)
         let message = try #require(await received.first(1).first)
-        // Three in each wait: twice the time has passed.
-        let said = await settlements.wait(count: 6).map(\.text)
+        // Three in each wait: more than the time has passed.
+        let said = await settlements.wait(count: 4).map(\.text)
         #expect(said.allSatisfy { $0 == "+WPI" })
         message.settle?(.acknowledged)
         await settlements.wait { $0.last?.text == "+ACK" }
@@ -206,7 +206,7 @@ struct DurableTests {
         let server = try await NATSServer(.init(jetStream: false))
         let peer = try await Peer.connect(to: server) {
             withStream(&$0)
-            $0.requestTimeout = .milliseconds(300)
+            $0.requestTimeout = .seconds(5)
         }
         let error = await #expect(throws: BridgeError.self) {
             try await peer.publish("x", to: "shop.sale", durable: true)
@@ -249,13 +249,114 @@ struct DurableTests {
         }
     }
 
+    // MARK: Taking over
+
+    /// Fetches messages, and is gone without a word to the server, as a process that is killed.
+    private func killedHolding(_ count: Int, of server: NATSServer, _ wait: Duration) async throws {
+        var holder: Peer? = try await Peer.connect(to: server) {
+            withStream(&$0)
+            $0.deliveries.acknowledgementWait = wait
+        }
+        let taken = Recorder<InboundMessage>()
+        let limited = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: count)
+        try await holder?.transport.subscribe(limited) { taken.record($0) }
+        await taken.wait(count: count)
+        // Its connection ends with it.
+        holder = nil
+    }
+
+    /// The server delivers them again only when it has waited, and newer ones at once.
+    @Test(arguments: [256, 1]) func whatAKilledProcessHadComesBeforeWhatIsNewer(limit: Int) async throws {
+        let server = try await NATSServer()
+        let sender = try await Peer.connect(to: server, withStream)
+        for number in 0..<20 { try await sender.publish(String(number), to: "shop.sale", durable: true) }
+        try await killedHolding(7, of: server, .milliseconds(600))
+        let next = try await Peer.connect(to: server) {
+            withStream(&$0)
+            $0.deliveries.acknowledgementWait = .milliseconds(600)
+        }
+        let heard = Recorder<String>()
+        let subscription = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: limit)
+        try await next.transport.subscribe(subscription) { message in
+            heard.record(message.text)
+            message.settle?(.acknowledged)
+        }
+        #expect(await heard.wait(count: 20) == (0..<20).map(String.init))
+        try await sender.publish("20", to: "shop.sale", durable: true)
+        await heard.wait(count: 21)
+        try await next.close()
+        try await sender.close()
+    }
+
+    /// Nobody waits for a server that has nothing to wait for.
+    @Test func whatAProcessGaveBackComesAtOnce() async throws {
+        let server = try await NATSServer()
+        let first = try await Peer.connect(to: server, withStream)
+        for number in 0..<20 { try await first.publish(String(number), to: "shop.sale", durable: true) }
+        let taken = Recorder<InboundMessage>()
+        let limited = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: 7)
+        try await first.transport.subscribe(limited) { taken.record($0) }
+        await taken.wait(count: 7)
+        try await first.close()
+        let next = try await Peer.connect(to: server) {
+            withStream(&$0)
+            $0.deliveries.acknowledgementWait = .seconds(3_600)
+        }
+        let received = try await next.subscribe(to: "shop.>", durableName: "kitchen")
+        #expect(await received.wait(count: 20).map(\.text) == (0..<20).map(String.init))
+        try await next.close()
+    }
+
+    /// Another process of the name lives, and shares the messages: they have no order.
+    @Test func processThatJoinsOthersDoesNotWaitForTheirMessages() async throws {
+        let server = try await NATSServer()
+        let patient: (inout NATSConfiguration) -> Void = {
+            withStream(&$0)
+            $0.deliveries.acknowledgementWait = .seconds(3_600)
+        }
+        let first = try await Peer.connect(to: server, patient)
+        let taken = Recorder<InboundMessage>()
+        let roomy = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: 64)
+        try await first.transport.subscribe(roomy) { taken.record($0) }
+        for number in 0..<2 { try await first.publish(String(number), to: "shop.sale", durable: true) }
+        await taken.wait(count: 2)
+        let second = try await Peer.connect(to: server, patient)
+        let received = try await second.subscribe(to: "shop.>", durableName: "kitchen")
+        for number in 2..<20 { try await first.publish(String(number), to: "shop.sale", durable: true) }
+        await received.wait(count: 1)
+        #expect(Set(received.all.map(\.text)).isDisjoint(with: ["0", "1"]))
+        try await second.close()
+        try await first.close()
+    }
+
+    /// The one that lives has no room for more; what it has settles the matter.
+    @Test func processThatJoinsOthersGoesOnWhenTheyHaveSettledTheirMessages() async throws {
+        let server = try await NATSServer()
+        let patient: (inout NATSConfiguration) -> Void = {
+            withStream(&$0)
+            $0.deliveries.acknowledgementWait = .seconds(3_600)
+        }
+        let first = try await Peer.connect(to: server, patient)
+        let taken = Recorder<InboundMessage>()
+        let limited = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: 2)
+        try await first.transport.subscribe(limited) { taken.record($0) }
+        for number in 0..<20 { try await first.publish(String(number), to: "shop.sale", durable: true) }
+        await taken.wait(count: 2)
+        let second = try await Peer.connect(to: server, patient)
+        let received = try await second.subscribe(to: "shop.>", durableName: "kitchen")
+        for message in taken.all.prefix(2) { message.settle?(.acknowledged) }
+        await received.wait { $0.count + taken.count >= 20 }
+        try await second.close()
+        try await first.close()
+    }
+
     @Test func requestToASubjectThatAStreamKeepsGetsTheReplyOfTheResponder() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server, withStream)
         try await peer.publish("makes the stream", to: "shop.sale", durable: true)
         try await peer.transport.respond(to: "shop.price") { $0.reply(TransportReply(body: [7])) }
         for _ in 0..<20 {
-            let reply = try await peer.transport.request(try message("?", to: "shop.price"), timeout: .seconds(10))
+            let reply = try await peer.transport.request(try message("?", to: "shop.price"), timeout: .patience)
             #expect(reply.body == [7])
         }
         try await peer.close()

@@ -19,7 +19,7 @@ struct FailureTests {
         let server = try await NATSServer(.init(port: port))
         try await transport.connect { _ in }
         try await transport.publish(try message("x", to: "x"), durable: false)
-        try await transport.close(within: .seconds(5))
+        try await transport.close(within: .patience)
         withExtendedLifetime(server) {}
     }
 
@@ -38,9 +38,13 @@ struct FailureTests {
     }
 
     @Test func addressThatIsNoneSaysSo() async throws {
-        for address in ["", "not an address", "nats://127.0.0.1:99999", "nats://127.0.0.1:4222\r\nPUB admin 0"] {
+        for address in [
+            "", "not an address", "nats://127.0.0.1:99999", "nats://127.0.0.1:0", "nats://[::1]:x",
+            "nats://127.0.0.1:4222\r\nPUB admin 0",
+        ] {
             let transport = NATSTransport(NATSConfiguration(servers: [address]))
-            await #expect(throws: BridgeError.self) { try await transport.connect { _ in } }
+            let error = await #expect(throws: BridgeError.self) { try await transport.connect { _ in } }
+            #expect(error?.code == .transportFailure, "\(address.debugDescription)")
         }
     }
 
@@ -148,7 +152,7 @@ struct FailureTests {
     }
 
     /// It is longer than the server's, which ends the connection of a client that does not read.
-    @Test func writeDeadlineIsLongerThanTheServers() {
+    @Test func writeTimeoutIsLongerThanTheServers() {
         #expect(NATSConfiguration().writeTimeout > .seconds(10))
     }
 
@@ -193,8 +197,11 @@ struct FailureTests {
         server.resume()
         await peer.events.wait { $0.contains(where: \.isReconnected) }
         let received = try await peer.subscribe(to: "again")
-        try await peer.publish("x", to: "again")
-        await received.wait(count: 1)
+        // On a loaded machine, it may look paused again.
+        while received.count == 0 {
+            try await peer.publish("x", to: "again")
+            await Task.yield()
+        }
         try await peer.close()
     }
 
@@ -203,7 +210,7 @@ struct FailureTests {
         let withStream: (inout NATSConfiguration) -> Void = {
             $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
             $0.retryInterval = .milliseconds(200)
-            $0.acknowledgementTimeout = .seconds(30)
+            $0.acknowledgementTimeout = .patience
             $0.deliveries.acknowledgementWait = .seconds(1)
         }
         let (sender, receiver) = (

@@ -47,7 +47,13 @@ struct ForeignClientTests {
         configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
         let board = Switchboard()
         prepare(board)
-        let bridge = Bridge("till", switchboard: board, transport: NATSTransport(configuration), routes: routes)
+        let bridge = Bridge(
+            "till",
+            switchboard: board,
+            transport: NATSTransport(configuration),
+            routes: routes,
+            configuration: .patient
+        )
         let task = Task { try await bridge.run() }
         _ = await bridge.status.next { $0.isReady || $0.phase == .ended }
         return (

@@ -124,7 +124,7 @@ struct HostileServerTests {
         await received.wait(count: 1)
         let reply = try await liar.transport.request(
             try message("", to: "$JS.API.CONSUMER.NAMES.SHOP"),
-            timeout: .seconds(10)
+            timeout: .patience
         )
         let names = try JSONDecoder().decode(Names.self, from: Data(reply.body)).consumers
         try await liar.publish("forged", to: "_INBOX.channels.SHOP.\(try #require(names.first))")

@@ -17,7 +17,7 @@ struct LossTests {
         let configure: (inout NATSConfiguration) -> Void = {
             $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
             $0.retryInterval = .milliseconds(200)
-            $0.acknowledgementTimeout = .seconds(60)
+            $0.acknowledgementTimeout = .patience
             $0.deliveries.acknowledgementWait = .milliseconds(500)
         }
         let (sender, receiver) = (

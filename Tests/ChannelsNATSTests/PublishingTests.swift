@@ -23,7 +23,13 @@ struct PublishingOverNATSTests {
         configuration.reconnectWait = .milliseconds(20)
         let faults = Recorder<Fault>()
         let board = Switchboard(onFault: { faults.record($0) })
-        let bridge = Bridge("till", switchboard: board, transport: NATSTransport(configuration), routes: routes)
+        let bridge = Bridge(
+            "till",
+            switchboard: board,
+            transport: NATSTransport(configuration),
+            routes: routes,
+            configuration: .patient
+        )
         let running = Task { try await bridge.run() }
         try await bridge.waitUntilReady()
         try await body(board, bridge, faults)

@@ -20,7 +20,7 @@ struct RestoringTests {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) {
             $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
-            $0.requestTimeout = .seconds(1)
+            $0.requestTimeout = .seconds(30)
         }
         let sales = try await peer.subscribe(to: "shop.sale", durableName: "kitchen")
         try await peer.transport.watch("shop.total") { _ in }
@@ -39,7 +39,7 @@ struct RestoringTests {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) {
             $0.streams = [NATSStream("A", subjects: ["a.>"]), NATSStream("SHOP", subjects: ["shop.>"])]
-            $0.requestTimeout = .seconds(1)
+            $0.requestTimeout = .seconds(30)
         }
         let sales = try await peer.subscribe(to: "shop.sale", durableName: "kitchen")
         _ = try await peer.subscribe(to: "a.sale", durableName: "kitchen")

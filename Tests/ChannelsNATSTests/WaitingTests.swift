@@ -12,7 +12,13 @@ struct WaitingForTheServerTests {
         var configuration = NATSConfiguration(servers: [server.url])
         configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
         configuration.reconnectWait = .milliseconds(20)
-        return Bridge("till", switchboard: board, transport: NATSTransport(configuration), routes: routes)
+        return Bridge(
+            "till",
+            switchboard: board,
+            transport: NATSTransport(configuration),
+            routes: routes,
+            configuration: .patient
+        )
     }
 
     @Test func bridgeThatIsOlderThanItsServerSendsWhatWasPostedMeanwhileInOrder() async throws {

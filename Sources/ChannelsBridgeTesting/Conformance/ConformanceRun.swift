@@ -19,6 +19,8 @@ final class ConformanceRun: Sendable {
     }
 
     var failures: [String] { state.withLock { $0.failures } }
+    /// How long a check may take: a call that takes longer than that never ends.
+    var timeout: Duration { suite.timeout }
 
     func fail(_ text: String) {
         state.withLock { $0.failures.append(text) }

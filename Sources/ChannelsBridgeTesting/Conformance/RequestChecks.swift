@@ -22,7 +22,7 @@ extension TransportConformance {
                             headers: headers,
                             body: [1, UInt8(number)]
                         )
-                        return (number, try await asker.request(message, timeout: .seconds(20)))
+                        return (number, try await asker.request(message, timeout: run.timeout))
                     }
                 }
                 return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
@@ -41,7 +41,7 @@ extension TransportConformance {
             let waiting = Recorder<InboundRequest>()
             try await responder.respond(to: run.subject("slow")) { waiting.record($0) }
             let asker = try await run.connected()
-            async let reply = asker.request(try run.message("slow", "when?"), timeout: .seconds(20))
+            async let reply = asker.request(try run.message("slow", "when?"), timeout: run.timeout)
             let requests = await waiting.first(1)
             requests.first?.reply(TransportReply(body: Array("now".utf8)))
             let text = try await reply.text
@@ -84,7 +84,7 @@ extension TransportConformance {
             let asker = try await run.connected()
             let task = Task { try await asker.request(try run.message("mute", "?"), timeout: .seconds(600)) }
             _ = await taken.first(1)
-            try await asker.close(within: .seconds(5))
+            try await asker.close(within: run.timeout)
             await run.expectError([.closed, .notConnected], "a request whose transport is closed") {
                 _ = try await task.value
             }
@@ -99,7 +99,7 @@ extension TransportConformance {
             }
             let asker = try await run.connected()
             for text in numbered(30) {
-                _ = try await asker.request(try run.message("shared", text), timeout: .seconds(20))
+                _ = try await asker.request(try run.message("shared", text), timeout: run.timeout)
             }
             run.expect(taken.all == numbered(30), "30 requests were taken \(taken.count) times")
         },

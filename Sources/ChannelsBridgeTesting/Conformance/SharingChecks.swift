@@ -36,7 +36,7 @@ extension TransportConformance {
             try await leaver.subscribe(subscription) { left.record($0.message.text) }
             try await run.publish(numbered(20), to: "a", on: sender)
             while stayed.count + left.count < 20 { await Task.yield() }
-            try await leaver.close(within: .seconds(5))
+            try await leaver.close(within: run.timeout)
             let before = stayed.count
             try await run.publish(numbered(20, from: 20), to: "a", on: sender)
             let texts = await stayed.first(before + 20)
@@ -99,7 +99,7 @@ extension TransportConformance {
                 }
                 try await run.publish(["\(start)"], to: "a", durable: true, on: sender)
                 await heard.wait { $0.last == "\(start)" }
-                try await reader.close(within: .seconds(5))
+                try await reader.close(within: run.timeout)
             }
             run.expect(heard.count == 3, "it got \(heard.all)")
         },

@@ -4,6 +4,19 @@ import ChannelsBridge
 import ChannelsNATS
 import ChannelsTesting
 
+extension Duration {
+    /// How long to wait for what a loaded machine does late, and then does: longer than any of that, and shorter than
+    /// the time limit of a test.
+    static let patience = Duration.seconds(240)
+}
+
+extension BridgeConfiguration {
+    /// The defaults, on a loaded machine.
+    static var patient: BridgeConfiguration {
+        BridgeConfiguration(requestTimeout: .patience, closeTimeout: .patience)
+    }
+}
+
 /// A connected transport, and the events it reported.
 struct Peer: Sendable {
     let transport: NATSTransport
@@ -37,7 +50,7 @@ struct Peer: Sendable {
     }
 
     func close() async throws {
-        try await transport.close(within: .seconds(30))
+        try await transport.close(within: .patience)
     }
 }
 
