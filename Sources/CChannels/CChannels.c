@@ -52,6 +52,12 @@ uintptr_t channels_stack_end(void) {
 #endif
 }
 
+uint64_t channels_nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 bool channels_is_main_thread(void) {
 #if defined(__APPLE__)
     return pthread_main_np() != 0;

@@ -134,6 +134,18 @@ struct LaneTests {
         withExtendedLifetime(tokens) {}
     }
 
+    @MainActor @Test func whatWaitedForACancelledListenerDoesNotKeepAPostOnTheActorWaiting() async {
+        let (first, second) = (Channel<Int>(), Channel<Int>())
+        let heard = Recorder<Int>()
+        let tokens = [first, second].map { $0.listen { message in heard.record(message) } }
+        onAnotherThread { first.post(1) }
+        first.post(2)
+        tokens[0].cancel()
+        second.post(3)
+        #expect(heard.all == [3])
+        withExtendedLifetime(tokens) {}
+    }
+
     @MainActor @Test func whatOthersHavePostedElsewhereDoesNotKeepAPostOnTheActorWaiting() async {
         let (first, second) = (Channel<Int>(), Channel<Int>())
         let heard = Recorder<Int>()

@@ -1,3 +1,5 @@
+internal import CChannels
+
 /// How long a drain may go on before others on its actor or queue, and other tasks of the process, have their
 /// turn: 64 calls or a millisecond, whichever comes first.
 ///
@@ -15,9 +17,10 @@ struct DrainTurn {
     }
 
     static let mostCalls = 64
-    private static let longest = Duration.milliseconds(1)
+    /// A millisecond.
+    private static let longest: UInt64 = 1_000_000
 
-    private let start = ContinuousClock.now
+    private let start = channels_nanoseconds()
     private var calls = 0
 
     /// Counts a call. Nil while the turn goes on.
@@ -30,7 +33,7 @@ struct DrainTurn {
     private var end: End? {
         @inline(never) get {
             if calls >= Self.mostCalls { return .calls }
-            return ContinuousClock.now - start > Self.longest ? .time : nil
+            return channels_nanoseconds() - start > Self.longest ? .time : nil
         }
     }
 }

@@ -118,7 +118,7 @@ extension Lane {
             lock.withLock {
                 settleTaken(&leaving)
                 goesOn = state.take(1, into: &taken, &leaving)
-                hasMessage = !taken.isEmpty && mailbox.state.takeFirst(into: place, &envelope)
+                hasMessage = !taken.isEmpty && mailbox.state.takeFirst(taken[0].number, into: place, &envelope)
             }
         }
         leave(leaving)
@@ -127,7 +127,7 @@ extension Lane {
 
     /// What was taken has been used. Under the lock.
     private func settleTaken(_ leaving: inout LaneState.Leaving) {
-        for ticket in taken { state.settle(ticket, count: Int(ticket.count), &leaving) }
+        for ticket in taken { state.settle(ticket.listener, count: Int(ticket.count), &leaving) }
         taken.removeAll(keepingCapacity: true)
     }
 }

@@ -69,62 +69,95 @@ extension Lane {
                 guard refill() else { return .idle }
             }
             isFirst = false
-            guard next < taken.count else {
-                // All that was looked at was stale.
-                if let end = turn.endAfterCall() { return endTurn(end) }
-                continue
-            }
-            if let end = deliverRun(&turn, thread) { return endTurn(end) }
+            let end = next < taken.count ? deliverTaken(&turn, thread) : turn.endAfterCall()
+            if let end { return endTurn(end) }
         }
     }
 
     // MARK: Delivering
 
-    /// Delivers for the ticket that is next. Nil unless the turn ends.
-    private func deliverRun(_ turn: inout DrainTurn, _ thread: ThreadReference) -> DrainTurn.End? {
-        // Retained by its tickets, of which this one is not settled.
-        let ticket = taken[next]
-        let end = ticket.listener.borrow { listener in
-            ticket.borrowMailbox { mailbox -> DrainTurn.End? in
-                // Set when the entry was inserted, and kept by it, as the list is by the level.
-                guard let level = listener.level else { return nil }
-                var frame = level.borrow { PostFrame(list: $0.list) }
-                defer { frame.end() }
-                guard mailbox.holdOwner(of: listener) else {
-                    die(listener, mailbox)
-                    return endIfGivenUp(ticket, &turn)
-                }
-                return frame.lend { frame in
-                    frame.pointee.begins(listener)
-                    calls(listener.address, thread)
-                    return mailbox.takesAll
-                        ? deliverBatch(ticket, listener, mailbox, frame, &turn)
-                        : deliverOneByOne(ticket, listener, mailbox, frame, &turn)
+    /// Delivers for the tickets taken. Nil unless the turn ends before they are used up.
+    private func deliverTaken(_ turn: inout DrainTurn, _ thread: ThreadReference) -> DrainTurn.End? {
+        // Set when the entry was inserted, and kept by it, as the list is by the level.
+        let list = taken[next].listener.borrow { $0.certainLevel }.borrow { Unretained($0.list) }
+        // One for all of them: nothing in it outlasts a call.
+        var frame = list.borrow { PostFrame(list: $0) }
+        defer { frame.end() }
+        return frame.lend { frame in
+            var end: DrainTurn.End?
+            while next < taken.count, end == nil {
+                let ticket = taken[next]
+                end = ticket.listener.borrow { listener in
+                    ticket.mailbox.borrow { deliver(ticket, listener, $0, frame, &turn, thread) }
                 }
             }
+            calls(0, thread)
+            if isAwaited { settleForWaiters() }
+            return end
         }
-        calls(0, thread)
-        if used == ticket.count {
-            next += 1
-            used = 0
-        }
+    }
+
+    /// Delivers for the ticket that is next.
+    @inline(__always)
+    private func deliver(
+        _ ticket: LaneState.Ticket,
+        _ listener: ListenerEntry,
+        _ mailbox: Mailbox,
+        _ frame: FrameReference,
+        _ turn: inout DrainTurn,
+        _ thread: ThreadReference
+    ) -> DrainTurn.End? {
+        calls(listener.address, thread)
         if isAwaited {
-            settle()
-            resumeWaiters()
+            calls(0, thread)
+            settleForWaiters()
+            calls(listener.address, thread)
         }
-        return end
+        guard mailbox.holdOwner(of: listener) else {
+            calls(0, thread)
+            die(listener, mailbox)
+            areUsed(Int(ticket.count), of: ticket, mailbox)
+            uses(Int(ticket.count), of: ticket, mailbox)
+            return turn.endAfterCall()
+        }
+        frame.pointee.isCalling(listener)
+        let used: Int
+        let end: DrainTurn.End?
+        if mailbox.takesAll {
+            (used, end) = deliverBatch(ticket, listener, mailbox, frame, &turn)
+        } else {
+            (used, end) = deliverOneByOne(ticket, listener, mailbox, frame, &turn)
+        }
+        // If it has not been used up although the turn goes on, the listener has ended, and the rest stands for
+        // nothing. To find that out takes about as long as a call.
+        let isGivenUp = end == nil && used < ticket.count
+        if isGivenUp { areUsed(Int(ticket.count) - used, of: ticket, mailbox) }
+        uses(isGivenUp ? Int(ticket.count) : used, of: ticket, mailbox)
+        return isGivenUp ? turn.endAfterCall() : end
+    }
+
+    /// So many messages of the ticket that is next have been delivered, or have gone. To be settled later.
+    @inline(__always)
+    private func uses(_ count: Int, of ticket: LaneState.Ticket, _ mailbox: Mailbox) {
+        if mailbox.used == 0 { called.append(ticket.listener) }
+        mailbox.used += count
+        if count == ticket.count { next += 1 } else { taken[next].removeFirst(count) }
     }
 
     /// Delivers what was taken at once: from an unbounded buffer, of which nothing is dropped.
+    ///
+    /// - Returns: How many messages of the ticket have been delivered.
+    @inline(__always)
     private func deliverBatch(
         _ ticket: LaneState.Ticket,
         _ listener: ListenerEntry,
         _ mailbox: Mailbox,
         _ frame: FrameReference,
         _ turn: inout DrainTurn
-    ) -> DrainTurn.End? {
+    ) -> (used: Int, end: DrainTurn.End?) {
         // Held by the mailbox.
         let owner = mailbox.heldOwner
+        var used = 0
         while used < ticket.count {
             guard !listener.isCancelled else {
                 mailbox.batch.discardAll()
@@ -135,43 +168,49 @@ extension Lane {
                 // Ended meanwhile.
                 guard !mailbox.batch.isEmpty else { break }
             }
-            countUse(of: ticket)
+            used += 1
+            areUsed(1, of: ticket, mailbox)
             let (message, envelope) = mailbox.batch.peek()
             mailbox.countDelivered()
             // The slot keeps the envelope until `removeFirst`.
             call(listener, message, owner, frame, envelope?.object)
             mailbox.batch.removeFirst()
-            if let end = turn.endAfterCall() { return end }
+            if let end = turn.endAfterCall() { return (used, end) }
         }
-        return endIfGivenUp(ticket, &turn)
+        return (used, nil)
     }
 
     /// Takes one message at a time, so that a full buffer can drop what waits.
+    ///
+    /// - Returns: How many messages of the ticket have been delivered, or dropped.
+    @inline(never)
     private func deliverOneByOne(
         _ ticket: LaneState.Ticket,
         _ listener: ListenerEntry,
         _ mailbox: Mailbox,
         _ frame: FrameReference,
         _ turn: inout DrainTurn
-    ) -> DrainTurn.End? {
-        let end = mailbox.layout.withTemporary { message -> DrainTurn.End? in
+    ) -> (used: Int, end: DrainTurn.End?) {
+        mailbox.layout.withTemporary { message in
             // Held by the mailbox.
             let owner = mailbox.heldOwner
+            var used = 0
             while used < ticket.count {
                 guard !listener.isCancelled else { break }
                 var envelope: Envelope?
-                countUse(of: ticket)
-                let isIn = lock.withLock { mailbox.state.takeFirst(into: message, &envelope) }
+                let number = ticket.number + used
+                used += 1
+                areUsed(1, of: ticket, mailbox)
+                let isIn = lock.withLock { mailbox.state.takeFirst(number, into: message, &envelope) }
                 // Dropped or discarded meanwhile.
                 guard isIn else { continue }
                 mailbox.countDelivered()
                 call(listener, message, owner, frame, envelope)
                 mailbox.layout.destroy(message)
-                if let end = turn.endAfterCall() { return end }
+                if let end = turn.endAfterCall() { return (used, end) }
             }
-            return nil
+            return (used, nil)
         }
-        return end ?? endIfGivenUp(ticket, &turn)
     }
 
     @inline(__always)
@@ -188,22 +227,7 @@ extension Lane {
         frame.pointee.list.borrow { $0.run(listener, message, owner, frame, envelope.trace) }
         envelope.tracker?.finish(frame.pointee.outcome(for: listener))
         frame.pointee.envelope = nil
-    }
-
-    /// One more message of a ticket is being delivered, or was dropped.
-    @inline(__always)
-    private func countUse(of ticket: LaneState.Ticket) {
-        used += 1
-        areUsed(1, of: ticket)
-    }
-
-    /// If a ticket has not been used up, the listener has ended, and the rest stands for nothing. To find that
-    /// out takes about as long as a call.
-    private func endIfGivenUp(_ ticket: LaneState.Ticket, _ turn: inout DrainTurn) -> DrainTurn.End? {
-        guard used < ticket.count else { return nil }
-        areUsed(Int(ticket.count) - used, of: ticket)
-        used = Int(ticket.count)
-        return turn.endAfterCall()
+        frame.pointee.thrown = nil
     }
 
     /// The owner was deallocated.
@@ -225,10 +249,12 @@ extension Lane {
 
     /// Takes what has arrived. False, with the lane idle, if nothing has.
     private func refill() -> Bool {
+        taken.removeAll(keepingCapacity: true)
+        next = 0
         releaseOwners()
         var leaving = LaneState.Leaving()
         let hasMore = lock.withLock {
-            settleUsed(&leaving)
+            settleCalled(&leaving)
             takenCount = arrived.load(ordering: .relaxed)
             return state.take(DrainTurn.mostCalls, into: &taken, &leaving)
         }
@@ -238,37 +264,40 @@ extension Lane {
 
     /// Goes idle after all if nothing waits, so that the next post on the actor calls its listeners at once.
     private func endTurn(_ end: DrainTurn.End) -> DrainTurn.End {
+        taken.removeFirst(next)
+        next = 0
         releaseOwners()
         var leaving = LaneState.Leaving()
         let isIdle = lock.withLock {
-            settleUsed(&leaving)
+            settleCalled(&leaving)
             return state.endTurn(holds: taken)
         }
         leave(leaving)
         return isIdle ? .idle : end
     }
 
-    /// Settles what has been used, in the middle of a turn.
-    private func settle() {
+    /// Settles what has been used, in the middle of a turn, and resumes those who wait for the end of a call.
+    private func settleForWaiters() {
         releaseOwners()
         var leaving = LaneState.Leaving()
-        lock.withLock { settleUsed(&leaving) }
+        lock.withLock { settleCalled(&leaving) }
         leave(leaving)
+        resumeWaiters()
     }
 
     /// Under the lock.
-    private func settleUsed(_ leaving: inout LaneState.Leaving) {
-        for index in 0..<next { state.settle(taken[index], count: Int(taken[index].count), &leaving) }
-        taken.removeFirst(next)
-        next = 0
-        guard used > 0 else { return }
-        state.settle(taken[0], count: used, &leaving)
-        taken[0].count -= UInt32(used)
-        used = 0
+    private func settleCalled(_ leaving: inout LaneState.Leaving) {
+        for listener in called {
+            listener.borrow { $0.certainMailbox }.borrow {
+                state.settle(listener, count: $0.used, &leaving)
+                $0.used = 0
+            }
+        }
+        called.removeAll(keepingCapacity: true)
     }
 
     /// Gives up the owners held for the calls made. Runs user code, at the end of an owner's life.
     private func releaseOwners() {
-        for index in 0..<min(next + 1, taken.count) { taken[index].borrowMailbox { $0.releaseOwner() } }
+        for listener in called { listener.borrow { $0.certainMailbox }.borrow { $0.releaseOwner() } }
     }
 }

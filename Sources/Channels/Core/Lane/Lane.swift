@@ -51,9 +51,10 @@ final class Lane: @unchecked Sendable {  // guards: see above
     private let hasWaiters = Atomic<Bool>(false)
     /// Tickets, for one turn at most.
     @safe @exclusivity(unchecked) var taken: [LaneState.Ticket] = []
-    /// The first of them that has not been used up, and how much of it has.
+    /// The first of them that has not been used up.
     @safe @exclusivity(unchecked) var next = 0
-    @safe @exclusivity(unchecked) var used = 0
+    /// The listeners for which calls have been made and not settled: retained by their tickets.
+    @safe @exclusivity(unchecked) var called: [Unretained<ListenerEntry>] = []
     /// How many tickets there had ever been when the drain last took some.
     @safe @exclusivity(unchecked) var takenCount = 0
 
@@ -130,21 +131,20 @@ final class Lane: @unchecked Sendable {  // guards: see above
 
     /// Adds the ticket of a message that a mailbox has let in. Under the lock.
     ///
+    /// - Parameter isFirst: Whether it is the listener's only one.
     /// - Returns: Whether the caller must then call ``schedule()``.
     @inline(__always)
-    func append(_ listener: ListenerEntry, _ mailbox: Mailbox, isOwn: Bool) -> Bool {
-        if mailbox.state.addTicket() {
-            mailbox.isBusy.store(true, ordering: .releasing)
-            // Balanced in `Leaving`.
-            Unretained(listener).retain()
-        }
-        let poster = isOwn ? addOwn() : 0
+    func append(_ listener: ListenerEntry, _ mailbox: Mailbox, isFirst: Bool, isOwn: Bool) -> Bool {
+        if isFirst { mailbox.isBusy.store(true, ordering: .releasing) }
+        let poster = isOwn ? addOwn(mailbox) : 0
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        return state.append(Unretained(listener), from: poster)
+        return state.append(Unretained(listener), mailbox.state.letIn &- 1, from: poster)
     }
 
-    private func addOwn() -> UInt32 {
+    @inline(never)
+    private func addOwn(_ mailbox: Mailbox) -> UInt32 {
         ownWaiting.wrappingAdd(1, ordering: .relaxed)
+        mailbox.state.isOwn()
         return state.ownPosters.add(poster)
     }
 
@@ -157,15 +157,21 @@ final class Lane: @unchecked Sendable {  // guards: see above
         var discarded = MessageQueue(mailbox.layout)
         var taken = MessageQueue(mailbox.layout)
         var leaving = LaneState.Leaving()
-        lock.withLock {
-            let stale = mailbox.state.end(into: &discarded)
+        var portions = lock.withLock {
+            let (stale, own) = mailbox.state.end(into: &discarded)
+            leaving.ownCount += own
             if inDrain || !state.isDraining { mailbox.state.end(batch: &mailbox.batch, into: &taken) }
             state.areStale(stale, &leaving)
+            return state.count / Self.looksPerPortion + 1
         }
+        // Many may have become stale at once, and posters wait for the lock.
+        while portions > 0, lock.withLock({ state.compact(Self.looksPerPortion, &leaving) }) { portions -= 1 }
         taken.discardAll()
         discarded.discardAll()
         leave(leaving)
     }
+
+    private static let looksPerPortion = 1_024
 
     /// Does what is left to do for listeners without a ticket.
     func leave(_ leaving: LaneState.Leaving) {
@@ -175,10 +181,17 @@ final class Lane: @unchecked Sendable {  // guards: see above
 
     /// So many messages of a ticket that the drain has taken do not wait any more.
     @inline(__always)
-    func areUsed(_ count: Int, of ticket: LaneState.Ticket) {
-        guard ticket.poster != 0 else { return }
-        lock.withLock { state.ownPosters.remove(count, of: ticket.poster) }
-        ownMessagesAreGone(count)
+    func areUsed(_ count: Int, of ticket: LaneState.Ticket, _ mailbox: Mailbox) {
+        if ticket.poster != 0 { ownAreUsed(count, of: ticket, mailbox) }
+    }
+
+    @inline(never)
+    private func ownAreUsed(_ count: Int, of ticket: LaneState.Ticket, _ mailbox: Mailbox) {
+        let gone = lock.withLock {
+            state.ownPosters.remove(count, of: ticket.poster)
+            return mailbox.state.ownAreGone(count)
+        }
+        ownMessagesAreGone(gone)
     }
 
     /// So many messages posted on the lane's own actor do not wait any more.

@@ -9,39 +9,61 @@ internal import Synchronization
 struct LaneState: ~Copyable {
     /// Turns of one listener that follow each other.
     struct Ticket {
-        /// Retained while it has tickets (see ``Leaving``): once, not once for each.
-        let listener: Unretained<ListenerEntry>
-        var count: UInt32
+        /// The listener's, or 0 where there is no ticket. Kept by its list, and once it has left that, by
+        /// ``Mailbox/listenerHasLeft(_:)``, until it has no ticket any more.
+        fileprivate let address: UInt
+        /// The number of the first message, see ``MailboxState``.
+        fileprivate(set) var number: Int
+        fileprivate(set) var count: UInt32
         /// Who posted the messages, if that was on the lane's own actor; otherwise 0.
         let poster: UInt32
 
-        /// Kept by the listener.
+        fileprivate static var none: Ticket { Ticket(address: 0, number: 0, count: 0, poster: 0) }
+
+        /// There are no tickets of nobody where this is asked.
         @inline(__always)
-        func borrowMailbox<Result>(_ body: (Mailbox) -> Result) -> Result {
-            // Listeners without a mailbox get no tickets.
-            listener.borrow { $0.mailboxReference! }.borrow(body)
+        var listener: Unretained<ListenerEntry> { Unretained(address: address)! }
+
+        /// Kept by the listener. Those without a mailbox get no tickets.
+        @inline(__always)
+        var mailbox: Unretained<Mailbox> { listener.borrow { $0.certainMailbox } }
+
+        /// So many messages have been delivered, or have gone.
+        @inline(__always)
+        mutating func removeFirst(_ count: Int) {
+            number &+= count
+            self.count -= UInt32(count)
+        }
+
+        /// Splits the first messages off.
+        @inline(__always)
+        fileprivate mutating func removeFirst(most: Int) -> Ticket {
+            var first = self
+            first.count = UInt32(min(Int(count), most))
+            removeFirst(Int(first.count))
+            return first
         }
     }
 
     /// What is to be done for listeners that have no ticket any more, once the lock is released.
     struct Leaving {
-        var listeners: [(listener: Unretained<ListenerEntry>, hasLeft: Bool)] = []
+        /// Those that have left their list.
+        private(set) var listeners: [Unretained<ListenerEntry>] = []
         /// How many own messages will not be delivered.
         var ownCount = 0
 
-        mutating func add(_ ticket: Ticket) {
-            ticket.borrowMailbox {
-                $0.isBusy.store(false, ordering: .releasing)
-                // The last one: where no post can see the listener, nothing is let in from here on.
-                listeners.append((ticket.listener, $0.state.hasLeft && $0.state.leave()))
-            }
+        @inline(__always)
+        fileprivate mutating func add(_ listener: Unretained<ListenerEntry>, _ mailbox: Mailbox) {
+            mailbox.isBusy.store(false, ordering: .releasing)
+            // The last one: where no post can see the listener, nothing is let in from here on.
+            if mailbox.state.hasLeft, mailbox.state.leave() { listeners.append(listener) }
         }
 
         /// Runs user code: the deinit of what closures captured.
         func leave() {
-            for (listener, hasLeft) in listeners {
-                if hasLeft { listener.borrow { $0.freeBody() } }
-                // Balances the retain for the first ticket.
+            for listener in listeners {
+                listener.borrow { $0.freeBody() }
+                // Balances the retain in `Mailbox.listenerHasLeft`.
                 listener.release()
             }
         }
@@ -50,13 +72,16 @@ struct LaneState: ~Copyable {
     enum Phase { case idle, scheduled, draining }
 
     private(set) var phase = Phase.idle
-    /// The oldest, of which a part may have been taken; with no count where there is none.
-    private var first: Ticket?
-    private var tickets = Queue<Ticket>()
-    /// The newest, to which more may be added.
-    private var last: Ticket?
-    /// How many there are.
+    /// The newest, to which more may be added; of nobody where there is none.
+    private var newest = Ticket.none
+    /// How many messages have tickets.
     private(set) var count = 0
+    /// Those before it.
+    private var tickets = Queue<Ticket>()
+    /// Those before them, which have been looked at since ``isCompacting``.
+    private var kept = Queue<Ticket>()
+    /// Whether stale tickets are being removed.
+    private(set) var isCompacting = false
     /// How many may be stale.
     private var staleCount = 0
     /// Who has posted the messages of tickets that have a poster.
@@ -66,52 +91,85 @@ struct LaneState: ~Copyable {
 
     /// Adds the ticket of a message that a mailbox has let in. True if the drain is to be started.
     @inline(__always)
-    mutating func append(_ listener: Unretained<ListenerEntry>, from poster: UInt32) -> Bool {
+    mutating func append(_ listener: Unretained<ListenerEntry>, _ number: Int, from poster: UInt32) -> Bool {
         count &+= 1
-        if let newest = last {
-            if newest.listener == listener, newest.poster == poster, newest.count < .max {
-                last = Ticket(listener: listener, count: newest.count &+ 1, poster: poster)
-            } else {
-                tickets.append(newest)
-                last = Ticket(listener: listener, count: 1, poster: poster)
-            }
+        if newest.address == listener.address, newest.poster == poster, newest.count < .max {
+            newest.count &+= 1
         } else {
-            last = Ticket(listener: listener, count: 1, poster: poster)
+            begin(Ticket(address: listener.address, number: number, count: 1, poster: poster))
         }
         guard phase == .idle else { return false }
         phase = .scheduled
         return true
     }
 
-    /// Some tickets have become stale. Where they are more than half of all, they are removed, so that what
-    /// is dropped or discarded takes no memory while the lane stands still.
-    mutating func areStale(_ number: Int, _ leaving: inout Leaving) {
-        staleCount += number
-        guard staleCount > Self.mostStale, staleCount * 2 > count else { return }
-        staleCount = 0
-        var kept = Queue<Ticket>()
-        // More may be added to it, so it stays apart.
-        var newest: Ticket?
-        while var ticket = pop(most: .max) {
-            let skipped = ticket.borrowMailbox { $0.state.skipTickets(Int(ticket.count)) }
-            remove(skipped, ofPosterOf: ticket, &leaving)
-            ticket.count -= UInt32(skipped)
-            if ticket.count > 0 {
-                count += Int(ticket.count)
-                if let newest { kept.append(newest) }
-                newest = ticket
-            } else if ticket.borrowMailbox({ $0.state.tickets == 0 }) {
-                leaving.add(ticket)
-            }
-        }
-        swap(&tickets, &kept)
-        last = newest
+    private mutating func begin(_ ticket: Ticket) {
+        if newest.count > 0 { tickets.append(newest) }
+        newest = ticket
     }
 
+    // MARK: Removing stale tickets
+
     private static let mostStale = 64
-    private static let mostLooks = 256
+    /// How many tickets are looked at for each message dropped.
+    private static let looksPerDrop = 16
+
+    /// Some tickets have become stale. Where they are more than half of all, they are removed, so that what
+    /// is dropped or discarded takes no memory while the lane stands still: a few at a time, because posters
+    /// wait for the lock.
+    mutating func areStale(_ number: Int, _ leaving: inout Leaving) {
+        staleCount += number
+        if !isCompacting {
+            guard staleCount > Self.mostStale, staleCount * 2 > count else { return }
+            staleCount = 0
+            isCompacting = true
+        }
+        compact(Self.looksPerDrop, &leaving)
+    }
+
+    /// Looks at some of the tickets that have not been looked at, and removes those that are stale.
+    ///
+    /// - Returns: Whether there are more.
+    @discardableResult
+    mutating func compact(_ looks: Int, _ leaving: inout Leaving) -> Bool {
+        guard isCompacting else { return false }
+        for _ in 0..<looks {
+            guard var ticket = tickets.popFirst() else { break }
+            removeStale(of: &ticket, &leaving)
+            if ticket.count > 0 { kept.append(ticket) }
+        }
+        guard tickets.isEmpty else { return true }
+        isCompacting = false
+        swap(&tickets, &kept)
+        guard newest.count > 0 else { return false }
+        var ticket = newest
+        removeStale(of: &ticket, &leaving)
+        newest = ticket.count > 0 ? ticket : .none
+        return false
+    }
+
+    private mutating func removeStale(of ticket: inout Ticket, _ leaving: inout Leaving) {
+        let before = ticket.count
+        ticket.mailbox.borrow { skipStale(of: &ticket, $0, &leaving) }
+        count -= Int(before - ticket.count)
+    }
+
+    /// Gives the stale tickets up that come first.
+    @inline(__always)
+    private mutating func skipStale(of ticket: inout Ticket, _ mailbox: Mailbox, _ leaving: inout Leaving) {
+        let skipped = mailbox.state.skipTickets(Int(ticket.count), from: ticket.number)
+        guard skipped > 0 else { return }
+        if ticket.poster != 0 {
+            ownPosters.remove(skipped, of: ticket.poster)
+            leaving.ownCount += mailbox.state.ownAreGone(skipped)
+        }
+        ticket.removeFirst(skipped)
+        if mailbox.state.tickets == 0 { leaving.add(ticket.listener, mailbox) }
+    }
 
     // MARK: Delivering
+
+    private static let mostLooks = 256
 
     /// The drain begins a turn. False if it has ended meanwhile.
     mutating func beginTurn() -> Bool {
@@ -120,10 +178,13 @@ struct LaneState: ~Copyable {
         return true
     }
 
-    /// The calls for some tickets have ended.
-    mutating func settle(_ ticket: Ticket, count: Int, _ leaving: inout Leaving) {
-        let isLast = ticket.borrowMailbox { $0.state.settle(count, holdsBatch: !$0.batch.isEmpty) }
-        if isLast { leaving.add(ticket) }
+    /// So many calls for a listener have ended.
+    @inline(__always)
+    mutating func settle(_ listener: Unretained<ListenerEntry>, count: Int, _ leaving: inout Leaving) {
+        listener.borrow { $0.certainMailbox }.borrow { mailbox in
+            let isLast = mailbox.state.settle(count, holdsBatch: !mailbox.batch.isEmpty)
+            if isLast { leaving.add(listener, mailbox) }
+        }
     }
 
     /// Takes the oldest tickets, for so many calls at most. Where there are none, the turn ends and the lane
@@ -135,20 +196,14 @@ struct LaneState: ~Copyable {
         var left = most
         for _ in 0..<Self.mostLooks {
             guard left > 0, var ticket = pop(most: left) else { break }
-            let skipped = ticket.borrowMailbox { mailbox in
-                let skipped = mailbox.state.takeTickets(Int(ticket.count))
+            ticket.mailbox.borrow { mailbox in
+                skipStale(of: &ticket, mailbox, &leaving)
                 // From an unbounded buffer everything at once: nothing is dropped from it.
                 if mailbox.takesAll, mailbox.batch.isEmpty { mailbox.state.takeAll(into: &mailbox.batch) }
-                return skipped
             }
-            remove(skipped, ofPosterOf: ticket, &leaving)
-            ticket.count -= UInt32(skipped)
-            if ticket.count > 0 {
-                left -= Int(ticket.count)
-                taken.append(ticket)
-            } else if ticket.borrowMailbox({ $0.state.tickets == 0 }) {
-                leaving.add(ticket)
-            }
+            guard ticket.count > 0 else { continue }
+            left -= Int(ticket.count)
+            taken.append(ticket)
         }
         guard taken.isEmpty, count == 0 else { return true }
         phase = .idle
@@ -161,34 +216,38 @@ struct LaneState: ~Copyable {
         return phase == .idle
     }
 
-    /// So many messages of a ticket will not be delivered.
-    @inline(__always)
-    private mutating func remove(_ count: Int, ofPosterOf ticket: Ticket, _ leaving: inout Leaving) {
-        guard ticket.poster != 0 else { return }
-        ownPosters.remove(count, of: ticket.poster)
-        leaving.ownCount += count
-    }
-
     /// Whether a drain is under way, so that what it has taken is its own.
     var isDraining: Bool { phase == .draining }
 
     /// The listener whose turn it is.
-    var next: Unretained<ListenerEntry>? { first?.listener ?? tickets.first?.listener ?? last?.listener }
+    var next: Unretained<ListenerEntry>? {
+        if let first = kept.first ?? tickets.first { return first.listener }
+        return newest.count > 0 ? newest.listener : nil
+    }
 
     /// Removes the oldest, or a part of it.
+    @inline(__always)
     private mutating func pop(most: Int) -> Ticket? {
-        if first == nil {
-            first = tickets.popFirst()
-            if first == nil {
-                first = last
-                last = nil
-            }
+        if let ticket = kept.pop(most: most) ?? tickets.pop(most: most) {
+            count -= Int(ticket.count)
+            return ticket
         }
-        guard let oldest = first else { return nil }
-        let taken = min(Int(oldest.count), most)
-        count -= taken
-        let rest = oldest.count - UInt32(taken)
-        first = rest == 0 ? nil : Ticket(listener: oldest.listener, count: rest, poster: oldest.poster)
-        return Ticket(listener: oldest.listener, count: UInt32(taken), poster: oldest.poster)
+        guard newest.count > 0 else { return nil }
+        let ticket = newest.removeFirst(most: most)
+        if newest.count == 0 { newest = .none }
+        count -= Int(ticket.count)
+        return ticket
+    }
+}
+
+extension Queue<LaneState.Ticket> {
+    /// Removes the first ticket, or a part of it.
+    @inline(__always)
+    fileprivate mutating func pop(most: Int) -> LaneState.Ticket? {
+        let part = withFirst { first -> LaneState.Ticket? in
+            Int(first.count) > most ? first.removeFirst(most: most) : nil
+        }
+        // With no part, there is none or it is taken whole.
+        return (part ?? nil) ?? popFirst()
     }
 }

@@ -16,9 +16,9 @@ enum AsyncIsolation: Sendable {
 /// The messages of a listener that cannot be called on the poster's thread: they wait for their turn in its
 /// lane, or for a reader.
 ///
-/// Guards: the lane's lock guards `state`, of a sequence `sequenceLock`. `batch` and `retainedOwner` belong to
-/// the lane's drain; `batch` also to whoever holds the lock while no drain is under way. Of a sequence, `batch`
-/// and `hasTaken` are guarded by `readLock`. `asyncCall` is freed once no drain can begin.
+/// Guards: the lane's lock guards `state`, of a sequence `sequenceLock`. `used`, `batch` and `retainedOwner`
+/// belong to the lane's drain; `batch` also to whoever holds the lock while no drain is under way. Of a
+/// sequence, `batch` and `hasTaken` are guarded by `readLock`. `asyncCall` is freed once no drain can begin.
 @usableFromInline
 final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see above
     /// Where the messages have their turns; nil if a sequence is read.
@@ -44,6 +44,8 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     // Keeps what the drain writes for each message off the cache lines that posters write.
     private let padding = Padding()
     let delivered = Atomic<Int>(0)
+    /// How many of the lane's tickets have been used and not settled.
+    @safe @exclusivity(unchecked) var used = 0
     @safe @exclusivity(unchecked) var batch: MessageQueue
     /// The owner, retained while a turn makes calls of the listener.
     @safe @exclusivity(unchecked) private var retainedOwner: Unretained<AnyObject>?
@@ -130,7 +132,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     struct LetIn {
         /// Nil where the listener has ended.
         fileprivate(set) var admission: MailboxState.Admission?
-        fileprivate var isFirst = false
+        fileprivate var startsDrain = false
         fileprivate var isToRead = false
         fileprivate var leaving = LaneState.Leaving()
 
@@ -138,7 +140,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         var leavesWork: Bool {
             switch admission {
             case .replaces, .dropped: true
-            case .waits, nil: isFirst || isToRead
+            case .waits, nil: startsDrain || isToRead
             }
         }
     }
@@ -156,7 +158,8 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
             // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued
             // before.
             guard !listener.isCancelled, !state.isDead else { return }
-            let admission = state.admit(copying: message, envelope)
+            var isFirst = false
+            let admission = state.admit(copying: message, envelope, isFirst: &isFirst)
             result.admission = admission
             if case .dropped = admission { return }
             guard let lane else {
@@ -164,9 +167,8 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
                 result.isToRead = readers?.mayWait ?? false
                 return
             }
-            result.isFirst = lane.append(listener, self, isOwn: isOwn)
+            result.startsDrain = lane.append(listener, self, isFirst: isFirst, isOwn: isOwn)
             guard case .replaces = admission else { return }
-            state.ticketIsStale()
             lane.state.areStale(1, &result.leaving)
         }
         return result
@@ -174,7 +176,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     /// Starts the drain, or wakes a reader, and tells who waits for a message that was replaced.
     func finish(_ outcome: LetIn) {
-        if outcome.isFirst { lane?.schedule() }
+        if outcome.startsDrain { lane?.schedule() }
         lane?.leave(outcome.leaving)
         if outcome.isToRead { wakeReader() }
         if case .replaces(let displaced) = outcome.admission { displaced.envelope?.tracker?.finish(.dropped) }
@@ -203,28 +205,28 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     /// Puts a message in with which nothing travels, into a buffer without a bound: what nearly every post
     /// does.
-    @inline(never)
+    @inline(__always)
     func enqueueAlone(_ message: MessageAddress, from isolation: UInt, for listener: ListenerEntry) -> Bool {
         guard let laneReference else { return enqueueToRead(message, for: listener) }
         return laneReference.borrow { lane in
             let isOwn = lane.isOwn(isolation)
-            var isFirst = false
+            var startsDrain = false
             let isLetIn = lane.lock.withLock {
                 guard !listener.isCancelled, !state.isDead else { return false }
-                state.append(copying: message)
-                isFirst = lane.append(listener, self, isOwn: isOwn)
+                let isFirst = state.append(copying: message)
+                startsDrain = lane.append(listener, self, isFirst: isFirst, isOwn: isOwn)
                 return true
             }
-            if isFirst { lane.schedule() }
+            if startsDrain { lane.schedule() }
             return isLetIn
         }
     }
 
-    @inline(__always)
+    @inline(never)
     private func enqueueToRead(_ message: MessageAddress, for listener: ListenerEntry) -> Bool {
         let isLetIn = sequenceLock.withLock {
             guard !listener.isCancelled, !state.isDead else { return false }
-            state.append(copying: message)
+            _ = state.append(copying: message)
             noteArrival()
             return true
         }
@@ -294,7 +296,13 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     func listenerHasLeft(_ listener: ListenerEntry) {
         giveUpReservations()
         guard let lane else { return }
-        if lane.lock.withLock({ state.leave() }) { listener.freeBody() }
+        let isFree = lane.lock.withLock {
+            if state.leave() { return true }
+            // Its list has kept it so far; from here on its tickets do. Balanced in `Leaving`.
+            Unretained(listener).retain()
+            return false
+        }
+        if isFree { listener.freeBody() }
     }
 
     /// Frees what an async closure holds; for ``ListenerEntry/freeBody()``.

@@ -3,8 +3,8 @@
 /// Only transitions: each is made under the lock of the mailbox and returns what is to be done without it.
 ///
 /// A listener that has its turns in a lane holds a ticket there for each message that was let in, until the
-/// call for it has ended. The tickets and the messages are in one order. A ticket is stale if its message has
-/// been dropped or discarded since; those of a mailbox that has ended all are.
+/// call for it has ended. Tickets and messages are in one order, and numbered from 0 on. A ticket is stale if
+/// its message has been dropped or discarded since.
 struct MailboxState: ~Copyable {
     /// What becomes of a message that is posted.
     enum Admission {
@@ -18,13 +18,14 @@ struct MailboxState: ~Copyable {
     let policy: BufferingPolicy
     /// What nobody has taken.
     var incoming: MessageQueue
-    private(set) var posted = 0
+    /// How many messages have been let in: the number of the next.
+    private(set) var letIn = 0
+    /// How many were not let in, or dropped for those that came later.
     private(set) var dropped = 0
-    private(set) var tickets = 0
-    /// How many of the oldest tickets are stale.
-    private var stale = 0
-    /// How many of the oldest tickets the lane has taken and not used: counted where messages can be dropped.
-    private var taken = 0
+    /// Of how many messages the ticket is gone.
+    private var settled = 0
+    /// How many messages wait that were posted on the lane's own actor.
+    private(set) var ownWaiting = 0
     /// Whether the lane's drain may have taken messages that it has not delivered.
     private(set) var mayHoldBatch = false
     /// Nothing is delivered any more.
@@ -37,59 +38,77 @@ struct MailboxState: ~Copyable {
         incoming = MessageQueue(layout)
     }
 
+    /// How many messages were posted.
+    var posted: Int { policy.kind == .oldest ? letIn + dropped : letIn }
+
+    /// How many tickets there are.
+    var tickets: Int { letIn - settled }
+
     // MARK: Posting
 
-    /// Lets a message in for which there is always room.
+    /// Lets a message in for which there is always room. Its ticket is to be added.
+    ///
+    /// - Returns: Whether that is the only one.
     @inline(__always)
-    mutating func append(copying message: MessageAddress) {
-        posted &+= 1
+    mutating func append(copying message: MessageAddress) -> Bool {
         incoming.append(copying: message)
+        return addTicket()
     }
 
     /// Lets a message in if the policy has room for it.
-    mutating func admit(copying message: MessageAddress, _ envelope: Envelope?) -> Admission {
-        posted += 1
+    ///
+    /// - Parameter isFirst: Whether its ticket, which is to be added, is the only one.
+    mutating func admit(copying message: MessageAddress, _ envelope: Envelope?, isFirst: inout Bool) -> Admission {
         guard policy.kind != .unbounded, incoming.count >= policy.limit else {
             incoming.append(copying: message, envelope)
+            isFirst = addTicket()
             return .waits
         }
         dropped += 1
         guard policy.kind == .newest else { return .dropped }
         let displaced = DisplacedMessage(takingFirstOf: &incoming)
         incoming.append(copying: message, envelope)
+        isFirst = addTicket()
         return .replaces(displaced)
     }
 
-    /// Adds the ticket of a message just let in. True if it is the only one.
     @inline(__always)
-    mutating func addTicket() -> Bool {
-        tickets &+= 1
-        return tickets == 1
+    private mutating func addTicket() -> Bool {
+        letIn &+= 1
+        return letIn &- 1 == settled
     }
 
-    /// The message of the oldest ticket that was not stale has been dropped.
-    mutating func ticketIsStale() { stale += 1 }
+    /// The message let in was posted on the lane's own actor.
+    mutating func isOwn() { ownWaiting += 1 }
+
+    /// So many of these do not wait any more. Returns how many of them were still counted.
+    mutating func ownAreGone(_ count: Int) -> Int {
+        guard !isDead else { return 0 }
+        ownWaiting -= count
+        return count
+    }
 
     // MARK: Delivering
 
-    /// The lane takes tickets. Returns how many of them need not be used because they are stale.
-    mutating func takeTickets(_ count: Int) -> Int {
-        let skipped = skipTickets(count)
-        if policy.kind != .unbounded { taken += count - skipped }
-        return skipped
+    /// Gives stale tickets up, of so many that begin with a number.
+    ///
+    /// - Returns: How many. They are the first.
+    @inline(__always)
+    mutating func skipTickets(_ count: Int, from number: Int) -> Int {
+        guard policy.kind != .unbounded || isDead else { return 0 }
+        return skipStale(count, from: number)
     }
 
-    /// Gives stale tickets up, of so many that follow those the lane has taken. Returns how many.
-    mutating func skipTickets(_ count: Int) -> Int {
+    @inline(never)
+    private mutating func skipStale(_ count: Int, from number: Int) -> Int {
         let skipped: Int
         if isDead {
             // The drain is to come across one, to discard what it has taken.
             skipped = mayHoldBatch ? count - 1 : count
         } else {
-            skipped = min(max(stale - taken, 0), count)
-            stale -= skipped
+            skipped = min(max(letIn - incoming.count - number, 0), count)
         }
-        tickets -= skipped
+        settled += skipped
         return skipped
     }
 
@@ -100,36 +119,34 @@ struct MailboxState: ~Copyable {
         mayHoldBatch = true
     }
 
-    /// Uses a ticket that was taken: moves the first message out. False if it is stale.
-    mutating func takeFirst(into place: MessageAddress, _ envelope: inout Envelope?) -> Bool {
-        if policy.kind != .unbounded { taken -= 1 }
-        guard stale == 0 || isDead else {
-            stale -= 1
-            return false
-        }
-        guard !incoming.isEmpty else { return false }
+    /// Uses the ticket of a number: moves the first message out. False if the ticket is stale.
+    mutating func takeFirst(_ number: Int, into place: MessageAddress, _ envelope: inout Envelope?) -> Bool {
+        guard number >= letIn - incoming.count, !incoming.isEmpty else { return false }
         envelope = incoming.moveFirst(to: place)
         return true
     }
 
     /// The calls for so many tickets have ended. True if there are no more.
+    @inline(__always)
     mutating func settle(_ count: Int, holdsBatch: Bool) -> Bool {
         mayHoldBatch = holdsBatch
-        tickets -= count
+        settled += count
         guard tickets == 0 else { return false }
-        stale = 0
-        taken = 0
         incoming.giveBack()
         return true
     }
 
     // MARK: Ending
 
-    /// Ends the mailbox and hands out what waits. Returns how many tickets are stale because of that.
-    mutating func end(into discarded: inout MessageQueue) -> Int {
+    /// Ends the mailbox and hands out what waits.
+    ///
+    /// - Returns: How many tickets are stale because of that, and how many messages of the lane's own actor no
+    ///   longer wait.
+    mutating func end(into discarded: inout MessageQueue) -> (stale: Int, own: Int) {
+        guard !isDead else { return (0, 0) }
         isDead = true
         swap(&incoming, &discarded)
-        return tickets
+        return (tickets, ownWaiting)
     }
 
     /// The same for what the drain has taken and does not deliver now.
@@ -138,7 +155,9 @@ struct MailboxState: ~Copyable {
         mayHoldBatch = false
     }
 
-    /// No post can see the listener any more. True if nothing waits for it: its closure can be freed.
+    /// No post can see the listener any more, or there is no ticket any more.
+    ///
+    /// - Returns: Whether both is so: its closure can be freed.
     mutating func leave() -> Bool {
         hasLeft = true
         guard tickets == 0 else { return false }

@@ -7,7 +7,7 @@
 /// third of the time of enqueueing.
 ///
 /// `@safe` because no pointer leaves it except as the address of a message: `count` messages are in the slots
-/// from `first` in the first block to `end` in the last, and only those are read, moved or destroyed.
+/// from `first`, in the first block, up to `end`, in the last, and only those are read, moved or destroyed.
 @safe
 struct MessageQueue: ~Copyable {
     /// The first words of a block.
@@ -33,17 +33,19 @@ struct MessageQueue: ~Copyable {
     private let stride: Int
     /// Where the slots of a block begin.
     private let start: Int
+    /// The next slot to be filled, and where those of its block end.
+    private var end: UnsafeMutableRawPointer?
+    private var endOfLast: UnsafeMutableRawPointer?
+    /// Where the envelope for that slot goes, if its block has a table.
+    private var endOfEnvelopes: UnsafeMutablePointer<UInt>?
+    private(set) var count = 0
+    /// The next slot to be emptied, and where those of its block end.
+    private var first: UnsafeMutableRawPointer?
+    private var endOfFirst: UnsafeMutableRawPointer?
+    /// Where the envelope of that slot is, if its block has a table.
+    private var firstOfEnvelopes: UnsafeMutablePointer<UInt>?
     private var firstBlock: UnsafeMutableRawPointer?
     private var lastBlock: UnsafeMutableRawPointer?
-    /// The tables of the first and the last block, as in their headers.
-    private var firstEnvelopes: UnsafeMutablePointer<UInt>?
-    private var lastEnvelopes: UnsafeMutablePointer<UInt>?
-    /// The next slot to be emptied, in the first block.
-    private var first = 0
-    /// The next slot to be filled, and how many there are, in the last block.
-    private var end = 0
-    private var capacity = 0
-    private(set) var count = 0
 
     init(_ layout: MessageLayout) {
         self.layout = layout
@@ -53,11 +55,12 @@ struct MessageQueue: ~Copyable {
     }
 
     deinit {
-        var index = first
+        var slot = unsafe first
         var block = unsafe firstBlock
         var left = count
         while let current = unsafe block {
             let header = unsafe Self.header(of: current).pointee
+            var index = unsafe ((slot ?? current + start) - (current + start)) / stride
             while left > 0, unsafe index < header.capacity {
                 unsafe layout.destroy(MessageAddress(current + start + index * stride))
                 if let envelopes = unsafe header.envelopes {
@@ -66,7 +69,7 @@ struct MessageQueue: ~Copyable {
                 index += 1
                 left -= 1
             }
-            index = 0
+            unsafe slot = nil
             unsafe block = header.next
             unsafe header.envelopes?.deallocate()
             unsafe current.deallocate()
@@ -74,6 +77,8 @@ struct MessageQueue: ~Copyable {
     }
 
     var isEmpty: Bool { count == 0 }
+
+    // MARK: Filling
 
     /// Copies a message to the end.
     @inline(__always)
@@ -85,13 +90,41 @@ struct MessageQueue: ~Copyable {
     /// The same for a message without an envelope.
     @inline(__always)
     mutating func append(copying message: MessageAddress) {
-        if end == capacity { addBlock() }
-        // There is a block after `addBlock`, with a free slot at `end`.
-        unsafe layout.copy(from: message, to: MessageAddress(lastBlock.unsafelyUnwrapped + start + end &* stride))
-        if let lastEnvelopes = unsafe lastEnvelopes { unsafe lastEnvelopes[end] = 0 }
-        end &+= 1
-        count &+= 1
+        layout.copy(from: message, to: freeSlot)
+        slotIsFilled()
     }
+
+    /// The slot for the next message: ``slotIsFilled()`` is to follow.
+    @inline(__always)
+    var freeSlot: MessageAddress {
+        mutating get {
+            if unsafe UInt(bitPattern: end) == UInt(bitPattern: endOfLast) { addBlock() }
+            // There is a block after `addBlock`, with a free slot at `end`.
+            return unsafe MessageAddress(end.unsafelyUnwrapped)
+        }
+    }
+
+    /// A message has been put into the free slot.
+    @inline(__always)
+    mutating func slotIsFilled() {
+        // There is a block.
+        unsafe end = end.unsafelyUnwrapped + stride
+        count &+= 1
+        if let envelopes = unsafe endOfEnvelopes {
+            unsafe envelopes.pointee = 0
+            unsafe endOfEnvelopes = envelopes + 1
+        }
+    }
+
+    /// The message enqueued last, in place.
+    var last: MessageAddress? {
+        guard count > 0, let end = unsafe end else { return nil }
+        // The slot before the next to be filled: a block is only added for a message, so it is in the last
+        // block.
+        return unsafe MessageAddress(end - stride)
+    }
+
+    // MARK: Emptying
 
     /// Moves the first message to uninitialised memory and returns its envelope. There must be one.
     @inline(__always)
@@ -109,14 +142,6 @@ struct MessageQueue: ~Copyable {
         (firstSlot, firstEnvelope)
     }
 
-    /// The message enqueued last, in place.
-    var last: MessageAddress? {
-        guard count > 0 else { return nil }
-        // The slot before the next to be filled: a block is only added for a message, so it is in the last
-        // block.
-        return unsafe MessageAddress(lastBlock.unsafelyUnwrapped + start + (end - 1) * stride)
-    }
-
     /// Destroys the first message and releases its envelope.
     @inline(__always)
     mutating func removeFirst() {
@@ -125,33 +150,49 @@ struct MessageQueue: ~Copyable {
         firstIsOut()
     }
 
+    /// The first slot has been emptied. It had no envelope, or that has been released.
+    @inline(__always)
+    mutating func firstIsOut() {
+        // There was a message, so there is a block.
+        let next = unsafe first.unsafelyUnwrapped + stride
+        unsafe first = next
+        if let envelopes = unsafe firstOfEnvelopes { unsafe firstOfEnvelopes = envelopes + 1 }
+        count &-= 1
+        if count == 0 {
+            startOver()
+        } else if unsafe UInt(bitPattern: next) == UInt(bitPattern: endOfFirst) {
+            dropFirstBlock()
+        }
+    }
+
     /// Frees the block of an empty queue, if it is large: no message is expected soon.
     mutating func giveBack() {
-        guard count == 0, let block = unsafe lastBlock, capacity * stride > Self.mostBytesKept else { return }
-        unsafe lastEnvelopes?.deallocate()
+        guard count == 0, let block = unsafe lastBlock else { return }
+        let header = unsafe Self.header(of: block).pointee
+        guard unsafe header.capacity * stride > Self.mostBytesKept else { return }
+        unsafe header.envelopes?.deallocate()
         unsafe block.deallocate()
         unsafe firstBlock = nil
         unsafe lastBlock = nil
-        unsafe firstEnvelopes = nil
-        unsafe lastEnvelopes = nil
-        first = 0
-        end = 0
-        capacity = 0
+        unsafe first = nil
+        unsafe endOfFirst = nil
+        unsafe firstOfEnvelopes = nil
+        unsafe end = nil
+        unsafe endOfLast = nil
+        unsafe endOfEnvelopes = nil
     }
 
     // MARK: Slots and blocks
 
     /// There must be a message.
     @inline(__always)
-    private var firstSlot: MessageAddress {
-        unsafe MessageAddress(firstBlock.unsafelyUnwrapped + start + first &* stride)
-    }
+    private var firstSlot: MessageAddress { unsafe MessageAddress(first.unsafelyUnwrapped) }
 
     /// Still retained by the queue.
     @inline(__always)
     private var firstEnvelope: Unretained<Envelope>? {
-        guard let envelopes = unsafe firstEnvelopes else { return nil }
-        return unsafe Unretained(address: envelopes[first])
+        guard let envelopes = unsafe firstOfEnvelopes else { return nil }
+        return unsafe Unretained(address: envelopes.pointee)
     }
 
     /// Keeps the envelope of the message just enqueued.
@@ -159,61 +200,68 @@ struct MessageQueue: ~Copyable {
     private mutating func keep(_ envelope: Envelope) {
         // There is a block: a message was enqueued.
         let block = unsafe lastBlock.unsafelyUnwrapped
-        if unsafe lastEnvelopes == nil {
+        if unsafe endOfEnvelopes == nil {
+            let capacity = unsafe Self.header(of: block).pointee.capacity
             let envelopes = UnsafeMutablePointer<UInt>.allocate(capacity: capacity)
             unsafe envelopes.initialize(repeating: 0, count: capacity)
             unsafe Self.header(of: block).pointee.envelopes = envelopes
-            unsafe lastEnvelopes = envelopes
-            if unsafe firstBlock == block { unsafe firstEnvelopes = envelopes }
+            unsafe endOfEnvelopes = envelopes + (end.unsafelyUnwrapped - (block + start)) / stride
+            if unsafe firstBlock == block {
+                unsafe firstOfEnvelopes = envelopes + (first.unsafelyUnwrapped - (block + start)) / stride
+            }
         }
         // Balanced when the slot is emptied.
-        unsafe lastEnvelopes.unsafelyUnwrapped[end - 1] = Unretained.retaining(envelope).address
+        unsafe (endOfEnvelopes.unsafelyUnwrapped - 1).pointee = Unretained.retaining(envelope).address
     }
 
-    /// The slot of the first message is free.
+    /// The queue is empty. Blocks are only added for messages, so there is one: it is reused from its start.
     @inline(__always)
-    private mutating func firstIsOut() {
-        first &+= 1
-        count &-= 1
-        if count == 0 {
-            // Blocks are only added for messages, so this is the only one left: reuse it from its start.
-            first = 0
-            end = 0
-        } else if unsafe firstBlock != lastBlock,
-            unsafe first == Self.header(of: firstBlock.unsafelyUnwrapped).pointee.capacity
-        {
-            first = 0
-            dropFirstBlock()
-        }
+    private mutating func startOver() {
+        let slots = unsafe firstBlock.unsafelyUnwrapped + start
+        unsafe first = slots
+        unsafe end = slots
+        guard unsafe endOfEnvelopes != nil else { return }
+        let envelopes = unsafe Self.header(of: firstBlock.unsafelyUnwrapped).pointee.envelopes
+        unsafe firstOfEnvelopes = envelopes
+        unsafe endOfEnvelopes = envelopes
     }
 
     @inline(never)
     private mutating func dropFirstBlock() {
+        // There are more messages, so there is a next block.
         let block = unsafe firstBlock.unsafelyUnwrapped
-        // There is a next one, see above.
-        let next = unsafe Self.header(of: block).pointee.next.unsafelyUnwrapped
-        unsafe firstBlock = next
-        unsafe firstEnvelopes?.deallocate()
-        unsafe firstEnvelopes = Self.header(of: next).pointee.envelopes
+        let header = unsafe Self.header(of: block).pointee
+        unsafe header.envelopes?.deallocate()
         unsafe block.deallocate()
+        unsafe beginAt(header.next.unsafelyUnwrapped)
+    }
+
+    /// Makes a block the first.
+    private mutating func beginAt(_ block: UnsafeMutableRawPointer) {
+        let header = unsafe Self.header(of: block).pointee
+        unsafe firstBlock = block
+        unsafe first = block + start
+        unsafe endOfFirst = block + start + header.capacity * stride
+        unsafe firstOfEnvelopes = header.envelopes
     }
 
     @inline(never)
     private mutating func addBlock() {
         let most = max(4, min(Self.largestBlock, Self.bytesPerBlock / stride))
-        let capacity = min(capacity == 0 ? Self.smallestBlock : capacity * Self.growth, most)
+        let former = unsafe lastBlock.map { unsafe Self.header(of: $0).pointee.capacity }
+        let capacity = min(former.map { $0 * Self.growth } ?? Self.smallestBlock, most)
         let alignment = Self.alignment(layout)
         let block = UnsafeMutableRawPointer.allocate(byteCount: start + capacity * stride, alignment: alignment)
         unsafe block.initializeMemory(as: Header.self, to: Header(next: nil, capacity: capacity, envelopes: nil))
         if let lastBlock = unsafe lastBlock {
             unsafe Self.header(of: lastBlock).pointee.next = block
         } else {
-            unsafe firstBlock = block
+            unsafe beginAt(block)
         }
         unsafe lastBlock = block
-        unsafe lastEnvelopes = nil
-        self.capacity = capacity
-        end = 0
+        unsafe end = block + start
+        unsafe endOfLast = block + start + capacity * stride
+        unsafe endOfEnvelopes = nil
     }
 
     @inline(__always)

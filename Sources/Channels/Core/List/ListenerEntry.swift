@@ -77,6 +77,13 @@ extension ListenerEntry {
         return Unretained(address: countersAddress.load(ordering: .relaxed))
     }
 
+    /// The mailbox of a listener that is known to have one.
+    @inline(__always)
+    var certainMailbox: Unretained<Mailbox> {
+        // There is one, see above.
+        Unretained(address: countersAddress.load(ordering: .relaxed))!
+    }
+
     var mailbox: Mailbox? { mailboxReference?.object }
 
     /// The same, if it forwards messages.
@@ -91,6 +98,13 @@ extension ListenerEntry {
     /// the compiler makes one load of the weak reference and nothing else.
     @inline(__always)
     var retainedOwner: Unretained<AnyObject>? { owner.map { Unretained.retaining($0) } }
+
+    /// The level of a listener that is known to have been inserted: nobody else hears anything.
+    @inline(__always)
+    var certainLevel: Unretained<PriorityLevel> {
+        // See above.
+        level!
+    }
 
     /// The list it was put into; nil if it never was.
     var list: ListenerList? { level?.object.list }

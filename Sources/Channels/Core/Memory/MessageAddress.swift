@@ -88,6 +88,12 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
         unsafe raw.initializeMemory(as: Message.self, to: message)
     }
 
+    /// Moves the message out: none is there afterwards.
+    @inline(__always)
+    func move<Message>(as type: Message.Type) -> Message {
+        unsafe raw.assumingMemoryBound(to: Message.self).move()
+    }
+
     /// Copies the bytes of a value to new memory, to be freed with ``deallocate()``, without retaining what
     /// the value refers to.
     static func allocateBytes<Value>(of value: Value) -> MessageAddress {

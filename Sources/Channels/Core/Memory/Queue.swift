@@ -7,17 +7,25 @@ struct Queue<Element>: ~Copyable {
     /// The oldest element.
     var first: Element? { messages.isEmpty ? nil : messages.peek().message.load(as: Element.self) }
 
+    @inline(__always)
     mutating func append(_ element: Element) {
-        MessageAddress.lending(element) { messages.append(copying: $0) }
+        messages.freeSlot.initialize(to: element)
+        messages.slotIsFilled()
     }
 
+    @inline(__always)
     mutating func popFirst() -> Element? {
         guard !messages.isEmpty else { return nil }
-        defer { messages.giveBack() }
-        return MessageAddress.receiving(as: Element.self) { place in
-            _ = messages.moveFirst(to: place)
-            return true
-        }
+        let element = messages.peek().message.move(as: Element.self)
+        messages.firstIsOut()
+        if messages.isEmpty { messages.giveBack() }
+        return element
+    }
+
+    /// Changes the first element, if there is one. Returns what the body returns.
+    @inline(__always)
+    mutating func withFirst<Result>(_ body: (inout Element) -> Result) -> Result? {
+        messages.isEmpty ? nil : messages.peek().message.mutate(as: Element.self, body)
     }
 
     /// Changes the last element, if there is one. Returns what the body returns.

@@ -227,11 +227,13 @@ extension ListenerList {
             if bits ^ ListenerEntry.special < number { return callAlone(listener, message, frame) }
         } else if bits ^ ListenerEntry.waits < number {
             // The bit says that there is one.
-            let isFree = listener.mailboxReference?.borrow { $0.isFree(for: frame.pointee.isolation) }
-            if isFree == true { return callAlone(listener, message, frame) }
-            return deliverToLane(message, frame, listener, before: number)
+            let mailbox = listener.certainMailbox
+            if mailbox.borrow({ $0.isFree(for: frame.pointee.isolation) }) {
+                return callAlone(listener, message, frame)
+            }
+            return deliverToLane(message, frame, listener, mailbox, before: number)
         } else if bits ^ ListenerEntry.plainWaiter < number {
-            return deliverToLane(message, frame, listener, before: number)
+            return deliverToLane(message, frame, listener, listener.certainMailbox, before: number)
         } else if word ^ ListenerEntry.plainForwarder < number, let forwarder = listener.forwarder {
             return forwarder.borrow { forward(message, frame, $0) }
         }
@@ -270,13 +272,15 @@ extension ListenerList {
         _ message: MessageAddress,
         _ frame: FrameReference,
         _ listener: ListenerEntry,
+        _ mailbox: Unretained<Mailbox>,
         before number: UInt64
     ) -> Bool {
-        let isBusy = listener.mailboxReference?.borrow { $0.isUnboundedAndBusy }
-        guard isBusy == true, let mailbox = listener.mailboxReference, !frame.pointee.carriesMore else {
-            return deliverWithMoreCare(message, frame, listener, before: number)
+        mailbox.borrow { mailbox in
+            guard mailbox.isUnboundedAndBusy, !frame.pointee.carriesMore else {
+                return deliverWithMoreCare(message, frame, listener, before: number)
+            }
+            return mailbox.enqueueAlone(message, from: frame.pointee.isolation, for: listener)
         }
-        return mailbox.borrow { $0.enqueueAlone(message, from: frame.pointee.isolation, for: listener) }
     }
 
     @inline(never)

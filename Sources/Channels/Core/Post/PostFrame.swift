@@ -86,6 +86,14 @@ struct PostFrame {
         self.listener = Unretained(listener)
     }
 
+    /// The same for a drain, whose next call may be of another list's listener.
+    @inline(__always)
+    mutating func isCalling(_ listener: ListenerEntry) {
+        begins(listener)
+        // The entry keeps the level, and that the list.
+        list = listener.certainLevel.borrow { Unretained($0.list) }
+    }
+
     /// Releases what the frame holds. Called once, when the post has ended.
     @inline(__always)
     mutating func end() { if let extras { PostExtras.giveBack(extras) } }
