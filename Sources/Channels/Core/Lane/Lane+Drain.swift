@@ -17,8 +17,9 @@ extension Lane {
         switch target {
         case .queue(let queue): queue.async { if self.drain() != .idle { self.schedule() } }
         case .mainActor:
-            let turns: @MainActor @Sendable () async -> Void = { await self.runTurnsOnMainActor() }
-            Task.detached(operation: turns)
+            // A job for each turn: what goes on after a yield comes by way of the pool, 20 microseconds later.
+            let turn: @MainActor @Sendable () -> Void = { if self.drain() != .idle { self.schedule() } }
+            Task.detached(operation: turn)
         case .actor:
             Task.detached {
                 await self.runTurns {
@@ -32,11 +33,6 @@ extension Lane {
             Task.detached { await self.runTurns { await self.drainAwaiting(on: isolation) } }
         }
     }
-
-    /// Has one turn after the other, and gives the main actor up in between. On it, because it has a thread of
-    /// its own: nothing waits for one of the pool.
-    @MainActor
-    private func runTurnsOnMainActor() async { while drain() != .idle { await Task.yield() } }
 
     /// Has one turn after the other, and gives the actor and the thread of the pool up in between. Not on the
     /// actor: one that has something else to do would keep the thread.
