@@ -6,8 +6,8 @@
  * once. Two workers run the jobs, so that a second drain could run beside the first. Listener 0 is cancelled and drained at any time, or not.
  *
  *   here                      in Sources/Channels/Core/Lane
- *   Poster                    Mailbox.enqueue, .mayCall; Lane.append; LaneState.append, .areStale
- *   Worker                    Lane.schedule, .drain, .deliverRun, .deliverOneByOne, .refill, .endTurn
+ *   Poster                    Mailbox.enqueue, .mayCall; Lane.enqueue, .append; LaneState.append, .areStale
+ *   Worker                    Lane.schedule, .drain, .deliverTaken, .deliverOneByOne, .refill, .endTurn
  *   Canceller                 ListenerEntry.cancel, Lane.discard, .waitForCall
  *
  * Memory: sequentially consistent, but for what has a barrier of its own: the drain's store of `current` may be delayed (`stored` is what others
@@ -76,6 +76,15 @@ inline call(m, l) {
         lastOf[m / 2] = m + 1
     };
     d_step { assert(l != 0 || !drained); calls--; at[m] = delivered }
+}
+
+/* Those who wait for the end of a call that is not under way are resumed. */
+inline resumeWaiter() {
+    acquire();
+    barrier();
+    if :: waiting -> waiting = false; resumed = true :: else fi;
+    hasWaiters = false;
+    lock = false
 }
 
 /* A message for listener n is let in. Under the lock. */
@@ -181,8 +190,9 @@ aTurn:
             :: else -> tickets?l,isOwn
             fi;
             lock = false;
-            /* Relaxed: others see it later. Then the bit is read. */
+            /* Relaxed: others see it later. Then the bits are read. */
             current = l;
+            if :: hasWaiters -> current = NOBODY; resumeWaiter(); current = l :: else fi;
             if
             :: l == 0 && cancelled -> if :: isOwn -> own-- :: else fi
             :: else ->
@@ -200,16 +210,13 @@ aTurn:
                 lock = false;
                 if :: isIn -> call(m, l) :: else fi
             fi;
-            /* A sequentially consistent load follows, but the store may be late. */
-            current = NOBODY;
+            /* A sequentially consistent load follows, but the store may be late. Where the next ticket has been taken, too, that takes its
+             * place at once. */
             if
-            :: hasWaiters ->
-                acquire();
-                barrier();
-                if :: waiting -> waiting = false; resumed = true :: else fi;
-                hasWaiters = false;
-                lock = false
-            :: else
+            :: n + 1 < RUN && len(tickets) > 0 -> skip
+            :: true ->
+                current = NOBODY;
+                if :: hasWaiters -> resumeWaiter() :: else fi
             fi;
             atomic { l = NOBODY; m = NOBODY; isIn = false; isOwn = false; n++ };
             if
