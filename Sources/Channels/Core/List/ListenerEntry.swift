@@ -1,3 +1,4 @@
+internal import CChannels
 internal import Synchronization
 
 /// One registration in a list: what is called, for whom, and its place.
@@ -97,7 +98,10 @@ extension ListenerEntry {
     /// The owner, retained: to be given up with ``Unretained/release()``. Written as one expression, which
     /// the compiler makes one load of the weak reference and nothing else.
     @inline(__always)
-    var retainedOwner: Unretained<AnyObject>? { owner.map { Unretained.retaining($0) } }
+    var retainedOwner: Unretained<AnyObject>? {
+        channels_will_load_weakly()
+        return owner.map { Unretained.retaining($0) }
+    }
 
     /// The level of a listener that is known to have been inserted: nobody else hears anything.
     @inline(__always)
