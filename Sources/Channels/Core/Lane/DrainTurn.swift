@@ -23,6 +23,9 @@ struct DrainTurn {
     private let start = channels_nanoseconds()
     private var calls = 0
 
+    /// How many there may still be.
+    var callsLeft: Int { Self.mostCalls - calls }
+
     /// Counts a call. Nil while the turn goes on.
     @inline(__always)
     mutating func endAfterCall() -> End? {

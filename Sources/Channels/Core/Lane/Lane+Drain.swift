@@ -62,7 +62,7 @@ extension Lane {
             if next == taken.count {
                 // The message that started the job is not delayed; many may follow.
                 if !isFirst { Self.gather(arrived, beyond: takenCount) }
-                guard refill() else { return .idle }
+                guard refill(turn.callsLeft) else { return .idle }
             }
             isFirst = false
             let end = next < taken.count ? deliverTaken(&turn, thread) : turn.endAfterCall()
@@ -238,21 +238,22 @@ extension Lane {
     static func gather(_ arrived: borrowing Atomic<Int>, beyond taken: Int) {
         // Polled seldom: each look takes the counter's cache line away from the posters.
         for _ in 0..<looks {
-            for _ in 0..<spinsBetweenLooks { channels_spin_hint() }
             if arrived.load(ordering: .relaxed) &- taken >= gathered { return }
+            for _ in 0..<spinsBetweenLooks { channels_spin_hint() }
         }
     }
 
-    /// Takes what has arrived. False, with the lane idle, if nothing has.
-    private func refill() -> Bool {
+    /// Takes what has arrived, for so many calls. False, with the lane idle, if nothing has.
+    private func refill(_ most: Int) -> Bool {
         taken.removeAll(keepingCapacity: true)
         next = 0
         releaseOwners()
         var leaving = LaneState.Leaving()
         let hasMore = lock.withLock {
             settleCalled(&leaving)
-            takenCount = arrived.load(ordering: .relaxed)
-            return state.take(DrainTurn.mostCalls, into: &taken, &leaving)
+            let goesOn = state.take(most, into: &taken, &leaving)
+            takenCount = arrived.load(ordering: .relaxed) - state.count
+            return goesOn
         }
         leave(leaving)
         return hasMore
