@@ -27,7 +27,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
     let target: Target
     /// The identity of the actor; 0 if there is none.
     let actorAddress: UInt
-    private let isMain: Bool
+    let isMain: Bool
     let lock = SpinLock()
     @safe @exclusivity(unchecked) var state = LaneState()
     /// The tasks that wait for the end of a call.
@@ -35,7 +35,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// How many tickets there have ever been. Written under the lock.
     let arrived = Atomic<Int>(0)
     /// How many messages wait that were posted on the lane's own actor, in the lane or for a turn of a state.
-    private let ownWaiting = Atomic<Int>(0)
+    let ownWaiting = Atomic<Int>(0)
     /// How many of them wait for a turn of a state, see ``ListenerCounters/Reservation``.
     private let ownTurns = Atomic<Int>(0)
     /// Written in the initialiser only.
@@ -55,7 +55,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) var next = 0
     /// The listeners for which calls have been made and not settled: retained by their tickets.
     @safe @exclusivity(unchecked) var called: [Unretained<ListenerEntry>] = []
-    /// How many tickets there had ever been when the drain last took some.
+    /// How many tickets have been taken, or skipped, when the drain last took some.
     @safe @exclusivity(unchecked) var takenCount = 0
 
     init(_ target: Target, of actor: (any Actor)? = nil) {
@@ -110,7 +110,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
 
     /// The calling task; 0 outside of tasks, and 1 inside a call of the drain, whose turns may be of several
     /// tasks: the listeners are the same. Called on the lane's actor.
-    private var poster: Int {
+    var poster: Int {
         guard current.load(ordering: .relaxed) == 0 else { return 1 }
         // Compared only.
         return unsafe withUnsafeCurrentTask { task in unsafe task?.hashValue ?? 0 }
@@ -118,35 +118,6 @@ final class Lane: @unchecked Sendable {  // guards: see above
 
     /// Whether the drain is calling a listener.
     func isCalling(_ listener: ListenerEntry) -> Bool { current.load(ordering: .acquiring) == listener.address }
-
-    // MARK: Enqueueing
-
-    /// Whether a post of this isolation is made on the lane's actor. What runs on the main thread without
-    /// saying so is on the main actor, too.
-    @inline(__always)
-    func isOwn(_ isolation: UInt) -> Bool {
-        guard isolation != actorAddress else { return isolation != 0 }
-        return isMain && isolation == 0 && channels_is_main_thread()
-    }
-
-    /// Adds the ticket of a message that a mailbox has let in. Under the lock.
-    ///
-    /// - Parameter isFirst: Whether it is the listener's only one.
-    /// - Returns: Whether the caller must then call ``schedule()``.
-    @inline(__always)
-    func append(_ listener: ListenerEntry, _ mailbox: Mailbox, isFirst: Bool, isOwn: Bool) -> Bool {
-        if isFirst { mailbox.isBusy.store(true, ordering: .releasing) }
-        let poster = isOwn ? addOwn(mailbox) : 0
-        arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        return state.append(Unretained(listener), mailbox.state.letIn &- 1, from: poster)
-    }
-
-    @inline(never)
-    private func addOwn(_ mailbox: Mailbox) -> UInt32 {
-        ownWaiting.wrappingAdd(1, ordering: .relaxed)
-        mailbox.state.isOwn()
-        return state.ownPosters.add(poster)
-    }
 
     // MARK: Ending
 
@@ -165,13 +136,18 @@ final class Lane: @unchecked Sendable {  // guards: see above
             return state.count / Self.looksPerPortion + 1
         }
         // Many may have become stale at once, and posters wait for the lock.
-        while portions > 0, lock.withLock({ state.compact(Self.looksPerPortion, &leaving) }) { portions -= 1 }
+        while portions > 0, lock.withLock({ state.compact(Self.looksPerPortion, &leaving) }) {
+            portions -= 1
+            // A thread that takes the lock again at once would keep those out that spin for it.
+            for _ in 0..<Self.spinsBetweenPortions { channels_spin_hint() }
+        }
         taken.discardAll()
         discarded.discardAll()
         leave(leaving)
     }
 
-    private static let looksPerPortion = 1_024
+    private static let looksPerPortion = 256
+    private static let spinsBetweenPortions = 64
 
     /// Does what is left to do for listeners without a ticket.
     func leave(_ leaving: LaneState.Leaving) {

@@ -26,7 +26,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     private let laneOfMessages: Lane?
     let readers: SequenceReaders?
     /// The same, for posts, which retain nothing.
-    private let laneReference: Unretained<Lane>?
+    let laneReference: Unretained<Lane>?
     private let readersReference: Unretained<SequenceReaders>?
     let isUnbounded: Bool
     /// Whether the drain takes all messages at once: no one drops one that waits, and none is awaited.
@@ -93,9 +93,15 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         return !isBusy.load(ordering: .acquiring) || !lane.isCalling(listener) && accounts.waiting == 0
     }
 
-    /// Whether it has no bound, and messages wait or are being delivered.
+    /// Whether it has no bound, and a post of this isolation need not look whether the owner is alive, or whether
+    /// it may call the listener: messages wait or are being delivered, or there is no owner, and the post is made
+    /// elsewhere.
     @inline(__always)
-    var isUnboundedAndBusy: Bool { isUnbounded && isBusy.load(ordering: .relaxed) }
+    func mayEnqueueUnseen(for listener: ListenerEntry, from isolation: UInt) -> Bool {
+        guard isUnbounded else { return false }
+        if isBusy.load(ordering: .relaxed) { return true }
+        return !listener.hasOwner && (isolation == 0 || laneReference?.borrow { $0.actorAddress } != isolation)
+    }
 
     /// The same at a glance. False is inconclusive.
     @inline(__always)
@@ -110,13 +116,12 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     ///
     /// - Returns: Whether the listener accepted it; true also if the buffer was full.
     func enqueue(_ message: MessageAddress, _ frame: FrameReference, for listener: ListenerEntry) -> Bool {
-        let isolation = frame.pointee.isolation
-        if isUnbounded, !frame.pointee.carriesMore { return enqueueAlone(message, from: isolation, for: listener) }
+        if isUnbounded, !frame.pointee.carriesMore { return enqueueAlone(message, frame, for: listener) }
         let tracker = frame.pointee.envelope?.tracker
         let isAwaited = tracker.map { isListener(listener, awaitedBy: $0) } ?? false
         let envelope = frame.pointee.envelopeToKeep(withTracker: isAwaited)
         if isAwaited { tracker?.expectOne() }
-        let outcome = letIn(message, envelope, from: isolation, for: listener)
+        let outcome = letIn(message, envelope, from: frame.pointee.isolation, for: listener)
         guard let admission = outcome.admission else {
             if isAwaited { tracker?.expectOneLess() }
             return false
@@ -203,27 +208,15 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         list.faults.report(.bufferOverflow, list: list, listener: listener, count: count, detail: detail)
     }
 
-    /// Puts a message in with which nothing travels, into a buffer without a bound: what nearly every post
-    /// does.
-    @inline(__always)
-    func enqueueAlone(_ message: MessageAddress, from isolation: UInt, for listener: ListenerEntry) -> Bool {
+    /// Puts a message in with which nothing travels, into a buffer without a bound.
+    private func enqueueAlone(_ message: MessageAddress, _ frame: FrameReference, for listener: ListenerEntry) -> Bool {
         guard let laneReference else { return enqueueToRead(message, for: listener) }
-        return laneReference.borrow { lane in
-            let isOwn = lane.isOwn(isolation)
-            var startsDrain = false
-            let isLetIn = lane.lock.withLock {
-                guard !listener.isCancelled, !state.isDead else { return false }
-                let isFirst = state.append(copying: message)
-                startsDrain = lane.append(listener, self, isFirst: isFirst, isOwn: isOwn)
-                return true
-            }
-            if startsDrain { lane.schedule() }
-            return isLetIn
-        }
+        return laneReference.borrow { $0.enqueue(message, from: frame.pointee.isolation, listener, self) } > 0
     }
 
+    /// The same for one that is read.
     @inline(never)
-    private func enqueueToRead(_ message: MessageAddress, for listener: ListenerEntry) -> Bool {
+    func enqueueToRead(_ message: MessageAddress, for listener: ListenerEntry) -> Bool {
         let isLetIn = sequenceLock.withLock {
             guard !listener.isCancelled, !state.isDead else { return false }
             _ = state.append(copying: message)

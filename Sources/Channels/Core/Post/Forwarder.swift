@@ -43,18 +43,18 @@ class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
 extension ListenerList {
     /// Posts a message to a forwarder's hub.
     ///
-    /// - Returns: Whether anybody was reached.
-    func forward(_ message: MessageAddress, _ frame: FrameReference, _ forwarder: Forwarder) -> Bool {
+    /// - Returns: 1 if anybody was reached, otherwise 0.
+    func forward(_ message: MessageAddress, _ frame: FrameReference, _ forwarder: Forwarder) -> Int {
         let hub = forwarder.hub
-        guard !hub.hasNoListenerNow, let message = frame.translated(message, by: forwarder) else { return false }
+        guard !hub.hasNoListenerNow, let message = frame.translated(message, by: forwarder) else { return 0 }
         if !frame.pointee.takesCare || frame.pointee.isOnlyCounted, hub.callOnly(forwarder.listener, message, frame) {
-            return true
+            return 1
         }
         var inner = PostFrame(forwarding: frame.pointee, to: hub)
         inner.isTurn = frame.pointee.isTurn && forwarder.listener.hasItsTurnInLane
         let reached = inner.lend { hub.post(message, in: $0, at: .unknown) }
         inner.end()
-        return reached > 0
+        return min(reached, 1)
     }
 
     /// Calls the one listener of a hub as a part of another list's post, which is as if it were in that list.

@@ -190,8 +190,13 @@ extension ListenerList {
                     } else {
                         removeOrphan(listener)
                     }
-                } else if deliverWithCare(message, frame, listener, before: number) {
-                    reached &+= 1
+                } else {
+                    let count = deliverWithCare(message, frame, listener, before: number)
+                    reached &+= count
+                    if count > 1, let last = frame.pointee.listener {
+                        address = last.borrow { $0.next.load(ordering: .sequentiallyConsistent) }
+                        return
+                    }
                 }
                 address = listener.next.load(ordering: .sequentiallyConsistent)
             }
@@ -209,13 +214,16 @@ extension ListenerList {
     ///
     /// Where messages wait for a listener, a drain is under way and checks the owner: a weak load per message
     /// would cost more than everything else. `isBusy` may be outdated; then the message starts a drain, as usual.
+    ///
+    /// - Returns: How many were reached: that listener, and some of those that follow it. Where there is more
+    ///   than one, the frame names the last as its listener.
     @inline(never)
     func deliverWithCare(
         _ message: MessageAddress,
         _ frame: FrameReference,
         _ listener: ListenerEntry,
         before number: UInt64
-    ) -> Bool {
+    ) -> Int {
         guard !frame.pointee.takesCare else {
             return frame.pointee.isOnlyCounted
                 ? deliverCounted(message, frame, listener, before: number)
@@ -247,13 +255,13 @@ extension ListenerList {
         _ frame: FrameReference,
         _ listener: ListenerEntry,
         before number: UInt64
-    ) -> Bool {
+    ) -> Int {
         let word = listener.word.load(ordering: .acquiring)
         if word < number {
             listener.ensureCounters().borrow { $0.countDirectCall() }
             frame.pointee.begins(listener)
             listener.body.callBare(message)
-            return true
+            return 1
         }
         guard word ^ ListenerEntry.owned < number, let owner = listener.retainedOwner else {
             return deliverWithMoreCare(message, frame, listener, before: number)
@@ -263,10 +271,11 @@ extension ListenerList {
         frame.pointee.begins(listener)
         listener.body.callBare(message, owner: OwnerReference(owner))
         owner.release()
-        return true
+        return 1
     }
 
-    /// Delivers to a listener that hears by its lane, and is not free to be called.
+    /// Delivers to a listener that hears by its lane, and is not free to be called, and to some of those that
+    /// follow it and hear by the same lane.
     @inline(never)
     private func deliverToLane(
         _ message: MessageAddress,
@@ -274,12 +283,18 @@ extension ListenerList {
         _ listener: ListenerEntry,
         _ mailbox: Unretained<Mailbox>,
         before number: UInt64
-    ) -> Bool {
+    ) -> Int {
         mailbox.borrow { mailbox in
-            guard mailbox.isUnboundedAndBusy, !frame.pointee.carriesMore else {
+            guard mailbox.mayEnqueueUnseen(for: listener, from: frame.pointee.isolation), !frame.pointee.carriesMore
+            else {
                 return deliverWithMoreCare(message, frame, listener, before: number)
             }
-            return mailbox.enqueueAlone(message, from: frame.pointee.isolation, for: listener)
+            guard let lane = mailbox.laneReference else { return mailbox.enqueueToRead(message, for: listener) ? 1 : 0 }
+            return lane.borrow { lane in
+                listener.next.load(ordering: .relaxed) == 0
+                    ? lane.enqueue(message, from: frame.pointee.isolation, listener, mailbox)
+                    : lane.enqueueForSeveral(message, frame, listener, mailbox, before: number)
+            }
         }
     }
 
@@ -289,18 +304,18 @@ extension ListenerList {
         _ frame: FrameReference,
         _ listener: ListenerEntry,
         before number: UInt64
-    ) -> Bool {
+    ) -> Int {
         let word = listener.word.load(ordering: .acquiring)
         if frame.pointee.isTurn {
-            if listener.hasItsTurnInLane { return deliverReserved(message, frame, listener, before: number) }
+            if listener.hasItsTurnInLane { return deliverReserved(message, frame, listener, before: number) ? 1 : 0 }
             if let forwarder = listener.forwarder,
                 word & ListenerEntry.number >= number
                     || !forwarder.borrow({ $0.isItsTurn() })
             {
-                return false
+                return 0
             }
         }
-        guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < number else { return false }
+        guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < number else { return 0 }
         let mayEnqueueUnseen = word & (ListenerEntry.once | ListenerEntry.forwards | ListenerEntry.paused) == 0
         if mayEnqueueUnseen, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
             // As above, where something travels with the message or the buffer has a bound.
@@ -308,28 +323,28 @@ extension ListenerList {
                 guard mailbox.isBusy.load(ordering: .relaxed) else { return nil }
                 return mailbox.enqueue(message, frame, for: listener)
             }
-            if let outcome { return outcome }
+            if let outcome { return outcome ? 1 : 0 }
         }
         let owner = listener.owner
         if word & ListenerEntry.owned != 0 {
             guard let owner else {
                 remove(listener)
-                return false
+                return 0
             }
-            guard frame.pointee.excluded != Unretained(owner).address else { return false }
+            guard frame.pointee.excluded != Unretained(owner).address else { return 0 }
         }
         guard word & ListenerEntry.paused == 0 else {
             listener.counters?.borrow { $0.countMissed() }
-            return false
+            return 0
         }
         if word & ListenerEntry.once != 0 {
-            guard remove(listener, as: ListenerEntry.closed) else { return false }
+            guard remove(listener, as: ListenerEntry.closed) else { return 0 }
         }
         defer { withExtendedLifetime(owner) {} }
         if let mailbox = listener.mailbox, !mailbox.mayCall(from: frame.pointee.isolation, listener) {
             let isLetIn = mailbox.enqueue(message, frame, for: listener)
             if isMetered { mailbox.noteWaiting() }
-            return isLetIn
+            return isLetIn ? 1 : 0
         }
         if word & (ListenerEntry.waits | ListenerEntry.special) != 0 || isMetered {
             listener.ensureCounters().borrow { $0.countDirectCall() }
@@ -337,7 +352,7 @@ extension ListenerList {
         // The listener is counted, and waited for, in the hub.
         if let forwarder = listener.forwarder { return forwarder.borrow { forward(message, frame, $0) } }
         call(listener, message, owner, frame)
-        return true
+        return 1
     }
 
     /// Calls a listener on the current thread and reports the outcome if the poster waits for it.
@@ -361,21 +376,21 @@ extension ListenerList {
     /// Calls a listener with a plain body that needs no other treatment than to be counted, and of which there
     /// is one call at a time: its mailbox is free for this post, or its messages have turns.
     @inline(never)
-    private func callAlone(_ listener: ListenerEntry, _ message: MessageAddress, _ frame: FrameReference) -> Bool {
+    private func callAlone(_ listener: ListenerEntry, _ message: MessageAddress, _ frame: FrameReference) -> Int {
         frame.pointee.begins(listener)
         guard listener.hasOwner else {
             listener.counters?.borrow { $0.countLoneCall() }
             listener.body.callBare(message)
-            return true
+            return 1
         }
         // Retained for the call, and released behind it.
         guard let owner = listener.retainedOwner else {
             remove(listener)
-            return false
+            return 0
         }
         listener.counters?.borrow { $0.countLoneCall() }
         listener.body.callBare(message, owner: OwnerReference(owner))
         owner.release()
-        return true
+        return 1
     }
 }

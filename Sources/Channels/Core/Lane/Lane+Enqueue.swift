@@ -1,0 +1,117 @@
+internal import CChannels
+internal import Synchronization
+
+/// How messages and their tickets come into a lane.
+extension Lane {
+    /// For so many listeners a message is let in at a time: the drain and other posters wait for the lock.
+    private static let mostAtOnce = 32
+
+    /// Puts a message in with which nothing travels, into a buffer without a bound: what nearly every post does.
+    ///
+    /// - Returns: 1 if the listener has the message, otherwise 0.
+    @inline(__always)
+    func enqueue(_ message: MessageAddress, from isolation: UInt, _ listener: ListenerEntry, _ mailbox: Mailbox)
+        -> Int
+    {
+        let isOwn = isOwn(isolation)
+        var startsDrain = false
+        let count = lock.withLock {
+            // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued before.
+            guard !listener.isCancelled, !mailbox.state.isDead else { return 0 }
+            startsDrain = add(message, listener, mailbox, isOwn: isOwn)
+            return 1
+        }
+        if startsDrain { schedule() }
+        return count
+    }
+
+    /// The same, under one lock, for those as well that follow the listener in its list, need no other treatment
+    /// and have their turns in this lane, too. The caller has entered the list.
+    ///
+    /// - Parameter number: That of the first listener which is too new.
+    /// - Returns: How many have the message. Where there is more than one, the frame names the last as its
+    ///   listener.
+    @inline(never)
+    func enqueueForSeveral(
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        _ listener: ListenerEntry,
+        _ mailbox: Mailbox,
+        before number: UInt64
+    ) -> Int {
+        let isOwn = isOwn(frame.pointee.isolation)
+        var startsDrain = false
+        var count = 0
+        lock.withLock {
+            // See above.
+            guard !listener.isCancelled, !mailbox.state.isDead else { return }
+            startsDrain = add(message, listener, mailbox, isOwn: isOwn)
+            count = 1
+            // On its own actor the others may have to be called.
+            guard !isOwn else { return }
+            var address = listener.next.load(ordering: .sequentiallyConsistent)
+            while count < Self.mostAtOnce, let entry = Unretained<ListenerEntry>(address: address) {
+                let isIn = entry.borrow { listener in
+                    address = listener.next.load(ordering: .sequentiallyConsistent)
+                    // As in `deliverWithCare`; not if it is cancelled, either.
+                    let bits = listener.word.load(ordering: .acquiring) & ~ListenerEntry.owned
+                    guard bits ^ ListenerEntry.waits < number || bits ^ ListenerEntry.plainWaiter < number else {
+                        return false
+                    }
+                    return listener.certainMailbox.borrow { mailbox in
+                        guard mailbox.laneReference?.address == Unretained(self).address,
+                            mailbox.mayEnqueueUnseen(for: listener, from: frame.pointee.isolation),
+                            !mailbox.state.isDead
+                        else { return false }
+                        if add(message, listener, mailbox, isOwn: false) { startsDrain = true }
+                        return true
+                    }
+                }
+                guard isIn else { break }
+                frame.pointee.listener = entry
+                count += 1
+            }
+        }
+        if startsDrain { schedule() }
+        return count
+    }
+
+    /// Lets a message in, and adds its ticket. Under the lock.
+    @inline(__always)
+    private func add(
+        _ message: MessageAddress,
+        _ listener: ListenerEntry,
+        _ mailbox: Mailbox,
+        isOwn: Bool
+    ) -> Bool {
+        let isFirst = mailbox.state.append(copying: message)
+        return append(listener, mailbox, isFirst: isFirst, isOwn: isOwn)
+    }
+
+    /// Whether a post of this isolation is made on the lane's actor. What runs on the main thread without
+    /// saying so is on the main actor, too.
+    @inline(__always)
+    func isOwn(_ isolation: UInt) -> Bool {
+        guard isolation != actorAddress else { return isolation != 0 }
+        return isMain && isolation == 0 && channels_is_main_thread()
+    }
+
+    /// Adds the ticket of a message that a mailbox has let in. Under the lock.
+    ///
+    /// - Parameter isFirst: Whether it is the listener's only one.
+    /// - Returns: Whether the caller must then call ``schedule()``.
+    @inline(__always)
+    func append(_ listener: ListenerEntry, _ mailbox: Mailbox, isFirst: Bool, isOwn: Bool) -> Bool {
+        if isFirst { mailbox.isBusy.store(true, ordering: .releasing) }
+        let poster = isOwn ? addOwn(mailbox) : 0
+        arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+        return state.append(Unretained(listener), mailbox.state.letIn &- 1, from: poster)
+    }
+
+    @inline(never)
+    private func addOwn(_ mailbox: Mailbox) -> UInt32 {
+        ownWaiting.wrappingAdd(1, ordering: .relaxed)
+        mailbox.state.isOwn()
+        return state.ownPosters.add(poster)
+    }
+}
