@@ -10,18 +10,26 @@ import Synchronization
 /// Each page gets the state at once, and then every change: no change is left out in silence, none comes twice.
 /// A page that reads slowly is told how many changes it missed, and gets the newest; it slows nobody down.
 final class PageEvents: Service {
-    /// A version of the office, with the text that is the same for all pages.
+    /// A version of the office, with the texts that are the same for all pages.
     private struct Rendered: Sendable {
         var office = Office()
-        /// What is new since the version before; empty if no page was open.
-        var change = ""
+        /// What leads from each of the versions before to the next, the oldest first. None while no page was open.
+        var changes: [String] = []
         /// Counts on while nothing changes, so that a page that has gone is noticed.
         var beats = 0
+
+        mutating func add(_ change: String, to office: Office) {
+            // Where a version is missing, who has an older one gets the whole office.
+            if office.version != self.office.version + 1 { changes = [] }
+            self.office = office
+            changes.append(change)
+            if changes.count > PageEvents.changesAtMost { changes.removeFirst() }
+        }
     }
 
     static let pagesAtMost = 32
-    /// How many changes may wait for one page.
-    private static let waitingAtMost = 128
+    /// By how many changes a page may be behind and still get each of them.
+    private static let changesAtMost = 256
 
     private let rendered = StateChannel(Rendered())
     /// Tells this run of the program from others, whose versions are numbered alike.
@@ -31,7 +39,7 @@ final class PageEvents: Service {
     init(_ office: StateChannel<Office>) {
         rendered.set(Rendered(office: office.value))
         // Async, so that it runs apart from whoever changes the office.
-        office.listen(self, buffering: .newest(Self.waitingAtMost)) { me, office async in me.render(office) }
+        office.listen(self, buffering: .newest(Self.changesAtMost)) { me, office async in me.render(office) }
     }
 
     /// Keeps the connections alive.
@@ -47,7 +55,8 @@ final class PageEvents: Service {
         var change = office
         let last = rendered.value.office.recent.first?.number ?? 0
         change.recent.removeAll { $0.number <= last }
-        rendered.set(Rendered(office: office, change: text("change", change)))
+        let text = text("change", change)
+        rendered.update { $0.add(text, to: office) }
     }
 
     /// An event with what it says of the office.
@@ -57,14 +66,15 @@ final class PageEvents: Service {
         return "id: \(run).\(office.version)\nevent: \(event)\ndata: \(json)\n\n"
     }
 
-    /// What to send to a page that has seen a version, or none: the change where it is the next, else the whole office.
+    /// What to send to a page that has seen a version, or none: the changes since, or the whole office where there are
+    /// too many.
     private func text(_ rendered: Rendered, after last: inout Int?) -> String {
         let version = rendered.office.version
         guard version != last else { return ": still here\n\n" }
-        let missed = version - (last ?? version) - 1
-        let isNext = last == version - 1 && !rendered.change.isEmpty
+        let behind = version - (last ?? version)
         last = version
-        if isNext { return rendered.change }
+        if behind > 0, behind <= rendered.changes.count { return rendered.changes.suffix(behind).joined() }
+        let missed = behind - 1
         return (missed > 0 ? "event: missed\ndata: \(missed)\n\n" : "") + text("office", rendered.office)
     }
 
@@ -78,21 +88,17 @@ final class PageEvents: Service {
         }
         // What the page has seen, if it was connected to this run before.
         let last = request.headers[.lastEventID].flatMap { version(in: $0) }
-        let changes = rendered.messages(buffering: .newest(Self.waitingAtMost))
+        // The newest only: it has what a page needs that is a little behind.
+        let versions = rendered.messages()
         return Response(
             status: .ok,
             headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
             body: .init { writer in
                 try await request.body.consumeWithCancellationOnInboundClose { _ in
                     var last = last
-                    var reader = changes.cancelOnGracefulShutdown().makeAsyncIterator()
                     try await writer.write("retry: 1000\n\n")
-                    while let change = await reader.next() {
-                        var text = self.text(change, after: &last)
-                        while changes.waitingCount > 0, let change = await reader.next() {
-                            text += self.text(change, after: &last)
-                        }
-                        try await writer.write(text)
+                    for await version in versions.cancelOnGracefulShutdown() {
+                        try await writer.write(self.text(version, after: &last))
                         // Nobody sees more than fifty pictures a second: what comes meanwhile is sent in one piece.
                         try await Task.sleep(for: .milliseconds(20))
                     }
