@@ -81,6 +81,33 @@ struct EventTests {
         withExtendedLifetime(owner) {}
     }
 
+    @Test func aBusyChannelIsCountedForAShareOfTheTimeAndSaidToBe() async throws {
+        let board = Switchboard()
+        let owner = Owner()
+        let busy = board.channel(ChannelName<Int>("shop.busy"))
+        busy.listen(owner) { _, _ in }
+        board[ChannelName<Int>("shop.quiet")].listen(owner) { _, _ in }
+        let posting = Thread { while !Thread.current.isCancelled { busy.post(1) } }
+        posting.start()
+        defer { posting.cancel() }
+        try await withInspector(board) { served async throws in
+            let events = try await served.events()
+            // In thousandths; the quiet one has all of them.
+            _ = try await events.first { changes in
+                (changes["numbers"] as? [[Int]] ?? []).contains { $0[10] < 1_000 && $0[11] == 1 && $0[1] > 0 }
+            }
+            let picture = try await served.response("GET /picture.json").body
+            let parsed = try JSONSerialization.jsonObject(with: Data(picture.utf8)) as? [String: [[String: Any]]]
+            let shares = (parsed?["channels"] ?? []).map { ($0["name"] as? String, $0["countedShare"] as? Double) }
+            #expect(shares.contains { $0.0 == "shop.busy" && ($0.1 ?? 1) < 1 })
+            #expect(shares.contains { $0.0 == "shop.quiet" && $0.1 == nil })
+            try await events.connection.close()
+            // Closing is noticed when the connection says so, not at once.
+            while board.diagnostics.isOn { await Task.yield() }
+        }
+        withExtendedLifetime(owner) {}
+    }
+
     @Test func unknownPathsAndMethodsAreRefusedInWords() async throws {
         try await withInspector { served async throws in
             #expect(try await served.response("GET /../../etc/passwd").status == 404)

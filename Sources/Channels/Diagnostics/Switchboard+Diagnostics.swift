@@ -18,7 +18,11 @@ extension Switchboard {
     /// - Complexity: O(*n*) in the number of channels. No lock is held meanwhile.
     package func renew(_ allowance: MeteringAllowance) {
         observation.renew(allowance, goesOn: false)
-        forEachList { list, _ in list.renew(allowance, goesOn: false) }
+        forEachList { list, name in
+            // One that was made when too many were.
+            if !list.isObserved { observation.apply(to: list, named: name) }
+            list.renew(allowance, goesOn: false)
+        }
     }
 
     /// - Parameter body: Is given each list, with the name under which it is watched, if it has no other.

@@ -42,6 +42,10 @@ final class Observation: Sendable {
     private let isOn: Atomic<Bool>
     /// Whether posts to names without a channel are counted.
     private let countsUnheard: Atomic<Bool>
+    /// How many channels have been made since it was renewed what counting may cost, and of how many of them posts
+    /// are counted from the start.
+    private let made = Atomic<Int>(0)
+    private let mostMade = Atomic<Int>(.max)
 
     init(_ diagnostics: Diagnostics) {
         guarded = Locked(Guarded(diagnostics: diagnostics))
@@ -72,6 +76,15 @@ final class Observation: Sendable {
     func apply(to list: ListenerList, named name: String? = nil) {
         guard isOn.load(ordering: .sequentiallyConsistent) || list.wasMetered || name != nil else { return }
         list.measure(instruments, named: name) { diagnostics }
+    }
+
+    /// Whether posts on a channel that is being made are counted from the start.
+    ///
+    /// A post to a name that only patterns hear makes a channel for itself; to count on each of them would cost as much
+    /// as the post. What lasts is counted from the next renewal on.
+    func countsAnother() -> Bool {
+        guard isOn.load(ordering: .relaxed) else { return true }
+        return made.wrappingAdd(1, ordering: .relaxed).newValue <= mostMade.load(ordering: .relaxed)
     }
 
     // MARK: Names without a channel
@@ -142,6 +155,8 @@ final class Observation: Sendable {
 extension Observation: Rationed {
     /// Nanoseconds that it costs to count a post to a name without a channel.
     private static var costOfUnheard: Int { 250 }
+    /// The same for a channel that is made.
+    private static var costOfAnother: Int { 2_000 }
 
     func renew(_ allowance: MeteringAllowance, goesOn: Bool) {
         guarded.withLock { guarded in
@@ -160,8 +175,12 @@ extension Observation: Rationed {
         guarded.renewed = now
         guard guarded.diagnostics.limitsCounts, let allowance = guarded.diagnostics.allowance else {
             guarded.unheardLimit = .max
+            mostMade.store(.max, ordering: .relaxed)
             return
         }
-        guarded.unheardLimit = guarded.unheardCount + max(allowance.due(after: time).counting / Self.costOfUnheard, 8)
+        let due = allowance.due(after: time).counting
+        guarded.unheardLimit = guarded.unheardCount + max(due / Self.costOfUnheard, 8)
+        made.store(0, ordering: .relaxed)
+        mostMade.store(max(due / Self.costOfAnother, 8), ordering: .relaxed)
     }
 }

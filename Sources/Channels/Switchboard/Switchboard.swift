@@ -242,7 +242,8 @@ public final class Switchboard: Sendable {
         _ make: () -> (Made, ListenerList)
     ) throws -> Made {
         let (made, list) = make()
-        observation.apply(to: list)
+        let isCounted = observation.countsAnother()
+        if isCounted { observation.apply(to: list) }
         list.delegate = NamedChannelDelegate(key, reference, keeping: kind.isHeld ? nil : made, list.delegate)
         let slot = RegistrySlot(key, kind, made, list)
         let entered = patterns.attaching(to: list, kind) { mayEnter in registry.enter(slot, made, if: mayEnter) }
@@ -252,7 +253,7 @@ public final class Switchboard: Sendable {
         registry.sweepSome()
         guard entered.kind == kind else { throw registry.mismatch(key, entered.kind, kind) }
         // Whoever changes the diagnostics meanwhile may not have found it.
-        observation.apply(to: list)
+        if isCounted { observation.apply(to: list) }
         // The kind records the types of which the object is generic.
         return known(entered.object, as: Made.self)
     }

@@ -5,7 +5,7 @@ internal import Channels
 struct Shares: Sendable, Equatable {
     /// The shares of the time that all channels may take together: far below the hundredth that is promised, because
     /// looking costs something, too.
-    static let total = Shares(counting: 0.003, tracing: 0.003)
+    static let total = Shares(counting: 0.002, tracing: 0.002)
 
     /// What one channel takes, or may take, of the time: from 0 to 1.
     var counting: Double

@@ -50,7 +50,7 @@ final class Watch: Sendable {
         assert(wanted)
     }
 
-    /// Goes on counting the channels that have cost as much as they may. To be called some twenty times a second.
+    /// Goes on counting the channels that have cost as much as they may. To be called some ten times a second.
     func renew() { guarded.withLock { $0.allowance }?.renew() }
 
     /// Changes what each channel may cost.

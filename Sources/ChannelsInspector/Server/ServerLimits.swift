@@ -12,6 +12,6 @@ struct ServerLimits: Sendable {
     /// From one picture to the next.
     var interval = Duration.milliseconds(500)
     /// From one slice of what is counted of a busy channel to the next.
-    var slice = Duration.milliseconds(50)
+    var slice = Duration.milliseconds(100)
 }
 #endif

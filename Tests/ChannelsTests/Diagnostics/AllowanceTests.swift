@@ -165,6 +165,25 @@ struct AllowanceTests {
         #expect(try counted().countedShare == nil)
     }
 
+    /// A post to a name that only a pattern hears makes a channel for itself.
+    @Test func channelsMadeForOnePostAreCountedAFewAtATimeAndThoseThatLastFromTheNextRenewal() throws {
+        let pattern = board[matching: "count.*"].listen { _ in }
+        let allowance = limit(.counts)
+        var heldCounts = 0
+        for number in 0..<20 {
+            let channel = try board.channel("count.name\(number)", of: Int.self)
+            channel.post(1)
+            if channel.list.isObserved { heldCounts += 1 }
+        }
+        #expect(heldCounts == fewest)
+        #expect(try #require(counted("count.*").posts) >= fewest)
+        let lasting = board.channel(number)
+        #expect(!lasting.list.isObserved)
+        board.renew(allowance)
+        #expect(lasting.list.isObserved)
+        withExtendedLifetime(pattern) {}
+    }
+
     @Test func anotherToolGoesOnWithAnAllowanceOfItsOwn() throws {
         let token = board[number].listen { _ in }
         let first = limit(.counts)

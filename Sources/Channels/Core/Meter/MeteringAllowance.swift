@@ -40,7 +40,7 @@ package final class MeteringAllowance: Sendable {
         tracingShare.store(Self.millionths(tracing), ordering: .relaxed)
     }
 
-    /// Goes on counting what has used up its share. To be called some twenty times a second.
+    /// Goes on counting what has used up its share. To be called some ten times a second.
     package func renew() {
         var due: [any Rationed] = []
         waiting.withLock { waiting in
