@@ -260,6 +260,8 @@ struct AllowanceTests {
             }
         }
         await mailbox.cancelAndDrain()
+        // Counting begins at zero only where it was off.
+        board.diagnostics = .off
         board.diagnostics = .counts
         channel.post(1)
         #expect(try counted().posts == 1)
