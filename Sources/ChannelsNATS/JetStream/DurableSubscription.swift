@@ -26,6 +26,7 @@ final class DurableSubscription: Sendable {
         var takeover = Takeover<Arrival>(unsettled: 0, last: 0)
         var began = ContinuousClock.now
         var lastHeard = ContinuousClock.now
+        var lastAsked = ContinuousClock.now
         /// Whether the consumer has to be created before messages are asked for.
         var needsConsumer = false
         var isClosing = false
@@ -197,7 +198,7 @@ final class DurableSubscription: Sendable {
             let result = body(&state)
             let request = state.isClosing ? nil : state.pull.next(atMost: state.takeover.limit)
             // The server has been silent since then.
-            if request != nil { state.lastHeard = .now }
+            if request != nil { (state.lastHeard, state.lastAsked) = (.now, .now) }
             return (result, request, state.isClosing && !state.pull.isPending)
         }
         if let request { ask(request) }
@@ -327,12 +328,13 @@ final class DurableSubscription: Sendable {
 
     /// Ends the wait if other processes of the name have settled those messages, or live.
     private func lookForOthers() async {
+        // A request of this process, or of one that was killed, has ended by then.
+        let isQuiet = state.withLock { $0.lastAsked.duration(to: .now) > Self.requestLife * 2 }
         guard connection.isConnected,
             let found: ConsumerState = try? await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
         else { return }
         update { state in
-            // A request of a process that was killed has ended by then, and this one makes none.
-            let isShared = found.requests > 0 && state.began.duration(to: .now) > Self.requestLife * 2
+            let isShared = isQuiet && found.requests > 0
             if isShared || state.takeover.areSettled(upTo: found.lastSettled) { state.takeover.hasWaited() }
         }
     }

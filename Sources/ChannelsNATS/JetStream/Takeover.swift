@@ -3,12 +3,12 @@
 /// transitions, without locks.
 ///
 /// A process that was killed gives nothing back: the server keeps what that one had until its acknowledgement wait
-/// is over, and delivers newer messages meanwhile. So messages are fetched one at a time, until all the older ones
-/// have come. If a newer one comes first, the older ones are still kept: it is set aside, and nothing is fetched
-/// until the wait is over. Then the server delivers the older ones before anything else.
+/// is over, and delivers newer messages meanwhile. So no more messages are fetched than older ones are missing. If
+/// a newer one comes, the older ones are still kept: it is set aside, and nothing more is fetched until the wait is
+/// over. Then the server delivers the older ones before anything else.
 struct Takeover<Message> {
     private enum Phase {
-        /// Fetches one message at a time.
+        /// Fetches as many messages as are missing.
         case collecting
         /// A newer message has come: fetches nothing.
         case waiting
@@ -22,7 +22,7 @@ struct Takeover<Message> {
     private var older: Int
     /// The sequence in the stream of the last of them.
     private let last: UInt64
-    private var setAside: Message?
+    private var setAside: [Message] = []
 
     /// - Parameters:
     ///   - unsettled: How many messages others have not settled when this process starts.
@@ -34,13 +34,13 @@ struct Takeover<Message> {
 
     var isOver: Bool { phase == .over }
 
-    /// Whether a newer message waits for the older ones.
+    /// Whether newer messages wait for the older ones.
     var isWaiting: Bool { phase == .waiting }
 
     /// How many messages to ask for at most, besides what there is room for.
     var limit: Int {
         switch phase {
-        case .collecting: 1
+        case .collecting: older
         case .waiting: 0
         case .draining, .over: .max
         }
@@ -60,11 +60,10 @@ struct Takeover<Message> {
             older -= 1
             return older > 0 ? [message] : [message] + end()
         }
-        if phase == .collecting {
-            (phase, setAside) = (.waiting, message)
-            return []
-        }
-        return end() + [message]
+        if phase == .draining { return end() + [message] }
+        phase = .waiting
+        setAside.append(message)
+        return []
     }
 
     /// A request was over before all had come that it asked for.
@@ -80,8 +79,8 @@ struct Takeover<Message> {
     }
 
     private mutating func end() -> [Message] {
-        defer { (phase, setAside) = (.over, nil) }
-        return setAside.map { [$0] } ?? []
+        defer { (phase, setAside) = (.over, []) }
+        return setAside
     }
 }
 #endif

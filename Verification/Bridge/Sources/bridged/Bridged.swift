@@ -94,8 +94,8 @@ enum Bridged {
         }
         let running = Task { try await bridge.run() }
         let source = cancelOnTermination(running)
-        try await bridge.waitUntilReady()
-        say("ready")
+        // Unless it has been ended by then.
+        if (try? await bridge.waitUntilReady()) != nil { say("ready") }
         try? await running.value
         withExtendedLifetime((source, token)) {}
     }
