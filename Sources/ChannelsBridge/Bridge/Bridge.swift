@@ -263,7 +263,8 @@ public final class Bridge: Sendable {
     /// The start has failed, or was cancelled.
     private func giveUp(_ context: BridgeContext, _ workers: [any RouteWorker]) async {
         for worker in workers { worker.abandon() }
-        try? await context.transport.close(within: .zero)
+        // What was fetched already is given back: that has to be sent.
+        try? await context.transport.close(within: context.configuration.closeTimeout)
         // Senders that wait for the connection then find the transport closed.
         context.isReady.open()
         for worker in workers { await worker.finish() }
