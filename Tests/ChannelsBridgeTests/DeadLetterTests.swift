@@ -16,6 +16,8 @@ struct DeadLetterTests {
         let kept = Recorder<TransportMessage>()
         let wire = try await connectedTransport(broker)
         try await wire.subscribe(to: "dead.>") { kept.record($0.message) }
+        let published = Recorder<TransportMessage>()
+        try await wire.subscribe(to: "kitchen.>") { published.record($0.message) }
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
         let isMended = Gate()
         let heard = Recorder<String>()
@@ -50,6 +52,9 @@ struct DeadLetterTests {
         isMended.open()
         let box = DeadLetterBox("dead")
         #expect(try await box.putBack(over: InMemoryTransport(broker), atMost: 1, quiet: .seconds(240)) == 1)
+        let again = try #require(await published.first(3).last)
+        #expect(again.subject == "kitchen.ordered" && again.body == letter.body)
+        #expect(again.headers["dead-letter-reason"] == nil && again.headers["dead-letter-subject"] == nil)
         // For the kitchen only: the bar had it.
         await heard.wait { $0.contains("kitchen soup") }
         #expect(await till.board[.ordered].postAndWait(Order(dish: "end")).isComplete)

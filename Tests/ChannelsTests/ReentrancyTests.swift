@@ -6,6 +6,18 @@ import Testing
 /// Rule 9: posts made inside listeners.
 struct ReentrancyTests {
     /// The closure of a cancelled listener goes when the post has gone round, and with it what it holds.
+    @Test func theFaultOfALoopThroughAPatternNamesThePatternsListener() {
+        let faults = Recorder<Fault>()
+        let board = Switchboard { faults.record($0) }
+        let name: ChannelName<Int> = "loop.channel"
+        let site = RegistrationSite(fileID: #fileID, line: #line + 1)
+        let token = board[matching: "loop.*"].listen { [weak board] _ in board?[name].post(1) }
+        #expect(board[name].post(0) == 1)
+        #expect(faults.all.map(\.code) == [.recursionLimit])
+        #expect(faults.all.first?.registrationSite == site)
+        withExtendedLifetime(token) {}
+    }
+
     @Test func whatADeinitPostsOnAQueuedChannelWaitsBehindWhatWasPostedBefore() {
         let channel = Channel<Int>(reentrancy: .queued)
         let heard = Recorder<Int>()

@@ -143,6 +143,17 @@ struct TracingTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test func aMessageIsNotDescribedWhereNoneIsKept() throws {
+        board.diagnostics = .trace
+        let channel = board.channel(ChannelName<Chatty>("trace.chatty"))
+        let heard = Tally()
+        let token = channel.listen { _ in heard.add() }
+        // Its description posts.
+        channel.post(Chatty(channel: channel))
+        #expect(heard.value == 1)
+        withExtendedLifetime(token) {}
+    }
+
     @Test func aLongTextIsCut() throws {
         board.diagnostics = .trace(keeping: 1)
         let channel = board.channel(ChannelName<String>("trace.text"))
