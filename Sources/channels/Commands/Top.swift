@@ -9,9 +9,9 @@ struct Top: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows which channels are busiest, live.",
         discussion: """
-            A table of names with messages and bytes a second, the total since it
-            began, and when the last one came; the busiest comes first. In a terminal
-            each table replaces the one before; elsewhere it follows it.
+            A table of names with messages and bytes a second, and the messages since
+            it began; the busiest comes first. In a terminal each table replaces the
+            one before; elsewhere it follows it.
 
             EXAMPLES
               channels top
