@@ -73,6 +73,7 @@ struct LimitTests {
             let dripping = Task {
                 while !Task.isCancelled {
                     try await connection.send("x")
+                    // Nothing is waited for: it is how slow the client is.
                     try await Task.sleep(for: .milliseconds(20))
                 }
             }

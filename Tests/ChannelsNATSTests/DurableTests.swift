@@ -12,6 +12,12 @@ struct DurableTests {
         configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
     }
 
+    /// What a process has not settled stays its own for the whole test.
+    private func withPatientStream(_ configuration: inout NATSConfiguration) {
+        withStream(&configuration)
+        configuration.deliveries.acknowledgementWait = .seconds(3_600)
+    }
+
     @Test func durableMessageWaitsForAReceiverThatComesLater() async throws {
         let server = try await NATSServer()
         let sender = try await Peer.connect(to: server, withStream)
@@ -298,10 +304,7 @@ struct DurableTests {
         try await first.transport.subscribe(limited) { taken.record($0) }
         await taken.wait(count: 7)
         try await first.close()
-        let next = try await Peer.connect(to: server) {
-            withStream(&$0)
-            $0.deliveries.acknowledgementWait = .seconds(3_600)
-        }
+        let next = try await Peer.connect(to: server, withPatientStream)
         let received = try await next.subscribe(to: "shop.>", durableName: "kitchen")
         #expect(await received.wait(count: 20).map(\.text) == (0..<20).map(String.init))
         try await next.close()
@@ -310,17 +313,13 @@ struct DurableTests {
     /// Another process of the name lives, and shares the messages: they have no order.
     @Test func processThatJoinsOthersDoesNotWaitForTheirMessages() async throws {
         let server = try await NATSServer()
-        let patient: (inout NATSConfiguration) -> Void = {
-            withStream(&$0)
-            $0.deliveries.acknowledgementWait = .seconds(3_600)
-        }
-        let first = try await Peer.connect(to: server, patient)
+        let first = try await Peer.connect(to: server, withPatientStream)
         let taken = Recorder<InboundMessage>()
         let roomy = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: 64)
         try await first.transport.subscribe(roomy) { taken.record($0) }
         for number in 0..<2 { try await first.publish(String(number), to: "shop.sale", durable: true) }
         await taken.wait(count: 2)
-        let second = try await Peer.connect(to: server, patient)
+        let second = try await Peer.connect(to: server, withPatientStream)
         let received = try await second.subscribe(to: "shop.>", durableName: "kitchen")
         for number in 2..<20 { try await first.publish(String(number), to: "shop.sale", durable: true) }
         await received.wait(count: 1)
@@ -332,17 +331,13 @@ struct DurableTests {
     /// The one that lives has no room for more until it has settled those.
     @Test func processThatJoinsOthersGoesOnWhenTheyHaveSettledTheirMessages() async throws {
         let server = try await NATSServer()
-        let patient: (inout NATSConfiguration) -> Void = {
-            withStream(&$0)
-            $0.deliveries.acknowledgementWait = .seconds(3_600)
-        }
-        let first = try await Peer.connect(to: server, patient)
+        let first = try await Peer.connect(to: server, withPatientStream)
         let taken = Recorder<InboundMessage>()
         let limited = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: 2)
         try await first.transport.subscribe(limited) { taken.record($0) }
         for number in 0..<20 { try await first.publish(String(number), to: "shop.sale", durable: true) }
         await taken.wait(count: 2)
-        let second = try await Peer.connect(to: server, patient)
+        let second = try await Peer.connect(to: server, withPatientStream)
         let received = try await second.subscribe(to: "shop.>", durableName: "kitchen")
         for message in taken.all.prefix(2) { message.settle?(.acknowledged) }
         // The first one takes two more, and keeps them.

@@ -37,100 +37,68 @@ extension RequestName<Sale, Echo> {
 struct ForeignClientTests {
     static let modes = ["binary", "structured"]
 
-    /// A switchboard whose bridge runs.
-    private func process(
-        _ server: NATSServer,
-        _ routes: [BridgeRoute],
-        _ prepare: (Switchboard) -> Void = { _ in }
-    ) async throws -> (board: Switchboard, stop: () async throws -> Void) {
-        var configuration = NATSConfiguration(servers: [server.url])
-        configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
-        let board = Switchboard()
-        prepare(board)
-        let bridge = Bridge(
-            "till",
-            switchboard: board,
-            transport: NATSTransport(configuration),
-            routes: routes,
-            configuration: .patient
-        )
-        let task = Task { try await bridge.run() }
-        _ = await bridge.status.next { $0.isReady || $0.phase == .ended }
-        return (
-            board,
-            {
-                task.cancel()
-                try await task.value
-            }
-        )
-    }
-
     @Test(arguments: modes, [false, true])
     func theirMessagesAreHeard(_ mode: String, _ durable: Bool) async throws {
         let server = try await NATSServer()
         let heard = Recorder<Posted<Sale>>()
-        var token: ListenerToken?
-        let (_, stop) = try await process(server, [.incoming(.sold, durable: durable)]) { board in
-            token = board[.sold].posts.listen { heard.record($0) }
+        try await withBridge(over: server, [.incoming(.sold, durable: durable)]) { board, _ in
+            let token = board[.sold].posts.listen { heard.record($0) }
+            for (type, total) in [("Sale", 1), ("shop.sold", 2)] {
+                let command = durable ? "store" : "send"
+                try await PythonPeer(server, command, mode, "shop.sold", type, "{\"total\": \(total)}").events()
+            }
+            let posts = await heard.wait(count: 2)
+            #expect(posts.map(\.message) == [Sale(total: 1), Sale(total: 2)])
+            #expect(posts.allSatisfy { $0.origin == .remote("/python") })
+            withExtendedLifetime(token) {}
         }
-        for (type, total) in [("Sale", 1), ("shop.sold", 2)] {
-            let command = durable ? "store" : "send"
-            try await PythonPeer(server, command, mode, "shop.sold", type, "{\"total\": \(total)}").events()
-        }
-        let posts = await heard.wait(count: 2)
-        #expect(posts.map(\.message) == [Sale(total: 1), Sale(total: 2)])
-        #expect(posts.allSatisfy { $0.origin == .remote("/python") })
-        try await stop()
-        withExtendedLifetime(token) {}
     }
 
     @Test(arguments: [false, true]) func ourMessagesAreValidEvents(_ durable: Bool) async throws {
         let server = try await NATSServer()
-        let (board, stop) = try await process(server, [.outgoing(.sold, durable: durable)])
-        // The stream exists once something has been stored.
-        await board[.sold].postAndWait(Sale(total: 1))
-        let peer =
-            durable
-            ? try await PythonPeer(server, "fetch", "shop.sold", "python", "2")
-            : try await PythonPeer(server, "hear", "shop.sold", "1")
-        await board[.sold].postAndWait(Sale(total: 2))
-        let events = try await peer.events()
-        #expect(events.map(\.data) == (durable ? [["total": 1], ["total": 2]] : [["total": 2]]))
-        #expect(events.allSatisfy { $0.type == "Sale" && $0.hasTime && $0.source.hasPrefix("channels/till/") })
-        try await stop()
+        try await withBridge(over: server, [.outgoing(.sold, durable: durable)]) { board, _ in
+            // The stream exists once something has been stored.
+            await board[.sold].postAndWait(Sale(total: 1))
+            let peer =
+                durable
+                ? try await PythonPeer(server, "fetch", "shop.sold", "python", "2")
+                : try await PythonPeer(server, "hear", "shop.sold", "1")
+            await board[.sold].postAndWait(Sale(total: 2))
+            let events = try await peer.events()
+            #expect(events.map(\.data) == (durable ? [["total": 1], ["total": 2]] : [["total": 2]]))
+            #expect(events.allSatisfy { $0.type == "Sale" && $0.hasTime && $0.source.hasPrefix("channels/till/") })
+        }
     }
 
     @Test(arguments: modes) func theirRequestsAreAnswered(_ mode: String) async throws {
         let server = try await NATSServer()
-        var token: ListenerToken?
-        let (_, stop) = try await process(server, [.answering(.refund)]) { board in
-            token = board.requests(.refund).respond { Sale(total: -$0.total) }
+        try await withBridge(over: server, [.answering(.refund)]) { board, _ in
+            let token = board.requests(.refund).respond { Sale(total: -$0.total) }
+            let response = try await PythonPeer(server, "ask", mode, "refund", "Sale", "{\"total\": 3}").events()
+            #expect(response.map(\.data) == [["total": -3]])
+            #expect(response.map(\.type) == ["Sale"])
+            withExtendedLifetime(token) {}
         }
-        let response = try await PythonPeer(server, "ask", mode, "refund", "Sale", "{\"total\": 3}").events()
-        #expect(response.map(\.data) == [["total": -3]])
-        #expect(response.map(\.type) == ["Sale"])
-        try await stop()
-        withExtendedLifetime(token) {}
     }
 
     @Test(arguments: modes) func theyAnswerOurRequests(_ mode: String) async throws {
         let server = try await NATSServer()
-        let (board, stop) = try await process(server, [.asking(.echo)])
-        let responder = try await PythonPeer(server, "respond", mode, "echo", "1")
-        let answer = try await board.requests(.echo).ask(Sale(total: 4))
-        #expect(answer == Echo(echo: Sale(total: 4)))
-        #expect(try await responder.events().map(\.type) == ["Sale"])
-        try await stop()
+        try await withBridge(over: server, [.asking(.echo)]) { board, _ in
+            let responder = try await PythonPeer(server, "respond", mode, "echo", "1")
+            let answer = try await board.requests(.echo).ask(Sale(total: 4))
+            #expect(answer == Echo(echo: Sale(total: 4)))
+            #expect(try await responder.events().map(\.type) == ["Sale"])
+        }
     }
 
     @Test(arguments: modes) func statesThatTheySetAreSetHere(_ mode: String) async throws {
         let server = try await NATSServer()
-        let (board, stop) = try await process(server, [.both(state: .last, initial: Sale(total: 0))])
-        let state = board.state(.last, initial: Sale(total: 0))
-        try await PythonPeer(server, "put", mode, "channels", "shop.last", "Sale", "{\"total\": 5}").events()
-        _ = await state.next { $0.total == 5 }
-        #expect(try await Tool(server).run("state", "shop.last").output == "{\"total\": 5}\n")
-        try await stop()
+        try await withBridge(over: server, [.both(state: .last, initial: Sale(total: 0))]) { board, _ in
+            let state = board.state(.last, initial: Sale(total: 0))
+            try await PythonPeer(server, "put", mode, "channels", "shop.last", "Sale", "{\"total\": 5}").events()
+            _ = await state.next { $0.total == 5 }
+            #expect(try await Tool(server).run("state", "shop.last").output == "{\"total\": 5}\n")
+        }
     }
 
     // MARK: The tool

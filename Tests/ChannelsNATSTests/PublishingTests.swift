@@ -11,50 +11,22 @@ import Testing
 struct PublishingOverNATSTests {
     private static let stream = NATSStream("SHOP", subjects: ["shop.>"])
 
-    /// Runs a bridge until the body returns.
-    private func withBridge(
-        _ server: NATSServer,
-        _ routes: [BridgeRoute],
-        streams: [NATSStream] = [stream],
-        _ body: (Switchboard, Bridge, Recorder<Fault>) async throws -> Void
-    ) async throws {
-        var configuration = NATSConfiguration(servers: [server.url])
-        configuration.streams = streams
-        configuration.reconnectWait = .milliseconds(20)
-        let faults = Recorder<Fault>()
-        let board = Switchboard(onFault: { faults.record($0) })
-        let bridge = Bridge(
-            "till",
-            switchboard: board,
-            transport: NATSTransport(configuration),
-            routes: routes,
-            configuration: .patient
-        )
-        let running = Task { try await bridge.run() }
-        try await bridge.waitUntilReady()
-        try await body(board, bridge, faults)
-        running.cancel()
-        try await running.value
-    }
-
     private func stored(_ count: Int, _ server: NATSServer) async throws -> [String] {
         let peer = try await Peer.connect(to: server) { $0.streams = [Self.stream] }
         let received = try await peer.subscribe(to: "shop.number", durableName: "reader")
-        let settling = Recorder<Int>()
         var texts: [String] = []
         while texts.count < count {
             let messages = await received.wait(count: texts.count + 1)
             for message in messages.dropFirst(texts.count) { message.settle?(.acknowledged) }
             texts = messages.map(\.text)
         }
-        withExtendedLifetime(settling) {}
         try await peer.close()
         return texts
     }
 
     @Test func messagesArePublishedInOrderWithManyUnacknowledged() async throws {
         let server = try await NATSServer()
-        try await withBridge(server, [.outgoing(.number, durable: true)]) { board, bridge, _ in
+        try await withBridge(over: server, [.outgoing(.number, durable: true)]) { board, bridge in
             for number in 0..<5_000 { board[.number].post(number) }
             let report = await board[.number].postAndWait(5_000)
             #expect(report.isComplete)
@@ -66,7 +38,7 @@ struct PublishingOverNATSTests {
     /// The server dies with messages on their way, three times.
     @Test func nothingIsLostDoubledOrOutOfOrderWhenTheServerDies() async throws {
         let server = try await NATSServer()
-        try await withBridge(server, [.outgoing(.number, durable: true)]) { board, bridge, _ in
+        try await withBridge(over: server, [.outgoing(.number, durable: true)]) { board, bridge in
             for round in 0..<3 {
                 for number in 0..<1_000 { board[.number].post(round * 1_000 + number) }
                 server.kill()
@@ -87,7 +59,7 @@ struct PublishingOverNATSTests {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server)
         let received = try await peer.subscribe(to: ">")
-        try await withBridge(server, [.outgoing(.number, durable: true)], streams: []) { board, bridge, _ in
+        try await withBridge(over: server, [.outgoing(.number, durable: true)], streams: []) { board, bridge in
             let report = await board[.number].postAndWait(1)
             let error = report.failures.first?.error as? BridgeError
             #expect(error?.code == .unsupported && error?.description.contains("no stream keeps it") == true)
@@ -107,7 +79,7 @@ struct PublishingOverNATSTests {
         }
         try await maker.publish("x", to: "shop.number", durable: true)
         try await maker.close()
-        try await withBridge(server, [.outgoing(.number, durable: true)], streams: []) { board, bridge, _ in
+        try await withBridge(over: server, [.outgoing(.number, durable: true)], streams: []) { board, bridge in
             #expect(await board[.number].postAndWait(1).isComplete)
             server.kill()
             try await server.start()
@@ -140,7 +112,7 @@ struct PublishingOverNATSTests {
         small.messageLimit = 2
         let reader = try await Peer.connect(to: server) { $0.streams = [small] }
         let received = try await reader.subscribe(to: "shop.number", durableName: "reader")
-        try await withBridge(server, [.outgoing(.number, durable: true)], streams: [small]) { board, bridge, _ in
+        try await withBridge(over: server, [.outgoing(.number, durable: true)], streams: [small]) { board, bridge in
             for number in 0..<5 { board[.number].post(number) }
             for number in 0..<5 { await received.wait(count: number + 1)[number].settle?(.acknowledged) }
             while bridge.statistics.sent < 5 { await Task.yield() }

@@ -1,0 +1,237 @@
+import Channels
+import ChannelsTesting
+import Dispatch
+import Foundation
+import Testing
+
+/// Writes down what it is called around, and hands a context on.
+private final class Scribe: ChannelInstrument {
+    let name: String
+    let lines: Locked<[String]>
+
+    init(_ name: String, _ lines: Locked<[String]>) {
+        self.name = name
+        self.lines = lines
+    }
+
+    func write(_ line: String) { lines.withLock { $0.append("\(name) \(line)") } }
+
+    func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) {
+        write("posts \(post.channelName)")
+        deliver("context of \(name)")
+        write("posted")
+    }
+
+    func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {
+        write("calls \(delivery.delivery) with \(delivery.context as? String ?? "nothing")")
+        call()
+        write("called")
+    }
+
+    func deliver(_ delivery: DeliveryEvent, isolation: isolated (any Actor)?, _ call: () async -> Void) async {
+        write("awaits \(delivery.delivery) with \(delivery.context as? String ?? "nothing")")
+        await call()
+        write("awaited")
+    }
+
+    func report(_ fault: Fault) { write("reports \(fault.code)") }
+}
+
+/// Does not do what it is called for.
+private struct Forgetful: ChannelInstrument {
+    func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) {}
+    func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {}
+    func deliver(_ delivery: DeliveryEvent, isolation: isolated (any Actor)?, _ call: () async -> Void) async {}
+}
+
+/// Does it twice.
+private struct Eager: ChannelInstrument {
+    func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) {
+        deliver(1)
+        deliver(2)
+    }
+    func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {
+        call()
+        call()
+    }
+}
+
+/// Posts on the channel it is told of.
+private final class Gossip: ChannelInstrument {
+    let channel: Channel<Int>
+    init(_ channel: Channel<Int>) { self.channel = channel }
+
+    func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) {
+        channel.post(-1)
+        deliver(nil)
+    }
+
+    func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) {
+        channel.post(-2)
+        call()
+    }
+}
+
+struct InstrumentTests {
+    let board = Switchboard(onFault: { _ in }, diagnostics: .trace)
+    let number = ChannelName<Int>("instrument.number")
+    let lines = Locked<[String]>([])
+
+    @Test func instrumentsAreCalledAroundEachOtherInTheOrderTheyWereAdded() {
+        let instruments = [board.add(Scribe("a", lines)), board.add(Scribe("b", lines))]
+        let token = board[number].listen { [lines] _ in lines.withLock { $0.append("listener") } }
+        board[number].post(1)
+        #expect(
+            lines.withLock { $0 } == [
+                "a posts instrument.number", "b posts instrument.number",
+                "a calls direct with context of a", "b calls direct with context of b", "listener",
+                "b called", "a called", "b posted", "a posted",
+            ]
+        )
+        withExtendedLifetime((instruments, token)) {}
+    }
+
+    @Test func whatAnInstrumentGivesAPostTravelsThroughLanesAndPatterns() async {
+        let instrument = board.add(Scribe("a", lines))
+        let queue = DispatchQueue(label: "instrument")
+        let tokens = [
+            board[number].listen(on: queue) { _ in },
+            board[number].listen { _ in await Task.yield() },
+            board[matching: "instrument.*"].listen(on: queue) { _ in },
+        ]
+        await board[number].postAndWait(1)
+        let all = lines.withLock { $0 }
+        #expect(all.filter { $0 == "a posts instrument.number" }.count == 1)
+        #expect(all.filter { $0 == "a calls queue with context of a" }.count == 2)
+        #expect(all.filter { $0 == "a awaits async with context of a" }.count == 1)
+        withExtendedLifetime((instrument, tokens)) {}
+    }
+
+    @Test func whatAnInstrumentGivesAStateTravelsToMailboxes() {
+        let instrument = board.add(Scribe("a", lines))
+        let queue = DispatchQueue(label: "instrument")
+        let state = board.state(StateName<Int>("instrument.state"), initial: 0)
+        let token = state.listen(on: queue) { _ in }
+        queue.sync {}
+        lines.withLock { $0 = [] }
+        state.set(1)
+        state.update { $0 = 2 }
+        queue.sync {}
+        let all = lines.withLock { $0 }
+        #expect(all.filter { $0 == "a posts instrument.state" }.count == 2)
+        #expect(all.filter { $0 == "a calls queue with context of a" }.count == 2)
+        withExtendedLifetime((instrument, token)) {}
+    }
+
+    @Test func anInstrumentThatDoesNotGoOnLosesNothing() async {
+        let instrument = board.add(Forgetful())
+        let heard = Tally()
+        let queue = DispatchQueue(label: "instrument")
+        let tokens = [
+            board[number].listen { _ in heard.add() },
+            board[number].listen(on: queue) { _ in heard.add() },
+            board[number].listen { _ in
+                await Task.yield()
+                heard.add()
+            },
+        ]
+        #expect(await board[number].postAndWait(1).completed == 3)
+        #expect(heard.value == 3)
+        withExtendedLifetime((instrument, tokens)) {}
+    }
+
+    @Test func anInstrumentThatGoesOnTwiceDoublesNothing() {
+        let instrument = board.add(Eager())
+        let heard = Tally()
+        let token = board[number].listen { _ in heard.add() }
+        board[number].post(1)
+        #expect(heard.value == 1)
+        withExtendedLifetime((instrument, token)) {}
+    }
+
+    @Test func whatAnInstrumentPostsItselfIsNotHandedToInstruments() {
+        let channel = board.channel(number)
+        let instruments = [board.add(Gossip(channel)), board.add(Scribe("a", lines))]
+        let heard = Locked<[Int]>([])
+        let token = channel.listen { message in heard.withLock { $0.append(message) } }
+        channel.post(1)
+        #expect(heard.withLock { $0 } == [-1, -2, 1])
+        #expect(lines.withLock { $0 }.filter { $0.hasPrefix("a posts") }.count == 1)
+        withExtendedLifetime((instruments, token)) {}
+    }
+
+    @Test func whatAListenerPostsIsHandedToInstruments() {
+        let instrument = board.add(Scribe("a", lines))
+        let token = board[number].listen { [board, number] message in if message < 3 { board[number].post(message + 1) }
+        }
+        board[number].post(1)
+        #expect(lines.withLock { $0 }.filter { $0.hasPrefix("a posts") }.count == 3)
+        withExtendedLifetime((instrument, token)) {}
+    }
+
+    @Test func aCancelledInstrumentHearsNoMore() {
+        let instrument = board.add(Scribe("a", lines))
+        let token = board[number].listen { _ in }
+        instrument.cancel()
+        instrument.cancel()
+        board[number].post(1)
+        #expect(lines.withLock { $0 }.isEmpty)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func faultsAreToldWhateverTheDiagnosticsBesideTheHandler() {
+        let handled = Tally()
+        let board = Switchboard(onFault: { _ in handled.add() })
+        let instrument = board.add(Scribe("a", lines))
+        struct Broken: Error {}
+        let token = board[number].listen { (_: Int) throws in throw Broken() }
+        board[number].post(1)
+        #expect(handled.value == 1)
+        #expect(lines.withLock { $0 } == ["a reports listenerThrew"])
+        withExtendedLifetime((instrument, token)) {}
+    }
+
+    @Test func faultsOfAWatchedChannelAreToldUnderItsNameWhileNothingIsCounted() {
+        let board = Switchboard(onFault: { _ in })
+        let channel = Channel<Int>(onFault: { _ in })
+        let names = Locked<[String]>([])
+        final class Names: ChannelInstrument {
+            let names: Locked<[String]>
+            init(_ names: Locked<[String]>) { self.names = names }
+            func report(_ fault: Fault) { names.withLock { $0.append(fault.channelName) } }
+        }
+        let instrument = board.add(Names(names))
+        board.watch(channel, as: "till.sold")
+        struct Broken: Error {}
+        let token = channel.listen { (_: Int) throws in throw Broken() }
+        channel.post(1)
+        #expect(names.withLock { $0 } == ["till.sold"])
+        #expect(board.snapshot().watched.map(\.posts) == [nil])
+        withExtendedLifetime((instrument, token)) {}
+    }
+
+    @Test func respondersAreInstrumented() async throws {
+        let instrument = board.add(Scribe("a", lines))
+        let requests = board.requests(RequestName<Int, String>("instrument.requests"))
+        await #expect(throws: ChannelError.self) { try await requests.ask(0) }
+        let token = requests.respond { "\($0)" }
+        #expect(try await requests.ask(1) == "1")
+        #expect(await requests.askAll(2).count == 1)
+        #expect(lines.withLock { $0 }.filter { $0 == "a posts instrument.requests" }.count == 3)
+        #expect(lines.withLock { $0 }.filter { $0 == "a awaits responder with context of a" }.count == 2)
+        let shown = try #require(board.snapshot().channels.first)
+        #expect(shown.posts == 3 && shown.unheard == 1)
+        #expect(shown.listeners.map(\.delivered) == [2])
+        #expect(shown.listeners.map { $0.spent?.count } == [2])
+        withExtendedLifetime((instrument, token)) {}
+    }
+
+    @Test func observersOfAProtocolAreInstrumented() {
+        let instrument = board.add(Scribe("a", lines))
+        let bell = Bell()
+        board.add(bell, for: (any Sounding).self)
+        board.notify((any Sounding).self) { $0.sound() }
+        #expect(lines.withLock { $0 }.contains("a calls direct with context of a"))
+        withExtendedLifetime((instrument, bell)) {}
+    }
+}
