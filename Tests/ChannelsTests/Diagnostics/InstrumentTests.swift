@@ -112,11 +112,16 @@ struct InstrumentTests {
         let queue = DispatchQueue(label: "instrument")
         let state = board.state(StateName<Int>("instrument.state"), initial: 0)
         let token = state.listen(on: queue) { _ in }
-        queue.sync {}
+        // A slow turn gives the queue up: what waits has the next one. A call is counted before it is made.
+        func waitForCalls(_ count: Int) {
+            while token.deliveredCount < count { queue.sync {} }
+            queue.sync {}
+        }
+        waitForCalls(1)
         lines.withLock { $0 = [] }
         state.set(1)
         state.update { $0 = 2 }
-        queue.sync {}
+        waitForCalls(3)
         let all = lines.withLock { $0 }
         #expect(all.filter { $0 == "a posts instrument.state" }.count == 2)
         #expect(all.filter { $0 == "a calls queue with context of a" }.count == 2)
