@@ -10,7 +10,7 @@ extension Lane {
     private static let spinsBetweenLooks = 48
     /// How many messages end the polling early. The drain takes many at once, so that posters and the drain
     /// seldom contend for the lock.
-    private static let gathered = 32
+    private static let gathered = 64
 
     /// Starts the drain. The caller has been told to by ``LaneState``.
     func schedule() {
@@ -52,21 +52,19 @@ extension Lane {
 
     /// Delivers for one turn.
     private func drain() -> DrainTurn.End {
-        guard lock.withLock({ state.beginTurn() }) else { return .idle }
         let thread = ThreadReference.current
         thread.pointee.drains += 1
         defer { thread.pointee.drains -= 1 }
         var turn = DrainTurn()
-        var isFirst = true
+        // The message that started the job is not delayed; many may follow.
+        if goesOn, taken.isEmpty { Self.gather(arrived, beyond: takenCount) }
+        guard beginTurn(turn.callsLeft) else { return .idle }
         while true {
-            if next == taken.count {
-                // The message that started the job is not delayed; many may follow.
-                if !isFirst { Self.gather(arrived, beyond: takenCount) }
-                guard refill(turn.callsLeft) else { return .idle }
-            }
-            isFirst = false
             let end = next < taken.count ? deliverTaken(&turn, thread) : turn.endAfterCall()
             if let end { return endTurn(end) }
+            guard next == taken.count else { continue }
+            Self.gather(arrived, beyond: takenCount)
+            guard refill(turn.callsLeft) else { return .idle }
         }
     }
 
@@ -243,6 +241,18 @@ extension Lane {
         }
     }
 
+    /// Takes what waits, for so many calls, unless the turn before has left some of what it took. False, with
+    /// the lane idle, if nothing waits.
+    private func beginTurn(_ most: Int) -> Bool {
+        var leaving = LaneState.Leaving()
+        let hasMore = lock.withLock {
+            guard state.beginTurn() else { return false }
+            return !taken.isEmpty || take(most, &leaving)
+        }
+        leave(leaving)
+        return hasMore
+    }
+
     /// Takes what has arrived, for so many calls. False, with the lane idle, if nothing has.
     private func refill(_ most: Int) -> Bool {
         taken.removeAll(keepingCapacity: true)
@@ -251,11 +261,17 @@ extension Lane {
         var leaving = LaneState.Leaving()
         let hasMore = lock.withLock {
             settleCalled(&leaving)
-            let goesOn = state.take(most, into: &taken, &leaving)
-            takenCount = arrived.load(ordering: .relaxed) - state.count
-            return goesOn
+            return take(most, &leaving)
         }
         leave(leaving)
+        return hasMore
+    }
+
+    /// Under the lock.
+    private func take(_ most: Int, _ leaving: inout LaneState.Leaving) -> Bool {
+        let hasMore = state.take(most, into: &taken, &leaving)
+        takenCount = arrived.load(ordering: .relaxed) - state.count
+        goesOn = hasMore
         return hasMore
     }
 
@@ -267,7 +283,8 @@ extension Lane {
         var leaving = LaneState.Leaving()
         let isIdle = lock.withLock {
             settleCalled(&leaving)
-            return state.endTurn(holds: taken)
+            goesOn = !state.endTurn(holds: taken)
+            return !goesOn
         }
         leave(leaving)
         return isIdle ? .idle : end

@@ -57,6 +57,8 @@ final class Lane: @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) var called: [Unretained<ListenerEntry>] = []
     /// How many tickets have been taken, or skipped, when the drain last took some.
     @safe @exclusivity(unchecked) var takenCount = 0
+    /// Whether it has not found the lane empty since it was started: the turn that begins is not the first.
+    @safe @exclusivity(unchecked) var goesOn = false
 
     init(_ target: Target, of actor: (any Actor)? = nil) {
         self.target = target
