@@ -29,8 +29,8 @@ struct DrainTurn {
     /// Counts a call. Nil while the turn goes on.
     @inline(__always)
     mutating func endAfterCall() -> End? {
-        calls += 1
-        return calls & (calls - 1) == 0 ? end : nil
+        calls &+= 1
+        return calls & (calls &- 1) == 0 ? end : nil
     }
 
     private var end: End? {

@@ -44,7 +44,7 @@ struct MessageLayout: Sendable {
         if words > 0 {
             copyWords(from: source, to: target)
         } else {
-            copyInFull(from: source, to: target)
+            Self.copyInFull(type, isTrivial ? size : nil, from: source, to: target)
         }
     }
 
@@ -54,7 +54,7 @@ struct MessageLayout: Sendable {
         if words > 0 {
             copyWords(from: source, to: target)
         } else {
-            moveInFull(from: source, to: target)
+            Self.moveInFull(type, isTrivial ? size : nil, from: source, to: target)
         }
     }
 
@@ -68,7 +68,7 @@ struct MessageLayout: Sendable {
     }
 
     @inline(__always)
-    func destroy(_ message: MessageAddress) { if !isTrivial { destroyInFull(message) } }
+    func destroy(_ message: MessageAddress) { if !isTrivial { Self.destroyInFull(type, message) } }
 
     /// A copy of a message in an existential.
     ///
@@ -80,30 +80,45 @@ struct MessageLayout: Sendable {
         return unsafe unsafeBitCast(_openExistential(type, do: box), to: (any Sendable).self)
     }
 
+    // Given what they need, and not a layout: to hand on one that is part of an object, all of it is copied, also
+    // where they are not called.
+
+    /// - Parameter bytes: How many there are to copy; nil if that is not enough.
     @inline(never)
-    private func copyInFull(from source: MessageAddress, to target: MessageAddress) {
+    private static func copyInFull(
+        _ type: Any.Type,
+        _ bytes: Int?,
+        from source: MessageAddress,
+        to target: MessageAddress
+    ) {
         func copy<Message>(_ type: Message.Type) { target.initialize(to: source.load(as: type)) }
-        if isTrivial {
-            unsafe target.raw.copyMemory(from: source.raw, byteCount: size)
+        if let bytes {
+            unsafe target.raw.copyMemory(from: source.raw, byteCount: bytes)
         } else {
             _openExistential(type, do: copy)
         }
     }
 
+    /// - Parameter bytes: How many there are to copy; nil if that is not enough.
     @inline(never)
-    private func moveInFull(from source: MessageAddress, to target: MessageAddress) {
+    private static func moveInFull(
+        _ type: Any.Type,
+        _ bytes: Int?,
+        from source: MessageAddress,
+        to target: MessageAddress
+    ) {
         func move<Message>(_ type: Message.Type) {
             unsafe target.raw.moveInitializeMemory(as: type, from: source.raw.assumingMemoryBound(to: type), count: 1)
         }
-        if isTrivial {
-            unsafe target.raw.copyMemory(from: source.raw, byteCount: size)
+        if let bytes {
+            unsafe target.raw.copyMemory(from: source.raw, byteCount: bytes)
         } else {
             _openExistential(type, do: move)
         }
     }
 
     @inline(never)
-    private func destroyInFull(_ message: MessageAddress) {
+    private static func destroyInFull(_ type: Any.Type, _ message: MessageAddress) {
         func destroy<Message>(_ type: Message.Type) {
             _ = unsafe message.raw.assumingMemoryBound(to: type).deinitialize(count: 1)
         }
