@@ -7,7 +7,7 @@ internal import Synchronization
 /// took a third of the time of registering and cancelling among 10,000.)
 extension ListenerList {
     private static let entriesPerSweep = 16
-    private static let changesPerSweep: Int32 = 32
+    private static let changesPerSweep: Int32 = 128
     private static let changesPerSweepWhileGrowing: Int32 = 4
 
     /// Whether this change sweeps. Under the lock.
@@ -49,7 +49,12 @@ extension ListenerList {
             entry.borrow { entry in
                 address = entry.next.load(ordering: .sequentiallyConsistent)
                 guard entry.hasOwner else { return }
-                if entry.owner == nil { remove(entry, inSweep: true) } else { living += 1 }
+                guard let owner = entry.retainedOwner else {
+                    remove(entry, inSweep: true)
+                    return
+                }
+                owner.release()
+                living += 1
             }
             count -= 1
         }
