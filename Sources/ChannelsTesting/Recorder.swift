@@ -132,13 +132,8 @@ public final class Recorder<Element: Sendable>: Sendable {
             return shared.lastNumber
         }
         // Begins before the wait does, and so may end it before it has begun; the wait looks at the clock, too.
-        let timer = deadline.map { deadline in
-            Task {
-                try? await Task.sleep(until: deadline, clock: .continuous)
-                self.end(number)
-            }
-        }
-        defer { timer?.cancel() }
+        let timer = deadline.map { Timeout(after: $0 - .now) { self.end(number) } }
+        defer { extendLifetime(timer) }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let outcome = shared.withLock { shared -> Outcome? in

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Testing
 
@@ -135,6 +136,26 @@ struct LaneMemoryTests {
                 let token = requests.respond { _ in await Self.never() }
                 for number in 0..<5 { _ = try? await requests.ask(number, timeout: .milliseconds(1)) }
                 await token.cancelAndDrain()
+            }
+        }
+    }
+
+    @Test func whatWaitsForATimeLimitOfARecorderIsGivenBack() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let recorder = Recorder<Int>()
+            let before = bytesInUse()
+            for number in 0..<10_000 {
+                async let next = recorder.next(within: .seconds(1_000))
+                recorder.record(number)
+                _ = try? await next
+            }
+            _ = recorder.takeAll()
+            // A thread of Dispatch frees the timers, and may be behind.
+            let end = ContinuousClock.now + .seconds(10)
+            while bytesInUse() - before > 1 << 20 {
+                precondition(ContinuousClock.now < end, "\(bytesInUse() - before) bytes more")
+                await Task.yield()
             }
         }
     }
