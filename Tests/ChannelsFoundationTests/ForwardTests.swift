@@ -172,7 +172,7 @@ struct ForwardTests {
         let taken = Recorder(of: board[name])
         let tokens = [
             board[name].forward(to: center, as: .sold) { ["number": $0] },
-            center.numbers().forward(to: board[name].channel),
+            center.numbers().forward(to: board[name]),
         ]
         board[name].post(1)
         center.post(2)

@@ -36,6 +36,38 @@ struct SequencePostTests {
         #expect(heard.all == [1])
     }
 
+    /// It ignores cancellation and, with a cancelled task, never suspends.
+    private struct Numbers: AsyncSequence, AsyncIteratorProtocol {
+        private var last = 0
+
+        mutating func next() async -> Int? {
+            last += 1
+            if last == 3 { withUnsafeCurrentTask { unsafe $0?.cancel() } }
+            return last < 100 ? last : nil
+        }
+
+        func makeAsyncIterator() -> Numbers { self }
+    }
+
+    @Test func aSequenceThatIgnoresCancellationIsAskedForNoFurtherElement() async {
+        let (channel, state) = (Channel<Int>(), StateChannel(0))
+        let heard = Recorder(of: channel)
+        await Task { await Numbers().post(to: channel) }.value
+        #expect(heard.all == [1, 2, 3])
+        await Task { await Numbers().post(to: state) }.value
+        #expect(state.value == 3)
+    }
+
+    @Test func elementsArePostedOnANamedChannel() async {
+        let board = Switchboard()
+        let heard = Recorder(of: board[Int.self])
+        let (numbers, source) = AsyncStream<Int>.makeStream()
+        source.yield(7)
+        source.finish()
+        await numbers.post(to: board[Int.self])
+        #expect(heard.all == [7])
+    }
+
     @Test func elementsAreStoredInAState() async {
         let state = StateChannel(0)
         let (numbers, source) = AsyncStream<Int>.makeStream()

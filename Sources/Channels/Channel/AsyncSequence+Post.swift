@@ -5,8 +5,9 @@ extension AsyncSequence where Element: Sendable {
     /// let feed = Task { try await socket.frames.post(to: frames) }
     /// ```
     ///
-    /// The task that calls it is the link between the two: cancel it to end the link. Each element has been
-    /// posted before the next is asked for, with ``Channel/post(_:from:echo:fileID:line:isolation:)``, on the isolation
+    /// The task that calls it is the link between the two: cancel it to end the link. After that no further
+    /// element is asked for, whether or not the sequence looks at cancellation. Each element has been posted
+    /// before the next is asked for, with ``Channel/post(_:from:echo:fileID:line:isolation:)``, on the isolation
     /// of the caller: a listener on it is called directly. Listeners that wait in mailboxes are not waited
     /// for, so a fast sequence needs a bound there. It keeps the channel alive while it runs.
     ///
@@ -21,9 +22,19 @@ extension AsyncSequence where Element: Sendable {
         isolation: isolated (any Actor)? = #isolation
     ) async throws(Failure) {
         var iterator = makeAsyncIterator()
-        while let element = try await iterator.next(isolation: isolation) {
+        while !Task.isCancelled, let element = try await iterator.next(isolation: isolation) {
             channel.post(element, fileID: fileID, line: line, isolation: isolation)
         }
+    }
+
+    /// Posts every element on a named channel, which it keeps alive while it runs. See `post(to:)` of a channel.
+    public func post(
+        to channel: NamedChannel<Element>,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws(Failure) {
+        try await post(to: channel.channel, fileID: fileID, line: line, isolation: isolation)
     }
 
     /// Stores every element in a state, and returns when the sequence ends. See `post(to:)` of a channel.
@@ -34,7 +45,7 @@ extension AsyncSequence where Element: Sendable {
         isolation: isolated (any Actor)? = #isolation
     ) async throws(Failure) {
         var iterator = makeAsyncIterator()
-        while let element = try await iterator.next(isolation: isolation) {
+        while !Task.isCancelled, let element = try await iterator.next(isolation: isolation) {
             state.set(element, fileID: fileID, line: line, isolation: isolation)
         }
     }

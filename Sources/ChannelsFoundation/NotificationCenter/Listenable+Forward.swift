@@ -65,6 +65,15 @@ extension NotificationChannel {
         }
     }
 
+    /// Posts every message on a named channel, which the link keeps. The same as for a channel.
+    public func forward(
+        to channel: NamedChannel<Message>,
+        fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) -> ListenerToken {
+        forward(to: channel.channel, fileID: fileID, line: line)
+    }
+
     /// Stores every message in a state. The same as for a channel.
     public func forward(
         to state: StateChannel<Message>,
