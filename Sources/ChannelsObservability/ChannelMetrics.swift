@@ -39,6 +39,24 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         var channels: Set<String> = []
         /// What was handed over, by what is counted.
         var totals: [String: Int] = [:]
+        /// Whether a thread hands counts over, and whether another has asked for it meanwhile.
+        var isReporting = false
+        var isAskedAgain = false
+
+        /// Whether the caller is to report; if not, the thread that does will once more.
+        mutating func beginReport() -> Bool {
+            isAskedAgain = isReporting
+            guard !isReporting else { return false }
+            isReporting = true
+            return true
+        }
+
+        /// Whether the thread that has reported is to do so once more.
+        mutating func continueReport() -> Bool {
+            defer { isAskedAgain = false }
+            isReporting = isAskedAgain
+            return isReporting
+        }
     }
 
     /// Creates the metrics of a switchboard, which is held weakly.
@@ -68,10 +86,16 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         }
     }
 
-    /// Hands the counts over now.
+    /// Hands the counts over now; where another thread is about it, that one does once more.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func report() {
+        // What is added is the difference to the last snapshot, so there is one at a time.
+        guard known.withLock({ $0.beginReport() }) else { return }
+        repeat { handOver() } while known.withLock { $0.continueReport() }
+    }
+
+    private func handOver() {
         guard let snapshot = switchboard?.snapshot() else { return }
         var totals: [String: Int] = [:]
         var gauges: [String: (waiting: Int, listeners: Int)] = [:]

@@ -42,6 +42,20 @@ struct MetricsTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test func nothingIsHandedOverTwiceWhateverThreadsReport() {
+        let metrics = ChannelMetrics(board, factory: factory)
+        let token = board[.sold].listen { _ in }
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in
+            for total in 0..<200 {
+                board[.sold].post(Sale(total: total))
+                metrics.report()
+            }
+        }
+        metrics.report()
+        #expect(total("channels_posts") == 800 && total("channels_delivered") == 800)
+        withExtendedLifetime(token) {}
+    }
+
     @Test func whatWaitsIsAGaugeOfTheChannelAndOfTheLane() throws {
         let metrics = ChannelMetrics(board, factory: factory)
         let queue = DispatchQueue(label: "metrics.queue")
