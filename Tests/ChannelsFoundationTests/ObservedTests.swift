@@ -85,6 +85,21 @@ struct ObservedTests {
         #expect(observed.value == 400)
     }
 
+    @Test func aValueThatEqualsTheOneBeforeIsNoChange() {
+        let observed = state.observed
+        let changes = Tally()
+        withObservationTracking {
+            _ = observed.value
+        } onChange: {
+            changes.add()
+        }
+        state.set(0)
+        observed.value = 0
+        #expect(changes.value == 0)
+        state.set(1)
+        #expect(changes.value == 1)
+    }
+
     @Test func observedThatIsReleasedStopsListening() {
         do {
             let observed = state.observed
@@ -100,8 +115,17 @@ final class Basket {
     var items: [Int] = []
     var note = ""
     var total: Int { items.reduce(0, +) }
+    var size: Int { 3 }
     /// An observable object is used on the main actor, and may be released anywhere.
     nonisolated init() {}
+}
+
+/// Computed from another object, which may outlive it.
+@MainActor @Observable
+final class Offer {
+    var basket: Basket
+    var reduced: Int { basket.total / 2 }
+    init(_ basket: Basket) { self.basket = basket }
 }
 
 @MainActor
@@ -146,6 +170,54 @@ struct ObservedPropertyTests {
         var values: [Int] = []
         if let ended { for await value in ended { values.append(value) } }
         #expect(values == [0])
+    }
+
+    @Test func aChangeThatLeavesThePropertyEqualIsNotHeard() async {
+        let basket = Basket()
+        let heard = Recorder(of: basket.channel(for: \.total))
+        basket.items = [0]
+        await Task.yield()
+        basket.items = [1, 2]
+        #expect(await heard.first(2) == [0, 3])
+        basket.items = [2, 1]
+        await Task.yield()
+        basket.items = [4]
+        #expect(await heard.first(3) == [0, 3, 4])
+    }
+
+    @Test func aPropertyThatReadsNothingObservableIsHeardOnce() async {
+        let heard = Recorder(of: Basket().channel(for: \.size))
+        #expect(heard.all == [3])
+        var values: [Int] = []
+        for await value in Basket().channel(for: \.size).messages() { values.append(value) }
+        #expect(values == [3])
+    }
+
+    @Test func listenersEndWithTheObjectAlsoIfItsPropertyIsKept() {
+        var basket: Basket? = Basket()
+        let kept = basket?.channel(for: \.total)
+        let token = kept?.listen { _ in }
+        #expect(token?.isActive == true)
+        basket = nil
+        #expect(token?.isActive == false)
+        #expect(kept?.listen { _ in }.isActive == false)
+    }
+
+    @Test func listenersEndWhenWhatOutlivesTheObjectChanges() async {
+        let basket = Basket()
+        var offer: Offer? = Offer(basket)
+        let reduced = offer?.channel(for: \.reduced).messages()
+        offer = nil
+        basket.items = [8]
+        var values: [Int] = []
+        if let reduced { for await value in reduced { values.append(value) } }
+        #expect(values == [0])
+    }
+
+    @Test func listenersEndAsPropertiesOfFurtherObjectsAreListenedTo() {
+        let basket = Basket()
+        let tokens = (0..<1_000).map { _ in Offer(basket).channel(for: \.reduced).listen { _ in } }
+        #expect(tokens.filter(\.isActive).count < 200)
     }
 
     @Test func objectHasOneChannelForEachProperty() {

@@ -14,7 +14,8 @@ public import Observation
 /// The value follows the state: at once where it is set on the main actor, and soon after where it is set
 /// elsewhere. Values that are set faster than the main actor takes them are skipped, but never the last: a
 /// burst from elsewhere is one change. Within one turn of the main actor the value changes only by what that
-/// turn sets. It does not go back to an older one.
+/// turn sets. It does not go back to an older one. As with `@Observable`, a value that equals the one before is
+/// no change, if the state is `Equatable`.
 ///
 /// It retains the state, and listens to it as long as it lives: keep it as long as the view.
 @MainActor
@@ -45,6 +46,7 @@ public final class Observed<State: Sendable>: Observable {
     /// Takes the value stored, and not the one delivered: it is never older than what was shown.
     private func refresh() {
         let stored = state.value
+        guard !areEqual(stored, current) else { return }
         registrar.withMutation(of: self, keyPath: \.value) { current = stored }
     }
 }

@@ -9,12 +9,12 @@ final class ObservedProperties {
         let property: AnyKeyPath
     }
 
-    private struct WeakProperty { weak var property: AnyObject? }
+    private struct WeakProperty { weak var property: (any ObjectProperty)? }
 
     static let shared = ObservedProperties()
 
     private var properties: [Key: WeakProperty] = [:]
-    /// The size at which those that were deallocated are removed.
+    /// The size at which those whose object was deallocated are ended, and removed.
     private var limit = 64
 
     func property<Object: AnyObject & Observable, Value: Sendable>(
@@ -25,12 +25,29 @@ final class ObservedProperties {
         if let found = properties[key]?.property as? ObservedProperty<Object, Value>, found.isOf(object) {
             return found
         }
-        if properties.count >= limit {
-            properties = properties.filter { $0.value.property != nil }
-            limit = max(64, 2 * properties.count)
-        }
+        let over = properties.count >= limit ? removeOver() : []
         let made = ObservedProperty(object, path)
         properties[key] = WeakProperty(property: made)
+        // Last, because it may run code of others that comes here.
+        for property in over { property.end() }
         return made
     }
+
+    /// Removes the properties of objects that were deallocated.
+    private func removeOver() -> [any ObjectProperty] {
+        let over = properties.values.compactMap(\.property).filter(\.isOver)
+        properties = properties.filter { $0.value.property?.isOver == false }
+        limit = max(64, 2 * properties.count)
+        return over
+    }
+}
+
+/// A property of an object.
+@MainActor
+protocol ObjectProperty: AnyObject {
+    /// Whether the object was deallocated.
+    var isOver: Bool { get }
+
+    /// Ends the listeners.
+    func end()
 }

@@ -8,25 +8,35 @@ public import Observation
 /// ```
 ///
 /// A new listener hears the current value first. Changes made in one turn of the main actor are one message,
-/// which is the value after them. The property, and what it is computed from, must be changed on the main
-/// actor only: Observation tells of a change before it is made, and a change made elsewhere could be missed.
+/// which is the value after them, if it does not equal the one before. The property, and what it is computed
+/// from, must be changed on the main actor only: Observation tells of a change before it is made, and a change
+/// made elsewhere could be missed.
 ///
-/// It does not retain the object. Its listeners end when the object is deallocated. It need not be kept:
-/// the object keeps it.
+/// It does not retain the object. Its listeners end when the object is deallocated. Where the property is
+/// computed from other observable objects that live on, they end when one of these changes next, or as
+/// properties of further objects are listened to. A property that reads nothing observable never changes: its
+/// listeners hear the value, and end.
+///
+/// It need not be kept: the object keeps it.
 public final class ObservedProperty<Object: AnyObject & Observable, Value: Sendable>: Listenable {
     /// What listeners hear: the value of the property.
     public typealias Message = Value
 
     @MainActor private weak var object: Object?
     @MainActor private let property: KeyPath<Object, Value>
-    private let state: StateChannel<Value>
+    /// The values, held by what waits for the next change, and by nobody else: they end with it.
+    private let values: WeakReference
+    /// The same, if nothing waits for a change because nothing observable was read.
+    private let constant = Locked<ObservedValues<Value>?>(nil)
 
     @MainActor
     init(_ object: Object, _ property: KeyPath<Object, Value>) {
         self.object = object
         self.property = property
-        state = StateChannel(object[keyPath: property])
-        track()
+        var values = ObservedValues(object[keyPath: property])
+        self.values = WeakReference(values)
+        track(values)
+        if isKnownUniquelyReferenced(&values) { constant.withLock { [values] in $0 = values } }
     }
 
     /// Registers a listener, which hears the current value first.
@@ -34,28 +44,56 @@ public final class ObservedProperty<Object: AnyObject & Observable, Value: Senda
         _ listener: consuming Listener<Value>,
         isolation: isolated (any Actor)?
     ) -> ListenerToken {
-        state.register(listener, isolation: isolation)
+        guard let state = (values.object as? ObservedValues<Value>)?.state else {
+            // Over: a channel that is gone at once ends the listener.
+            return Channel<Value>().register(listener, isolation: isolation)
+        }
+        return state.register(listener, isolation: isolation)
     }
 
     /// Whether it is this object's, and not that of one whose address it has.
     @MainActor
     func isOf(_ object: Object) -> Bool { self.object === object }
 
-    /// Waits for the next change. The object keeps what waits, and this with it.
+    /// Waits for the next change. The objects that are read keep what waits, and this and the values with it.
     @MainActor @discardableResult
-    private func track() -> Value? {
+    private func track(_ values: ObservedValues<Value>) -> Value? {
         guard let object else { return nil }
         return withObservationTracking {
             object[keyPath: property]
         } onChange: {
-            Task { @MainActor in self.changed() }
+            Task { @MainActor in self.changed(values) }
         }
     }
 
     @MainActor
-    private func changed() {
-        guard let value = track() else { return }
+    private func changed(_ values: ObservedValues<Value>) {
+        guard let value = track(values), let state = values.state else { return }
+        // Nobody else sets it.
+        guard !areEqual(value, state.value) else { return }
         state.set(value)
+    }
+}
+
+extension ObservedProperty: ObjectProperty {
+    var isOver: Bool { object == nil }
+
+    func end() { (values.object as? ObservedValues<Value>)?.end() }
+}
+
+/// The values of a property, until its object is gone.
+private final class ObservedValues<Value: Sendable>: Sendable {
+    private let current: Locked<StateChannel<Value>?>
+
+    init(_ value: Value) { current = Locked(StateChannel(value)) }
+
+    var state: StateChannel<Value>? { current.withLock { $0 } }
+
+    /// Ends the listeners, without the lock.
+    func end() {
+        var ended: StateChannel<Value>?
+        current.withLock { swap(&$0, &ended) }
+        withExtendedLifetime(ended) {}
     }
 }
 
