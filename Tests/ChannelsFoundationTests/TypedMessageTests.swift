@@ -14,6 +14,17 @@ struct Shipped: NotificationCenter.AsyncMessage, Equatable {
     var number: Int
 }
 
+/// A message that does not equal itself, and counts how often it is compared.
+private struct Measured: NotificationCenter.MainActorMessage, Sendable, Equatable {
+    typealias Subject = Owner
+    var comparisons: Tally
+
+    static func == (first: Measured, second: Measured) -> Bool {
+        first.comparisons.add()
+        return false
+    }
+}
+
 @MainActor
 struct MainActorMessageTests {
     let center = NotificationCenter()
@@ -68,6 +79,16 @@ struct MainActorMessageTests {
         #expect(taken.all.map(\.number) == [1, 2, 1, 1])
         #expect(heard.all == [1, 2, 1, 1])
         withExtendedLifetime((tokens, observer)) {}
+    }
+
+    @Test func messagesThatDoNotEqualThemselvesAreNotKept() {
+        let channel = Channel<Measured>()
+        let tokens = [channel.forward(to: center), center.channel(of: Measured.self).forward(to: channel)]
+        let comparisons = Tally()
+        for _ in 0..<100 { channel.post(Measured(comparisons: comparisons)) }
+        // Nothing of a message is left for the next to be compared with.
+        #expect(comparisons.value <= 200)
+        withExtendedLifetime(tokens) {}
     }
 
     @Test func loopOverTwoCentersAndTwoChannelsEnds() {

@@ -5,7 +5,7 @@ internal import Channels
 /// A typed message has no `userInfo`, on Linux at least, to hold the way it has taken. So whoever posts one
 /// leaves it here first, for each observer of its kind, and the observer finds its way by comparing. Messages
 /// that are equal are interchangeable, so it does not matter which of them is found. Those that are not
-/// `Equatable` are not found.
+/// `Equatable`, or do not equal themselves, as what holds a NaN, cannot be found and are not left.
 final class ReturningMessages<Message: Sendable>: Sendable {
     private struct Entry {
         let number: Int
@@ -22,7 +22,7 @@ final class ReturningMessages<Message: Sendable>: Sendable {
 
     /// An observer of the center is about to be called with the message.
     func expect(_ message: Message, _ route: NotificationRoute) {
-        guard message is any Equatable else { return }
+        guard areEqual(message, message) else { return }
         state.withLock { state in
             state.count += 1
             state.entries.append(Entry(number: state.count, message: message, route: route))
@@ -34,7 +34,7 @@ final class ReturningMessages<Message: Sendable>: Sendable {
         while true {
             // `==` is the user's, so it runs without the lock.
             let entries = state.withLock { $0.entries }
-            guard let found = entries.first(where: { Self.isEqual($0.message, message) }) else { return nil }
+            guard let found = entries.first(where: { areEqual($0.message, message) }) else { return nil }
             let removed = state.withLock { state -> Bool in
                 guard let index = state.entries.firstIndex(where: { $0.number == found.number }) else { return false }
                 state.entries.remove(at: index)
@@ -42,12 +42,6 @@ final class ReturningMessages<Message: Sendable>: Sendable {
             }
             if removed { return found.route }
         }
-    }
-
-    private static func isEqual(_ first: Message, _ second: Message) -> Bool {
-        func compare<Value: Equatable>(_ first: Value) -> Bool { first == second as? Value }
-        guard let first = first as? any Equatable else { return false }
-        return compare(first)
     }
 }
 
