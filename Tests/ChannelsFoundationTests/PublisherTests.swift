@@ -2,6 +2,7 @@
 import Channels
 import ChannelsFoundation
 import ChannelsTesting
+import Foundation
 import Testing
 
 #if canImport(Combine)
@@ -156,6 +157,47 @@ struct ChannelPublisherTests {
         }
         channel.post(1)
         #expect(heard.all == [1, 2, 3])
+        withExtendedLifetime(cancellable) {}
+    }
+
+    @Test func aThreadDeliversNoMoreThan64MessagesOfOthersBeforePostReturns() async {
+        let (heard, threads) = (Recorder<Int>(), Recorder<ObjectIdentifier>())
+        let (begun, posted) = (Tally(), Tally())
+        let cancellable = channel.publisher.sink { number in
+            threads.record(ObjectIdentifier(Thread.current))
+            heard.record(number)
+            begun.add()
+            // Meanwhile another thread finds this one delivering.
+            while posted.value == 0 { sched_yield() }
+        }
+        let channel = channel
+        await onThreads(2) { thread in
+            if thread == 0 {
+                channel.post(0)
+                // No other thread gets the address of this one before the end.
+                while heard.count < 1_001 { sched_yield() }
+                return
+            }
+            while begun.value == 0 { sched_yield() }
+            for number in 1...1_000 { channel.post(number) }
+            posted.add()
+        }
+        #expect(await heard.first(1_001) == Array(0...1_000))
+        #expect(threads.all.filter { $0 == threads.all[0] }.count == 65)
+        withExtendedLifetime(cancellable) {}
+    }
+
+    @Test func whatASubscriberPostsItselfIsDeliveredByItsThread() {
+        let (heard, threads) = (Recorder<Int>(), Recorder<ObjectIdentifier>())
+        let channel = channel
+        let cancellable = channel.publisher.sink { number in
+            threads.record(ObjectIdentifier(Thread.current))
+            heard.record(number)
+            if number < 500 { channel.post(number + 1) }
+        }
+        channel.post(0)
+        #expect(heard.all == Array(0...500))
+        #expect(Set(threads.all) == [ObjectIdentifier(Thread.current)])
         withExtendedLifetime(cancellable) {}
     }
 

@@ -1,5 +1,6 @@
 #if canImport(Combine) || OpenCombine
 internal import Channels
+internal import Dispatch
 internal import Synchronization
 
 #if canImport(Combine)
@@ -11,8 +12,8 @@ internal import OpenCombine
 /// One subscriber of a ``ChannelPublisher``: the messages that wait for its demand, and whose turn it is to
 /// call it.
 ///
-/// The thread that finds nobody delivering delivers, also what others post meanwhile. The subscriber is called
-/// without the lock.
+/// The thread that finds nobody delivering delivers, also what others post meanwhile, up to a limit; then a
+/// queue goes on. The subscriber is called without the lock.
 final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
     /// The subscriber. Calls come from any thread, as Combine requires subscribers to expect, and one at a
     /// time.
@@ -27,22 +28,38 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
         var target: Target?
         var waiting = WaitingMessages<Message>()
         var demand = Subscribers.Demand.none
-        var isDelivering = false
+        var delivering = Delivering.nobody
+        /// How many messages whoever delivers may still deliver.
+        var credit = 0
         /// Whether the source is gone.
         var isFinished = false
         var token: ListenerToken?
 
-        /// Whether the caller is to deliver.
-        mutating func claim() -> Bool {
-            guard !isDelivering, target != nil else { return false }
-            isDelivering = waiting.isEmpty ? isFinished : demand > .none
-            return isDelivering
+        /// Whether the caller is to deliver what waits.
+        mutating func claim(_ thread: UInt) -> Bool {
+            guard delivering == .nobody, target != nil, waiting.isEmpty ? isFinished : demand > .none else {
+                return false
+            }
+            begin(thread, with: waiting.count)
+            return true
         }
+
+        /// Lets a thread deliver so many messages, and some of those that others add meanwhile.
+        mutating func begin(_ thread: UInt, with count: Int) {
+            delivering = .thread(thread)
+            credit = count + mostForOthers
+        }
+    }
+
+    private enum Delivering: Equatable {
+        case nobody, queue
+        case thread(UInt)
     }
 
     private enum Step {
         case message(Message, Target)
         case completion(Target)
+        case handOver
         case nothing
     }
 
@@ -81,20 +98,28 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
     }
 
     private func receive(_ message: Message) {
+        let thread = CurrentThread.number
         var dropped: Message?
-        let delivers = state.withLock { state -> Bool in
-            guard state.target != nil else { return false }
+        let target = state.withLock { state -> Target? in
+            guard let target = state.target else { return nil }
+            if state.delivering == .nobody, state.waiting.isEmpty, state.demand > .none {
+                state.begin(thread, with: 0)
+                state.demand -= 1
+                return target
+            }
+            // What a subscriber posts itself is its thread's to deliver, however much that is.
+            if state.delivering == .thread(thread) { state.credit += 1 }
             dropped = state.waiting.add(message, buffering)
-            return state.claim()
+            return nil
         }
         if dropped != nil { drops.add() }
-        if delivers { deliver() }
+        if let target { deliver(target.receive(message)) }
     }
 
     func request(_ demand: Subscribers.Demand) {
         let delivers = state.withLock { state in
             state.demand += demand
-            return state.claim()
+            return state.claim(CurrentThread.number)
         }
         if delivers { deliver() }
     }
@@ -102,7 +127,7 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
     private func finish() {
         let delivers = state.withLock { state in
             state.isFinished = true
-            return state.claim()
+            return state.claim(CurrentThread.number)
         }
         if delivers { deliver() }
     }
@@ -112,40 +137,63 @@ final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
         var ended = State()
         state.withLock { state in
             swap(&state, &ended)
-            // A thread inside `deliver` finds that there is nobody to call.
-            state.isDelivering = ended.isDelivering
+            // Whoever is inside `deliver` finds that there is nobody to call.
+            state.delivering = ended.delivering
         }
         ended.token?.cancel()
         withExtendedLifetime(ended) {}
     }
 
-    private func deliver() {
+    /// Calls the subscriber while there is something for it.
+    ///
+    /// - Parameter demand: What the subscriber has asked for in a call just made.
+    private func deliver(_ demand: Subscribers.Demand = .none) {
+        var further = demand
         while true {
-            switch state.withLock({ Self.nextStep(&$0) }) {
+            let step = state.withLock { state in
+                state.demand += further
+                return Self.nextStep(&state)
+            }
+            switch step {
             case .message(let message, let target):
-                let further = target.receive(message)
-                state.withLock { $0.demand += further }
+                further = target.receive(message)
             case .completion(let target):
                 target.finish()
                 return cancel()
+            case .handOver:
+                return DispatchQueue.global().async { self.goOn() }
             case .nothing:
                 return
             }
         }
     }
 
+    /// Delivers what threads have left that had delivered enough for others.
+    private func goOn() {
+        state.withLock { $0.begin(CurrentThread.number, with: 0) }
+        deliver()
+    }
+
     private static func nextStep(_ state: inout State) -> Step {
         if let target = state.target {
+            if state.demand > .none, !state.waiting.isEmpty, state.credit <= 0 {
+                state.delivering = .queue
+                return .handOver
+            }
             if state.demand > .none, let message = state.waiting.removeFirst() {
                 state.demand -= 1
+                state.credit -= 1
                 return .message(message, target)
             }
             if state.isFinished, state.waiting.isEmpty { return .completion(target) }
         }
-        state.isDelivering = false
+        state.delivering = .nobody
         return .nothing
     }
 }
+
+/// How many messages that others add a thread delivers while it posts one of its own.
+private let mostForOthers = 64
 
 /// The messages that wait for a subscriber, first in, first out.
 private struct WaitingMessages<Message: Sendable>: Sendable {
@@ -154,7 +202,7 @@ private struct WaitingMessages<Message: Sendable>: Sendable {
 
     var isEmpty: Bool { first == messages.count }
 
-    private var count: Int { messages.count - first }
+    var count: Int { messages.count - first }
 
     /// Adds a message; returns the one that was dropped for it, if any.
     mutating func add(_ message: Message, _ policy: BufferingPolicy) -> Message? {

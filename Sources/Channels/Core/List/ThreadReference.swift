@@ -60,3 +60,9 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
         unsafe pointer.deallocate()
     }
 }
+
+/// Who calls, for targets that hand work from one thread to another.
+package enum CurrentThread {
+    /// A number that no other living thread has. Not 0.
+    package static var number: UInt { ThreadReference.current.address }
+}
