@@ -31,12 +31,12 @@ extension Listenable {
         _ userInfo: @escaping @Sendable (Message) -> [AnyHashable: Any]? = { _ in nil }
     ) -> ListenerToken {
         let goal = NotificationRoute.Stop(name, center)
-        let start = (self as? any RouteStop)?.routeStop
+        let leg = RouteLeg((self as? any RouteStop)?.routeStop, goal)
         return posts.listen(fileID: fileID, line: line, isolation: nil) { @Sendable post in
             let route = post.sender as? NotificationRoute
             guard route?.contains(goal) != true else { return }
             var content = userInfo(post.message) ?? [:]
-            content[NotificationRoute.key] = NotificationRoute.extending(route, with: start, goal)
+            content[NotificationRoute.key] = leg.extending(route)
             center.post(name: name, object: object, userInfo: content)
         }
     }

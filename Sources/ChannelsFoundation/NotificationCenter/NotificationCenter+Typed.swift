@@ -72,9 +72,9 @@ extension Listenable where Message: NotificationCenter.MainActorMessage {
         line: UInt = #line
     ) -> ListenerToken {
         let goal = NotificationRoute.Stop.messages(ObjectIdentifier(Message.self), center: ObjectIdentifier(center))
-        let start = (self as? any RouteStop)?.routeStop
+        let leg = RouteLeg((self as? any RouteStop)?.routeStop, goal)
         return posts.listen(fileID: fileID, line: line, isolation: nil) { @MainActor post in
-            guard ReturningRegistry.shared.expect(post, from: start, at: goal) else { return }
+            guard ReturningRegistry.shared.expect(post, over: leg, at: goal) else { return }
             center.post(post.message)
         }
     }
@@ -91,9 +91,9 @@ extension Listenable where Message: NotificationCenter.AsyncMessage {
         line: UInt = #line
     ) -> ListenerToken {
         let goal = NotificationRoute.Stop.messages(ObjectIdentifier(Message.self), center: ObjectIdentifier(center))
-        let start = (self as? any RouteStop)?.routeStop
+        let leg = RouteLeg((self as? any RouteStop)?.routeStop, goal)
         return posts.listen(fileID: fileID, line: line, isolation: nil) { @Sendable post in
-            guard ReturningRegistry.shared.expect(post, from: start, at: goal) else { return }
+            guard ReturningRegistry.shared.expect(post, over: leg, at: goal) else { return }
             center.post(post.message)
         }
     }

@@ -33,7 +33,7 @@ public final class NotificationChannel<Message: Sendable>: Listenable {
     typealias Registering = @Sendable (NotificationChannel) -> (@Sendable () -> Void)?
 
     /// Where the messages come from, for their way on.
-    private let stop: NotificationRoute.Stop
+    private let leg: RouteLeg
     private let messages: Channel<Message>
     private let registering: Registering
     /// The center and the object observed.
@@ -43,7 +43,7 @@ public final class NotificationChannel<Message: Sendable>: Listenable {
     private let ending = Locked<(@Sendable () -> Void)?>(nil)
 
     init(name: String, stop: NotificationRoute.Stop, sources: [WeakReference], registering: @escaping Registering) {
-        self.stop = stop
+        leg = RouteLeg(stop)
         self.sources = sources
         self.registering = registering
         let reference = WeakReference()
@@ -89,13 +89,13 @@ public final class NotificationChannel<Message: Sendable>: Listenable {
 
     /// Delivers a message of the center, on the thread that posts it.
     func arrive(_ message: Message, _ route: NotificationRoute?) {
-        messages.postFromThisThread(message, from: NotificationRoute.extending(route, with: stop))
+        messages.postFromThisThread(message, from: leg.extending(route))
     }
 
     /// The same, for a message that the center delivers on the main actor.
     @MainActor
     func arriveOnMainActor(_ message: Message, _ route: NotificationRoute?) {
-        messages.post(message, from: NotificationRoute.extending(route, with: stop))
+        messages.post(message, from: leg.extending(route))
     }
 }
 

@@ -20,16 +20,31 @@ final class NotificationRoute: Sendable {
     /// Of a kind that a property list could hold, too.
     static let key = "swift-channels.route"
 
-    private let stops: Set<Stop>
+    /// A handful, so that looking through them is cheaper than hashing.
+    private let stops: [Stop]
 
-    private init(_ stops: Set<Stop>) { self.stops = stops }
+    fileprivate init(_ stops: [Stop]) { self.stops = stops }
 
     func contains(_ stop: Stop) -> Bool { stops.contains(stop) }
 
-    /// The route to a further stop.
-    static func extending(_ route: NotificationRoute?, with stops: Stop?...) -> NotificationRoute {
-        NotificationRoute((route?.stops ?? []).union(stops.compactMap { $0 }))
+    fileprivate func extended(with further: [Stop]) -> NotificationRoute {
+        NotificationRoute(stops + further.filter { !contains($0) })
     }
+}
+
+/// The stops that a link adds to the way of each message.
+struct RouteLeg: Sendable {
+    private let stops: [NotificationRoute.Stop]
+    /// The way of a message that comes from nowhere else: made once, because most do.
+    private let whole: NotificationRoute
+
+    init(_ stops: NotificationRoute.Stop?...) {
+        self.stops = stops.compactMap { $0 }
+        whole = NotificationRoute(self.stops)
+    }
+
+    /// The route up to the end of this leg.
+    func extending(_ route: NotificationRoute?) -> NotificationRoute { route?.extended(with: stops) ?? whole }
 }
 
 extension NotificationRoute: CustomStringConvertible {

@@ -63,12 +63,10 @@ final class ReturningRegistry: Sendable {
     }
 
     /// Whether a post is to be sent on to a stop. If so, its observers expect it.
-    func expect<Message>(_ post: Posted<Message>, from start: NotificationRoute.Stop?, at goal: NotificationRoute.Stop)
-        -> Bool
-    {
+    func expect<Message>(_ post: Posted<Message>, over leg: RouteLeg, at goal: NotificationRoute.Stop) -> Bool {
         let route = post.sender as? NotificationRoute
         guard route?.contains(goal) != true else { return false }
-        let extended = NotificationRoute.extending(route, with: start, goal)
+        let extended = leg.extending(route)
         for returning in observers.withLock({ $0[goal] ?? [] }) {
             (returning as? ReturningMessages<Message>)?.expect(post.message, extended)
         }
