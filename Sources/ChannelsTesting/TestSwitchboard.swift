@@ -17,7 +17,11 @@ public import Channels
 ///
 /// The body runs in the caller's isolation. When it has returned, its objects should have gone, and their
 /// listeners with them. One that is left is named with its channel and the place where it was registered: its
-/// owner is retained by something, or its token is. Calls under way may end first, within the limit.
+/// owner is retained by something, or its token is. Owners that calls under way hold may go first, within the
+/// limit.
+///
+/// A call is not waited for once its listener has ended: await what it does. A fault that it raises after the
+/// test is written to standard error.
 ///
 /// What the body throws is thrown on. If there were faults, too, a ``TestFailure`` with both is thrown, because
 /// a fault is often the cause.
@@ -36,19 +40,40 @@ public func withSwitchboard(
     line: UInt = #line,
     _ body: (Switchboard) async throws -> Void
 ) async throws {
-    let faults = Recorder<Fault>()
-    let board = Switchboard(reentrancy: reentrancy, onFault: { fault in faults.record(fault) })
+    let faults = RaisedFaults()
+    let board = Switchboard(reentrancy: reentrancy, onFault: { fault in faults.add(fault) })
     do {
         try await body(board)
     } catch {
-        let raised = faults.all
+        let raised = faults.end()
         guard !raised.isEmpty else { throw error }
         throw TestFailure(faults: raised, listeners: [], underlyingError: error, fileID, line)
     }
     let left = await board.listenersLeft(after: limit)
-    let raised = faults.all
+    let raised = faults.end()
     guard raised.isEmpty, left.isEmpty else {
         throw TestFailure(faults: raised, listeners: left, underlyingError: nil, fileID, line)
+    }
+}
+
+/// The faults of a test. Those that come later fail nothing, and are written to standard error instead.
+private final class RaisedFaults: Sendable {
+    /// Nil when the test has ended.
+    private let faults = Locked<[Fault]?>([])
+
+    func add(_ fault: Fault) {
+        let isLate = faults.withLock { faults in
+            faults?.append(fault)
+            return faults == nil
+        }
+        if isLate { fault.write() }
+    }
+
+    func end() -> [Fault] {
+        faults.withLock { faults in
+            defer { faults = nil }
+            return faults ?? []
+        }
     }
 }
 

@@ -7,6 +7,12 @@ struct WithSwitchboardTests {
 
     private struct Trouble: Error, Equatable {}
 
+    /// Is told after the switchboard's handler.
+    private struct FaultRecord: ChannelInstrument {
+        let faults: Recorder<Fault>
+        func report(_ fault: Fault) { faults.record(fault) }
+    }
+
     @Test func aTestThatLeavesNothingPasses() async throws {
         try await withSwitchboard { board in
             let kitchen = Kitchen(board[sold])
@@ -90,6 +96,31 @@ struct WithSwitchboardTests {
             Task { gate.open() }
         }
         #expect(await ended.wait(count: 1).count == 1)
+    }
+
+    @Test func aFaultAfterTheTestIsWrittenToStandardError() async throws {
+        let ended = try await #require(
+            processExitsWith: .success,
+            observing: [\.standardErrorContent]
+        ) {
+            let (gate, faults) = (Gate(), Recorder<Fault>())
+            var instrument: InstrumentToken?
+            try await withSwitchboard { board in
+                instrument = board.add(FaultRecord(faults: faults))
+                let token = board[Int.self].listen { _ in
+                    await gate.wait()
+                    throw Trouble()
+                }
+                board[Int.self].post(1)
+                while gate.waitingCount == 0 { await Task.yield() }
+                token.cancel()
+            }
+            gate.open()
+            await faults.wait(count: 1)
+            withExtendedLifetime(instrument) {}
+        }
+        let text = String(decoding: ended.standardErrorContent, as: UTF8.self)
+        #expect(text.contains("listenerThrew on channel"))
     }
 
     @Test func whatTheBodyThrowsIsThrownOn() async {

@@ -82,16 +82,11 @@ final class FaultReporter: Sendable {
             detail: detail
         )
         let thread = ThreadReference.current
-        guard !thread.pointee.isReportingFault else { return write(fault) }
+        guard !thread.pointee.isReportingFault else { return fault.write() }
         thread.pointee.isReportingFault = true
-        if let handler { handler(fault) } else { write(fault) }
+        if let handler { handler(fault) } else { fault.write() }
         for instrument in (instruments ?? self.instruments)?.all ?? [] { instrument.report(fault) }
         thread.pointee.isReportingFault = false
-    }
-
-    /// The 1st, 2nd, 4th, 8th … of a kind and place.
-    private func write(_ fault: Fault) {
-        if fault.count & (fault.count - 1) == 0 { writeToStandardError("swift-channels: \(fault)\n") }
     }
 
     private func countAnother(_ place: Place) -> Int {
@@ -102,5 +97,12 @@ final class FaultReporter: Sendable {
             totals[place] = count
             return count
         }
+    }
+}
+
+extension Fault {
+    /// Writes it to standard error, if it is the 1st, 2nd, 4th, 8th … of its kind and place.
+    package func write() {
+        if count & (count - 1) == 0 { writeToStandardError("swift-channels: \(self)\n") }
     }
 }
