@@ -35,10 +35,17 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     private let factory: any MetricsFactory
     private let known = Locked(Known())
 
+    private struct Timers {
+        let waited: Timer
+        let spent: Timer
+    }
+
     private struct Known {
         var channels: Set<String> = []
         /// What was handed over, by what is counted.
         var totals: [String: Int] = [:]
+        /// By channel: what a delivery is recorded with is made once, as backends expect.
+        var timers: [String: Timers] = [:]
         /// Whether a thread hands counts over, and whether another has asked for it meanwhile.
         var isReporting = false
         var isAskedAgain = false
@@ -173,10 +180,23 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     }
 
     private func record(_ delivery: DeliveryEvent, _ spent: Duration) {
-        let dimensions = [("channel", dimension(delivery.post.channelName))]
-        let waited = Timer(label: "channels_waited", dimensions: dimensions, factory: factory)
-        waited.recordNanoseconds(delivery.waited.nanoseconds)
-        Timer(label: "channels_spent", dimensions: dimensions, factory: factory).recordNanoseconds(spent.nanoseconds)
+        let timers = timers(of: dimension(delivery.post.channelName))
+        timers.waited.recordNanoseconds(delivery.waited.nanoseconds)
+        timers.spent.recordNanoseconds(spent.nanoseconds)
+    }
+
+    private func timers(of channel: String) -> Timers {
+        if let found = known.withLock({ $0.timers[channel] }) { return found }
+        // Without the lock, because the factory is the user's. Of those that two threads make, one is kept.
+        let made = Timers(
+            waited: Timer(label: "channels_waited", dimensions: [("channel", channel)], factory: factory),
+            spent: Timer(label: "channels_spent", dimensions: [("channel", channel)], factory: factory)
+        )
+        return known.withLock { known in
+            if let found = known.timers[channel] { return found }
+            known.timers[channel] = made
+            return made
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 #if Observability
 import Channels
 import ChannelsObservability
+import ChannelsTesting
 import Dispatch
 import Metrics
 import MetricsTestKit
@@ -81,6 +82,37 @@ struct MetricsTests {
         #expect(try factory.expectTimer("channels_spent", [("channel", "shop.sold")]).values.count == 2)
         #expect(try factory.expectTimer("channels_waited", [("channel", "shop.sold")]).values.count == 2)
         withExtendedLifetime((token, listeners)) {}
+    }
+
+    /// Counts the timers made.
+    private final class CountingFactory: MetricsFactory {
+        let timers = Recorder<String>()
+        private let base = NOOPMetricsHandler.instance
+
+        func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler { base }
+
+        func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+            base
+        }
+
+        func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+            timers.record(label)
+            return base
+        }
+
+        func destroyCounter(_ handler: any CounterHandler) {}
+        func destroyRecorder(_ handler: any RecorderHandler) {}
+        func destroyTimer(_ handler: any TimerHandler) {}
+    }
+
+    @Test func timersAreMadeOnceForEachChannel() {
+        board.diagnostics = .trace
+        let factory = CountingFactory()
+        let token = board.add(ChannelMetrics(board, factory: factory))
+        let listener = board[.sold].listen { _ in }
+        for total in 0..<10 { board[.sold].post(Sale(total: total)) }
+        #expect(factory.timers.all.sorted() == ["channels_spent", "channels_waited"])
+        withExtendedLifetime((token, listener)) {}
     }
 
     @Test func beyondAThousandChannelsTheRestShareADimension() {
