@@ -12,7 +12,7 @@ public import ServiceLifecycle
 /// try await ServiceGroup(services: [metrics], logger: logger).run()
 /// ```
 ///
-/// Posting costs no more than ``Channels/Diagnostics`` do: the counts are read from a snapshot. Only times
+/// Posting costs no more than the `Diagnostics` of the switchboard do: the counts are read from a snapshot. Only times
 /// are recorded at each call, and only where channels are traced.
 ///
 /// | Metric | Dimensions | |
