@@ -61,16 +61,26 @@ extension Recorder {
     /// - Returns: All elements recorded by then.
     @discardableResult
     public func wait(count: Int) async -> [Element] {
-        await wait { $0.count >= count }
+        await wait(for: .count(count)).all
     }
 
     /// Waits until the recorded elements satisfy a condition, or the task is cancelled.
     ///
-    /// - Parameter isEnough: The condition. It is called now and, on the recording thread, for every further
-    ///   element, with the recorder's lock held: it must not use this recorder, nor wait for another one.
-    /// - Returns: All elements recorded by then.
+    /// - Parameter isEnough: The condition. It is called now with all elements, and then for every further one with
+    ///   all up to it, in order, by the task that waits: so it is not missed where it is satisfied for a moment only.
+    /// - Returns: The elements that satisfied it; all of them if the task was cancelled.
     @discardableResult
-    public func wait(until isEnough: @escaping @Sendable ([Element]) -> Bool) async -> [Element] {
-        await wait(for: .condition(isEnough)).all
+    public func wait(until isEnough: @Sendable ([Element]) -> Bool) async -> [Element] {
+        var (elements, mark) = present
+        if isEnough(elements) { return elements }
+        while await wait(for: .change(since: mark)).enough != nil {
+            let last = mark
+            (elements, mark) = present
+            for count in (mark.emptied == last.emptied ? last.count : 0)..<elements.count {
+                let further = Array(elements.prefix(count + 1))
+                if isEnough(further) { return further }
+            }
+        }
+        return all
     }
 }

@@ -18,11 +18,21 @@ public import Channels
 /// later, on an actor say, ``next(_:within:fileID:line:)``, ``first(_:)`` and ``wait(until:)`` wait for it.
 public final class Recorder<Element: Sendable>: Sendable {
     /// What somebody waits for.
-    enum Need: Sendable {
-        /// The elements satisfy a condition.
-        case condition(@Sendable ([Element]) -> Bool)
+    enum Need {
+        /// There are this many.
+        case count(Int)
+        /// There are others than there were.
+        case change(since: Mark)
         /// There are this many that no `next` has returned.
         case next(Int)
+    }
+
+    /// Which elements there were at a moment.
+    struct Mark: Equatable {
+        /// How often the recorder had been emptied.
+        var emptied = 0
+        /// How many there were since.
+        var count = 0
     }
 
     /// How a wait ended.
@@ -44,6 +54,7 @@ public final class Recorder<Element: Sendable>: Sendable {
     /// Guarded by its lock; continuations are resumed without it.
     private struct State {
         var elements: [Element] = []
+        var emptied = 0
         /// How many of the elements `next` has returned.
         var read = 0
         var lastNumber = 0
@@ -52,14 +63,18 @@ public final class Recorder<Element: Sendable>: Sendable {
         /// What satisfies a need, or nil. What is given to a `next` counts as read.
         mutating func satisfy(_ need: Need) -> [Element]? {
             switch need {
-            case .condition(let isEnough):
-                return isEnough(elements) ? elements : nil
+            case .count(let count):
+                return elements.count >= count ? elements : nil
+            case .change(let mark):
+                return self.mark != mark ? elements : nil
             case .next(let count):
                 guard elements.count - read >= count else { return nil }
                 defer { read += count }
                 return Array(elements[read..<read + count])
             }
         }
+
+        var mark: Mark { Mark(emptied: emptied, count: elements.count) }
 
         func outcome(_ enough: [Element]?) -> Outcome { Outcome(enough: enough, all: elements, read: read) }
 
@@ -108,6 +123,7 @@ public final class Recorder<Element: Sendable>: Sendable {
         shared.withLock { shared in
             defer {
                 shared.elements = []
+                shared.emptied += 1
                 shared.read = 0
             }
             return shared.elements
@@ -124,6 +140,9 @@ public final class Recorder<Element: Sendable>: Sendable {
     }
 
     // MARK: Waiting, by a need
+
+    /// The elements, and when they were looked at.
+    var present: (elements: [Element], mark: Mark) { shared.withLock { ($0.elements, $0.mark) } }
 
     /// Waits until a need is satisfied, the task is cancelled or the deadline has passed.
     func wait(for need: Need, until deadline: ContinuousClock.Instant? = nil) async -> Outcome {

@@ -127,6 +127,37 @@ struct RecorderTests {
         await #expect(throws: CancellationError.self) { _ = try await first.value }
     }
 
+    @Test func aConditionIsNotMissedThatIsSatisfiedForAMomentOnlyAndMayUseTheRecorder() async {
+        let recorder = Recorder<Int>()
+        let asked = Recorder<Int>()
+        let reader = Task {
+            await recorder.wait { elements in
+                asked.record(elements.count)
+                return elements == [1, 2, 3] && recorder.count >= 3
+            }
+        }
+        _ = await asked.first(1)
+        for number in 1...100 { recorder.record(number) }
+        #expect(await reader.value == [1, 2, 3])
+        #expect(asked.all == [0, 1, 2, 3])
+    }
+
+    @Test func aConditionLooksAtWhatComesAfterTheRecorderWasEmptied() async {
+        let recorder = Recorder<Int>()
+        let asked = Recorder<[Int]>()
+        recorder.record(1)
+        let reader = Task {
+            await recorder.wait { elements in
+                asked.record(elements)
+                return elements == [2]
+            }
+        }
+        _ = await asked.first(1)
+        #expect(recorder.takeAll() == [1])
+        recorder.record(2)
+        #expect(await reader.value == [2])
+    }
+
     @Test func takeAllAlsoTakesWhatNextHasNotRead() async {
         let recorder = Recorder<Int>()
         for element in 1...3 { recorder.record(element) }
