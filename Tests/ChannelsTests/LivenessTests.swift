@@ -178,6 +178,35 @@ struct LivenessTests {
         withExtendedLifetime((clerks, tokens)) {}
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func aReaderThatAlwaysFindsAMessageLeavesItsActorToOthers() async {
+        actor Reader {
+            private(set) var count = 0
+            private var isOver = false
+
+            func read(_ messages: MessageSequence<Int>, from channel: Channel<Int>, _ begun: Gate) async {
+                for await number in messages {
+                    begun.open()
+                    count += 1
+                    if isOver || number == 2_000_000 { return }
+                    channel.post(number + 1)
+                }
+            }
+
+            func end() { isOver = true }
+        }
+        let channel = Channel<Int>()
+        let messages = channel.messages()
+        let reader = Reader()
+        let begun = Gate()
+        channel.post(1)
+        let reading = Task { await reader.read(messages, from: channel, begun) }
+        await begun.wait()
+        await reader.end()
+        await reading.value
+        #expect(await reader.count < 2_000_000)
+    }
+
     @Test func anObjectThatPostsWhileItGoesIsNotKeptAsTheSender() async {
         final class Leaving: Sendable {
             let channel: Channel<Int>

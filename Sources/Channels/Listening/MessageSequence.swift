@@ -30,17 +30,22 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
     @frozen
     public struct Iterator: AsyncIteratorProtocol {
         @usableFromInline let buffer: SequenceBuffer
+        @usableFromInline var turn = ReaderTurn()
 
         @inlinable
         init(buffer: SequenceBuffer) { self.buffer = buffer }
 
         /// The next message; nil when the channel is deallocated and nothing waits, or when the task is
         /// cancelled.
+        ///
+        /// A reader that finds a message each time gives way to others on its actor, and to other tasks, once a
+        /// millisecond.
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Message? {
             while true {
+                if turn.ends() { await Task.yield() }
                 if let message = take() { return message }
-                guard await buffer.waitForMore() else { return take() }
+                guard await buffer.waitForMore(&turn) else { return take() }
             }
         }
 

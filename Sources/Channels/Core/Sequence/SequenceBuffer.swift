@@ -60,9 +60,10 @@ final class SequenceBuffer: Sendable {
 
     /// Suspends until there may be something to take.
     ///
+    /// - Parameter turn: Begins again if the calling task was suspended.
     /// - Returns: False if no more messages will arrive, or the task is cancelled.
     @usableFromInline
-    func waitForMore() async -> Bool {
+    func waitForMore(_ turn: inout ReaderTurn) async -> Bool {
         guard entry.isActive, !Task.isCancelled else {
             // It may have been woken, before its cancellation, for a message that another reader can take.
             if mailbox.hasWaiting { readers.wakeOne() }
@@ -81,6 +82,7 @@ final class SequenceBuffer: Sendable {
         } onCancel: {
             readers.wake(reader)
         }
+        turn = ReaderTurn()
         guard Task.isCancelled else { return true }
         // It may have been woken for a message that another reader can take.
         if mailbox.hasWaiting { readers.wakeOne() }
