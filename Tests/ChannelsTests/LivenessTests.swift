@@ -207,6 +207,30 @@ struct LivenessTests {
         #expect(await reader.count < 2_000_000)
     }
 
+    /// Others may register listeners of that owner faster than they can be removed.
+    @Test func listenersThatComeWhileThoseOfAnOwnerAreRemovedStay() async {
+        await #expect(processExitsWith: .success) {
+            let owner = Owner()
+            let removals = Slot<@Sendable () -> Void>()
+            let channel = Channel<Int>(name: nil) { removals.value?() }
+            for _ in 0..<4 { channel.listen(owner) { _, _ in } }
+            let (registered, arrived) = (Tally(), Tally())
+            removals.value = {
+                precondition(registered.add() < 1_000, "what is registered meanwhile is removed, too")
+                // Only for what is removed, not for what is registered here.
+                let listen = removals.value
+                removals.value = nil
+                defer { removals.value = listen }
+                channel.listen(owner) { _, _ in arrived.add() }
+            }
+            channel.removeListeners(of: owner)
+            removals.value = nil
+            precondition(channel.listenerCount == 4, "\(channel.listenerCount)")
+            precondition(channel.post(1) == 4 && arrived.value == 4)
+            withExtendedLifetime(owner) {}
+        }
+    }
+
     @Test func anObjectThatPostsWhileItGoesIsNotKeptAsTheSender() async {
         final class Leaving: Sendable {
             let channel: Channel<Int>

@@ -213,4 +213,25 @@ struct RequestTests {
         #expect(try await channel.ask(1, timeout: .seconds(Int64.max)) == 1)
         withExtendedLifetime(token) {}
     }
+
+    @Test func askingIsNoDearerWithManyRespondersBehindTheFirst() async throws {
+        let channel = RequestChannel<Int, Int>()
+        let first = channel.respond(priority: .high) { $0 }
+        let few = try await costOfAsking(channel)
+        let others = (0..<10_000).map { _ in channel.respond { $0 } }
+        let many = try await costOfAsking(channel)
+        #expect(many < few * 10, "\(many) instead of \(few)")
+        withExtendedLifetime((first, others)) {}
+    }
+
+    /// How long it takes to ask, at the best of many times.
+    private func costOfAsking(_ channel: RequestChannel<Int, Int>) async throws -> Duration {
+        var best = Duration.seconds(1)
+        for number in 0..<50 {
+            let start = ContinuousClock.now
+            #expect(try await channel.ask(number) == number)
+            best = min(best, ContinuousClock.now - start)
+        }
+        return best
+    }
 }

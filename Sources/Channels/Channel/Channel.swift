@@ -70,7 +70,7 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
         list.register(listener.registration)
     }
 
-    /// Ends every listener and interceptor of an owner.
+    /// Ends every listener and interceptor of an owner. One that is registered meanwhile may stay.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }

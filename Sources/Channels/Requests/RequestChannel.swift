@@ -117,6 +117,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     ///   ``ChannelError/Code/timedOut``, at once, when the time is over, and `CancellationError`, at once,
     ///   when the task is cancelled. In both cases the responder's task is cancelled; what it still does,
     ///   nobody waits for.
+    /// - Complexity: O(1) in the number of responders, but for those before it that are paused or whose owner has gone.
     public func ask(
         _ request: Request,
         timeout: Duration? = nil,
@@ -203,18 +204,19 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         var found: [Responder] = []
         var frame = PostFrame(list: list)
         frame.lend { frame in
-            list.forEachEntry(includingInterceptors: false) { entry in
-                guard found.count < most, entry.isActive, !entry.isPaused else { return }
+            list.forEachListener { entry in
+                guard entry.isActive, !entry.isPaused else { return true }
                 let owner = entry.owner
-                guard owner != nil || !entry.hasOwner else { return }
+                guard owner != nil || !entry.hasOwner else { return true }
                 var responder: Responder?
                 frame.pointee.begins(entry)
                 if list.isMetered { entry.counters?.borrow { $0.countDirectCall() } }
                 MessageAddress.lending(mutable: &responder) { entry.run($0, owner.map { OwnerReference($0) }, frame) }
-                guard var responder else { return }
+                guard var responder else { return true }
                 responder.owner = owner.map { sendable($0) }
                 responder.calls.begin()
                 found.append(responder)
+                return found.count < most
             }
         }
         frame.end()

@@ -123,6 +123,8 @@ extension ListenerList {
     func renumber(_ entry: ListenerEntry, clearing bits: UInt64) {
         withBareLock {
             let number = nextNumber.load(ordering: .relaxed)
+            // Before the number changes: who reads that reads this.
+            renumberedCount.wrappingAdd(1, ordering: .relaxed)
             var word = entry.word.load(ordering: .relaxed)
             while true {
                 let (exchanged, original) = entry.word.compareExchange(

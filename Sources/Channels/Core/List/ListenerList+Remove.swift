@@ -83,17 +83,32 @@ extension ListenerList {
     }
 
     /// Visits every listener and interceptor, without the lock. The body may do anything a listener may.
-    func forEachEntry(includingInterceptors: Bool = true, _ body: (ListenerEntry) -> Void) {
+    ///
+    /// Those that are registered meanwhile are passed over: others may register as fast as the body removes.
+    func forEachEntry(_ body: (ListenerEntry) -> Void) {
+        visit(withInterceptors: true) { entry in
+            body(entry)
+            return true
+        }
+    }
+
+    /// The same for listeners only, as long as the body returns true.
+    func forEachListener(_ body: (ListenerEntry) -> Bool) { visit(withInterceptors: false, body) }
+
+    private func visit(withInterceptors: Bool, _ body: (ListenerEntry) -> Bool) {
         let thread = ThreadReference.current
         precondition(thread.pointee.depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
         enter(thread)
         defer { leave(thread) }
+        let (number, renumbered) = withLock { (nextNumberNow, renumberedCount.load(ordering: .relaxed)) }
         var chains = [head.load(ordering: .sequentiallyConsistent)]
-        if includingInterceptors { chains.append(interceptorHead.load(ordering: .sequentiallyConsistent)) }
+        if withInterceptors { chains.append(interceptorHead.load(ordering: .sequentiallyConsistent)) }
         for chain in chains {
             var address = chain
             while let entry = Unretained<ListenerEntry>(address: address)?.object {
-                body(entry)
+                // Of those with a higher number, some may be old, and renumbered since.
+                let isNew = entry.number >= number && renumberedCount.load(ordering: .relaxed) == renumbered
+                guard isNew || body(entry) else { return }
                 address = entry.next.load(ordering: .sequentiallyConsistent)
             }
         }

@@ -11,8 +11,8 @@ internal import Synchronization
 /// Nothing here is generic: a message is an address, read by closures made where its type was known.
 ///
 /// Guards: `lock` guards the levels, counts, `cursor`, `retired` and `waiters`. The heads, `nextNumber`,
-/// `hasRetired`, `mustCollect` and `mayHaveMailboxes` are atomic. The list of a `LocalChannel` (`isLocal`) is used
-/// by one isolation domain, which replaces the lock.
+/// `hasRetired`, `mustCollect`, `mayHaveMailboxes` and `renumberedCount` are atomic. The list of a `LocalChannel`
+/// (`isLocal`) is used by one isolation domain, which replaces the lock.
 @usableFromInline
 final class ListenerList: @unchecked Sendable {  // guards: see above
     let layout: MessageLayout
@@ -43,6 +43,8 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     /// the lock.
     let mayHaveMailboxes = Atomic<Bool>(false)
     let listenerCount = Atomic<Int>(0)
+    /// How often an entry has been given a new number. Written under the lock.
+    let renumberedCount = Atomic<Int>(0)
 
     @safe @exclusivity(unchecked) var levels = PriorityIndex()
     @safe @exclusivity(unchecked) var interceptorLevels = PriorityIndex()
