@@ -240,4 +240,44 @@ struct DrainTests {
         await queue.settle()
         #expect(counts.all == [1, 2, 3])
     }
+
+    /// Each of those who wait for a call on another thread would otherwise look at all of them.
+    @Test func thousandsMayWaitForOneCall() async {
+        let few = await costOfDraining(500)
+        let many = await costOfDraining(8_000)
+        #expect(many < few * 6, "\(many) instead of \(few)")
+    }
+
+    /// How long it takes a listener to be drained while a call of another one is under way, at the best of a few
+    /// times.
+    private func costOfDraining(_ count: Int) async -> Duration {
+        var best = Duration.seconds(1)
+        for _ in 0..<3 {
+            let channel = Channel<Int>()
+            let (entered, started) = (Tally(), Tally())
+            let release = DispatchSemaphore(value: 0)
+            let busy = channel.listen { _ in
+                entered.add()
+                release.wait()
+            }
+            let tokens = (0..<count).map { _ in channel.listen { _ in } }
+            async let posting: Void = onThreads(1) { _ in channel.post(1) }
+            await entered.wait(until: 1)
+            let start = ContinuousClock.now
+            await withTaskGroup { group in
+                for token in tokens {
+                    group.addTask {
+                        started.add()
+                        await token.cancelAndDrain()
+                    }
+                }
+                await started.wait(until: count)
+                release.signal()
+            }
+            best = min(best, (ContinuousClock.now - start) / count)
+            await posting
+            withExtendedLifetime(busy) {}
+        }
+        return best
+    }
 }

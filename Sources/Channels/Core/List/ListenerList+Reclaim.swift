@@ -49,8 +49,8 @@ struct RetiredEntries {
     var current = Chain()
     var incoming = Chain()
     var underWay: [PostUnderWay] = []
-    /// The tasks that wait for posts to end, and for which.
-    var waiters: [(posts: [PostUnderWay], continuation: CheckedContinuation<Void, Never>)] = []
+    /// The tasks that wait for posts to end.
+    var waiters = DrainWaiters()
 
     /// Whether every thread is known to see `hasRetired`; see `barrierThenCollect`.
     var isAnnounced = false
@@ -158,7 +158,7 @@ extension ListenerList {
     @discardableResult
     private func collect(waitsForLock: Bool) -> Bool {
         var freed = RetiredEntries.Chain()
-        var resumed: [CheckedContinuation<Void, Never>] = []
+        var resumed: [DrainWaiters.Continuation] = []
         var needsBarrier = false
         let body = { [self] in
             let address = address
@@ -169,13 +169,7 @@ extension ListenerList {
                 retired.underWay = retired.current.isEmpty ? [] : PostUnderWay.posts(on: self)
                 if !retired.underWay.isEmpty { needsBarrier = announceRetired(to: retired.underWay) || needsBarrier }
             }
-            if !retired.waiters.isEmpty {
-                retired.waiters.removeAll { waiter in
-                    guard waiter.posts.allSatisfy({ $0.hasEnded(on: address) }) else { return false }
-                    resumed.append(waiter.continuation)
-                    return true
-                }
-            }
+            if !retired.waiters.isEmpty { resumed = retired.waiters.remove { $0.hasEnded(on: address) } }
             retired.idleCollections = retired.isEmpty && freed.isEmpty ? retired.idleCollections + 1 : 0
             guard retired.isEmpty else { return }
             if !retired.isAnnounced || retired.idleCollections > RetiredEntries.mostIdleCollections {
@@ -206,7 +200,7 @@ extension ListenerList {
                 return
             }
             let needsBarrier = lock.withLock {
-                retired.waiters.append((posts, continuation))
+                retired.waiters.add(continuation, for: posts)
                 return announceRetired(to: posts)
             }
             if needsBarrier {

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// A use of something shared that is waited for, most often a post of a list: a slot, and its sequence number
 /// then.
-struct PostUnderWay: Sendable {
+struct PostUnderWay: Hashable, Sendable {
     private let slot: SlotReference
     /// Keeps the slot, also when its thread has ended.
     private let hazards: HazardSlots
@@ -86,5 +86,16 @@ struct PostUnderWay: Sendable {
         // One load: a use of the shard may become one of the keeper, and not the other way round.
         let address = slot.pointee.list.load(ordering: .sequentiallyConsistent)
         return address != shard && address != keeper || slot.pointee.sequence.load(ordering: .acquiring) != sequence
+    }
+
+    // MARK: Comparing
+
+    static func == (left: Self, right: Self) -> Bool {
+        left.slot.address == right.slot.address && left.sequence == right.sequence
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(slot.address)
+        hasher.combine(sequence)
     }
 }

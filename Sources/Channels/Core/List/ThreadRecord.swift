@@ -159,5 +159,8 @@ struct SlotReference: @unchecked Sendable {  // a constant pointer to what is at
     @inline(__always)
     fileprivate init(_ pointer: UnsafeMutablePointer<HazardSlot>) { unsafe self.pointer = pointer }
 
+    /// The address as a number, for comparing.
+    var address: UInt { unsafe UInt(bitPattern: pointer) }
+
     var pointee: HazardSlot { @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) } }
 }
