@@ -84,6 +84,11 @@ final class BridgeContext: Sendable {
     /// A message for the transport: in binary mode if it has headers, otherwise in structured mode.
     func pack(_ body: [UInt8], _ envelope: EventEnvelope, to subject: String) throws -> TransportMessage {
         let (headers, body) = try pack(body, envelope, subject)
+        return try message(body, headers, to: subject)
+    }
+
+    /// The same, of headers.
+    func message(_ body: [UInt8], _ headers: TransportHeaders, to subject: String) throws -> TransportMessage {
         guard !configuration.subjectPrefix.isEmpty else {
             return TransportMessage(valid: subject, headers: headers, body: body)
         }

@@ -50,6 +50,9 @@ package struct EventEnvelope: Hashable, Sendable {
 
     // MARK: Binary mode
 
+    /// How many headers may differ among the messages of a route: the identifier, the time, and two of the trace.
+    static let mostHeadersOfOne = 4
+
     /// The attributes as headers.
     package var headers: TransportHeaders {
         var headers = TransportHeaders(capacity: 9)
@@ -62,10 +65,7 @@ package struct EventEnvelope: Hashable, Sendable {
         if let error { headers.append(valid: error.percentEncoded, for: Header.error) }
         // A codec whose media type is not a valid header gets none.
         if let contentType { try? headers.set(contentType, for: TransportHeaders.contentType) }
-        if let trace {
-            headers.append(valid: trace.traceparent, for: Header.traceparent)
-            if let tracestate = trace.tracestate { headers.append(valid: tracestate, for: Header.tracestate) }
-        }
+        if let trace { trace.add(to: &headers) }
         return headers
     }
 
@@ -73,8 +73,9 @@ package struct EventEnvelope: Hashable, Sendable {
     ///
     /// - Throws: ``BridgeError/Code/invalidEnvelope``.
     package init(headers: TransportHeaders, subject: String) throws {
-        for (name, value) in headers {
-            switch name.lowercased() {
+        for field in headers.fields {
+            let value = field.value
+            switch field.name.inLowercase {
             case Header.version:
                 guard Self.isSupported(value) else {
                     throw BridgeError(
@@ -97,5 +98,13 @@ package struct EventEnvelope: Hashable, Sendable {
 
     static func isSupported(_ version: String) -> Bool {
         version == "1" || version.hasPrefix("1.")
+    }
+}
+
+extension String {
+    /// The text in lowercase, which ASCII mostly is already.
+    fileprivate var inLowercase: String {
+        let isLowercase = utf8.allSatisfy { $0 < 0x80 && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
+        return isLowercase ? self : lowercased()
     }
 }

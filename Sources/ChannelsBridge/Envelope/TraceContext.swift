@@ -31,6 +31,12 @@ public struct TraceContext: Hashable, Sendable {
         self.traceparent = traceparent
         self.tracestate = tracestate
     }
+
+    /// Adds the headers, which must not be set.
+    func add(to headers: inout TransportHeaders) {
+        headers.append(valid: traceparent, for: EventEnvelope.Header.traceparent)
+        if let tracestate { headers.append(valid: tracestate, for: EventEnvelope.Header.tracestate) }
+    }
 }
 
 extension TraceContext {

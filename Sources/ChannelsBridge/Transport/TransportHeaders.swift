@@ -6,11 +6,16 @@ internal import Channels
 /// characters, and no leading or trailing space, because brokers remove it. ``set(_:for:)`` throws if one is
 /// invalid, so a value cannot inject another header or a command.
 public struct TransportHeaders: Hashable, Sendable {
-    private var fields: [Field] = []
+    package private(set) var fields: [Field] = []
 
-    private struct Field: Hashable, Sendable {
-        let name: String
-        var value: String
+    /// A name with its value.
+    package struct Field: Hashable, Sendable {
+        package let name: String
+        package fileprivate(set) var value: String
+
+        package init(name: String, value: String) {
+            (self.name, self.value) = (name, value)
+        }
     }
 
     /// Creates empty headers.
@@ -73,10 +78,17 @@ public struct TransportHeaders: Hashable, Sendable {
         fields.append(Field(name: name, value: value))
     }
 
+    /// The same headers, with memory for some more.
+    package func reserving(more count: Int) -> TransportHeaders {
+        var headers = TransportHeaders(capacity: fields.count + count)
+        headers.fields += fields
+        return headers
+    }
+
     private static func areEqual(_ left: String, _ right: String) -> Bool {
-        let left = left.utf8
-        let right = right.utf8
-        return left.count == right.count && zip(left, right).allSatisfy { $0 == $1 || lowercased($0) == lowercased($1) }
+        guard left.utf8.count == right.utf8.count else { return false }
+        // Mostly in the same case, which is faster to find out.
+        return left == right || zip(left.utf8, right.utf8).allSatisfy { $0 == $1 || lowercased($0) == lowercased($1) }
     }
 
     private static func lowercased(_ byte: UInt8) -> UInt8 {

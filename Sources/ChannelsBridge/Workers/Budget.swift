@@ -25,16 +25,36 @@ final class Budget: Sendable {
     /// - Parameter isForced: Whether it is taken even if there is not as much left.
     /// - Returns: Nil if there is not as much left. What is larger than all of it is taken if nothing else is.
     func charge(messages: Int = 0, bytes: Int = 0, isForced: Bool = false) -> Charge? {
-        let isTaken = state.withLock { state in
-            let fits =
-                (messages == 0 || state.messages == 0 || state.messages <= messageLimit - messages)
-                && (bytes == 0 || state.bytes == 0 || state.bytes <= byteLimit - bytes)
-            guard fits || isForced else { return false }
-            state.messages += messages
-            state.bytes += bytes
+        let isTaken = state.withLock { take(messages, bytes, isForced, &$0) }
+        return isTaken ? Charge(self, messages: messages, bytes: bytes) : nil
+    }
+
+    private func take(_ messages: Int, _ bytes: Int, _ isForced: Bool, _ state: inout State) -> Bool {
+        let fits =
+            (messages == 0 || state.messages == 0 || state.messages <= messageLimit - messages)
+            && (bytes == 0 || state.bytes == 0 || state.bytes <= byteLimit - bytes)
+        guard fits || isForced else { return false }
+        state.messages += messages
+        state.bytes += bytes
+        return true
+    }
+
+    /// Adds bytes to a charge that has none.
+    ///
+    /// - Returns: Whether there were as many left.
+    fileprivate func add(bytes: Int, to charge: Charge) -> Bool {
+        state.withLock { state in
+            guard take(0, bytes, false, &state) else { return false }
+            charge.bytes = bytes
             return true
         }
-        return isTaken ? Charge(self, messages: messages, bytes: bytes) : nil
+    }
+
+    fileprivate func giveBackBytes(of charge: Charge) {
+        state.withLock { state in
+            state.bytes -= charge.bytes
+            charge.bytes = 0
+        }
     }
 
     fileprivate func giveBack(messages: Int, bytes: Int) {
@@ -46,10 +66,10 @@ final class Budget: Sendable {
 }
 
 /// A part of a budget. Whoever holds the message holds it.
-final class Charge: Sendable {
+final class Charge: @unchecked Sendable {  // `bytes` is touched with the lock of the budget held, or in the deinit
     private let budget: Budget
     private let messages: Int
-    private let bytes: Int
+    fileprivate var bytes: Int
 
     fileprivate init(_ budget: Budget, messages: Int, bytes: Int) {
         self.budget = budget
@@ -58,4 +78,12 @@ final class Charge: Sendable {
     }
 
     deinit { budget.giveBack(messages: messages, bytes: bytes) }
+
+    /// Takes bytes, too: once the message is encoded.
+    ///
+    /// - Returns: Whether there were as many left.
+    func add(bytes: Int) -> Bool { budget.add(bytes: bytes, to: self) }
+
+    /// Gives the bytes back before it is released.
+    func giveBackBytes() { budget.giveBackBytes(of: self) }
 }

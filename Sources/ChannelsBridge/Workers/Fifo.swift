@@ -1,11 +1,12 @@
 /// A queue in which each element is moved once on average.
 struct Fifo<Element>: Sequence {
-    /// The elements before `first` have been taken.
+    /// The elements before `start` have been taken.
     private var elements: [Element?] = []
-    private var first = 0
+    private var start = 0
 
-    var count: Int { elements.count - first }
+    var count: Int { elements.count - start }
     var isEmpty: Bool { count == 0 }
+    var first: Element? { start < elements.count ? elements[start] : nil }
 
     mutating func append(_ element: Element) {
         elements.append(element)
@@ -13,24 +14,41 @@ struct Fifo<Element>: Sequence {
 
     /// Puts elements in front of all others.
     mutating func prepend(_ elements: [Element]) {
-        self.elements.replaceSubrange(..<first, with: elements.map(Optional.some))
-        first = 0
+        guard !elements.isEmpty else { return }
+        self.elements.replaceSubrange(..<start, with: elements.map(Optional.some))
+        start = 0
     }
 
     mutating func popFirst() -> Element? {
-        guard first < elements.count else { return nil }
-        defer {
-            first += 1
-            // Only when half of them have been taken.
-            if first * 2 >= elements.count {
-                elements.removeFirst(first)
-                first = 0
-            }
-        }
-        return elements[first].take()
+        guard start < elements.count else { return nil }
+        defer { remove(1) }
+        return elements[start].take()
+    }
+
+    /// Takes so many elements; there are as many.
+    mutating func popFirst(_ count: Int) -> [Element] {
+        let taken = elements[start..<(start + count)].compactMap { $0 }
+        for index in start..<(start + count) { elements[index] = nil }
+        remove(count)
+        return taken
+    }
+
+    /// Removes so many elements from the end; there are as many.
+    mutating func removeLast(_ count: Int) {
+        elements.removeLast(count)
+    }
+
+    private mutating func remove(_ count: Int) {
+        start += count
+        // Only when half of them have been taken.
+        guard start * 2 >= elements.count else { return }
+        elements.removeFirst(start)
+        start = 0
     }
 
     func makeIterator() -> some IteratorProtocol<Element> {
-        elements[first...].lazy.compactMap { $0 }.makeIterator()
+        elements[start...].lazy.compactMap { $0 }.makeIterator()
     }
 }
+
+extension Fifo: Sendable where Element: Sendable {}

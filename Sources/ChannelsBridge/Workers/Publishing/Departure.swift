@@ -1,7 +1,7 @@
 internal import Channels
 
 /// A posted message that is to be published, and what was known when it was posted.
-final class Departure: @unchecked Sendable {  // what changes is touched with the lock of its sender held
+final class Departure: @unchecked Sendable {  // what changes is touched as its comment says
     /// What has become of it.
     enum End {
         case sent
@@ -15,8 +15,20 @@ final class Departure: @unchecked Sendable {  // what changes is touched with th
     let trace: TraceContext?
     /// The place that it takes up in the bridge.
     let charge: Charge
+
+    // The rest is for durable messages. While one is being encoded, it is touched by the task that does so alone;
+    // otherwise with the lock of the sender held.
+
+    /// The message for the transport. Constant from when it was encoded until it has ended.
+    var packed: TransportMessage?
+    /// The bytes of that.
+    var bytes = 0
+    /// Its place in the order of the pipeline.
+    var place: UInt64 = 0
+    var attempts = 0
+    /// Whether an attempt was made and has not ended.
+    var isUnderWay = false
     /// Nil as long as it is on its way. The listener of the route waits for that, and `postAndWait` for the listener.
-    /// Guarded by the lock of its sender.
     var end: End?
 
     init(_ message: any Sendable, to subject: String, number: UInt64, charge: Charge) {
@@ -26,18 +38,5 @@ final class Departure: @unchecked Sendable {  // what changes is touched with th
         self.charge = charge
         time = .now
         trace = TraceContext.current
-    }
-
-    /// The message for the transport.
-    func pack(_ body: [UInt8], _ format: MessageFormat, _ context: BridgeContext) throws -> TransportMessage {
-        let envelope = EventEnvelope(
-            id: context.id(number),
-            source: context.source,
-            type: format.typeName,
-            time: time.text,
-            contentType: format.codec.contentType,
-            trace: trace
-        )
-        return try context.pack(body, envelope, to: subject)
     }
 }

@@ -1,4 +1,5 @@
 internal import Channels
+internal import Synchronization
 
 /// Publishes durable messages, several before the first is acknowledged, in order.
 ///
@@ -9,9 +10,9 @@ internal import Channels
 /// it.
 final class DurableSender: RouteSender {
     private struct Guarded {
-        var pipeline: PublishPipeline<Departure>
+        var pipeline: PublishPipeline
         /// What the listener waits for, if it does.
-        var listener: (departure: Departure, continuation: CheckedContinuation<Departure.End, Never>)?
+        var listener: (departure: Departure, continuation: CheckedContinuation<Void, Never>)?
         /// Messages whose ends the listener has not heard, refused ones included.
         var untold = 0
         /// How many were acknowledged.
@@ -21,20 +22,27 @@ final class DurableSender: RouteSender {
         var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var lastWaiter: UInt64 = 0
         var task: Task<Void, Never>?
+        /// Whether the task has found nothing to do, and nobody has woken it since.
+        var isIdle = false
         var pause: Task<Void, Never>?
 
+        /// Whether the task has to be woken.
+        mutating func wake() -> Bool {
+            defer { isIdle = false }
+            return isIdle
+        }
+
         /// The listener, if what it waits for has ended.
-        mutating func takeListener() -> (CheckedContinuation<Departure.End, Never>, Departure.End)? {
-            guard let (departure, continuation) = listener, let end = departure.end else { return nil }
+        mutating func takeListener() -> CheckedContinuation<Void, Never>? {
+            guard let (departure, continuation) = listener, departure.end != nil else { return nil }
             listener = nil
-            return (continuation, end)
+            return continuation
         }
     }
 
     private let context: BridgeContext
     private let pattern: ChannelPattern
-    private let format: MessageFormat
-    private let encode: EncodeMessage
+    private let packaging: Packaging
     /// The patterns of routes that take precedence: they send what they match.
     private let earlier: [ChannelPattern]
     private let guarded: Locked<Guarded>
@@ -44,19 +52,21 @@ final class DurableSender: RouteSender {
     private let told = Bell()
     /// Rings when a pause need not last any longer.
     private let restored = Bell()
+    /// Whether an attempt has failed, so that nothing more is published until it is repeated. Written with the lock held.
+    private let hasFailed = Atomic<Bool>(false)
+    /// Where so many bytes have been encoded, they are counted before more are.
+    private static let mostBytesAtOnce = 1 << 16
 
     init(
         _ context: BridgeContext,
         publishing pattern: ChannelPattern,
-        format: MessageFormat,
         shadowedBy earlier: [ChannelPattern],
-        _ encode: @escaping EncodeMessage
+        _ packaging: Packaging
     ) {
         self.context = context
         self.pattern = pattern
-        self.format = format
         self.earlier = earlier
-        self.encode = encode
+        self.packaging = packaging
         guarded = Locked(
             Guarded(
                 pipeline: PublishPipeline(
@@ -78,16 +88,17 @@ final class DurableSender: RouteSender {
             return refusal(of: message, to: name)
         }
         let departure = Departure(message, to: name, number: context.nextNumber(), charge: charge)
-        let (isTaken, isTold) = guarded.withLock { guarded in
+        let (isTaken, isTold, wakes) = guarded.withLock { guarded in
             let isTaken = guarded.pipeline.take(departure, isReserved: isReserved)
             // A post that is refused is told so, by the listener. As many may wait for that as messages.
             let isTold = guarded.untold < 2 * context.configuration.outgoingLimit
-            guard isTaken || isTold && !guarded.pipeline.isClosed else { return (false, false) }
+            guard isTaken || isTold && !guarded.pipeline.isClosed else { return (false, false, false) }
             guarded.untold += 1
             if guarded.task == nil { guarded.task = Task { await self.run() } }
-            return (isTaken, true)
+            return (isTaken, true, isTaken && guarded.wake())
         }
-        if isTaken { bell.ring() } else if !isTold { drop(name) } else { refuse(departure) }
+        if wakes { bell.ring() }
+        if !isTaken { if isTold { refuse(departure) } else { drop(name) } }
         return isTold ? departure : nil
     }
 
@@ -109,22 +120,31 @@ final class DurableSender: RouteSender {
 
     func send(_ departure: Departure) async throws {
         // Usually it has ended: ends come many at a time.
-        var end = guarded.withLock { _ in departure.end }
-        if end == nil {
-            end = await withCheckedContinuation { continuation in
-                let end = guarded.withLock { guarded in
-                    if departure.end == nil { guarded.listener = (departure, continuation) }
-                    return departure.end
-                }
-                if let end { continuation.resume(returning: end) }
+        if let heard = hear(departure) { return try end(heard) }
+        await withCheckedContinuation { continuation in
+            let hasEnded = guarded.withLock { guarded in
+                guard departure.end == nil else { return true }
+                guarded.listener = (departure, continuation)
+                return false
             }
+            if hasEnded { continuation.resume() }
         }
-        let isClosed = guarded.withLock { guarded in
+        // It has ended.
+        if let heard = hear(departure) { try end(heard) }
+    }
+
+    /// The end of a message, which the listener hears now; nil if it has not ended.
+    private func hear(_ departure: Departure) -> (end: Departure.End, isClosed: Bool)? {
+        guarded.withLock { guarded in
+            guard let end = departure.end else { return nil }
             guarded.untold -= 1
-            return guarded.pipeline.isClosed
+            return (end, guarded.pipeline.isClosed)
         }
-        if isClosed { told.ring() }
-        if case .failed(let error) = end { throw error }
+    }
+
+    private func end(_ heard: (end: Departure.End, isClosed: Bool)) throws {
+        if heard.isClosed { told.ring() }
+        if case .failed(let error) = heard.end { throw error }
     }
 
     func add(_ token: ListenerToken, to statistics: inout BridgeStatistics) {
@@ -150,13 +170,16 @@ final class DurableSender: RouteSender {
     private func run() async {
         while true {
             let (action, told, hasWaiters) = guarded.withLock { guarded in
-                (guarded.pipeline.next(), guarded.takeListener(), !guarded.waiters.isEmpty)
+                let action = guarded.pipeline.next()
+                if case .wait = action { guarded.isIdle = true } else { guarded.isIdle = false }
+                if case .publish = action { hasFailed.store(false, ordering: .relaxed) }
+                return (action, guarded.takeListener(), !guarded.waiters.isEmpty)
             }
-            if let (continuation, end) = told { continuation.resume(returning: end) }
+            told?.resume()
             if hasWaiters { admit() }
             switch action {
-            case .encode(let departure): pack(departure)
-            case .publish(let entry): await publish(entry)
+            case .encode(let departures): encode(departures)
+            case .publish(let departures): await publish(departures)
             case .pause(let attempts): pause(after: attempts)
             case .wait: await bell.wait()
             case .done: return
@@ -166,7 +189,7 @@ final class DurableSender: RouteSender {
 
     /// Tells the listener what it waits for, if that has ended.
     private func tell() {
-        if let (continuation, end) = guarded.withLock({ $0.takeListener() }) { continuation.resume(returning: end) }
+        guarded.withLock { $0.takeListener() }?.resume()
     }
 
     /// A message that is not in the pipeline has failed.
@@ -175,56 +198,72 @@ final class DurableSender: RouteSender {
         tell()
     }
 
-    private func pack(_ departure: Departure) {
-        do {
-            let body = try encode(departure.message, departure.subject)
-            let message = try departure.pack(body, format, context)
-            let charge = context.outgoing.charge(bytes: message.byteCount)
-            let isTaken = guarded.withLock { guarded in
-                guard charge != nil else {
-                    guarded.pipeline.refused()
-                    return false
+    private func encode(_ departures: [Departure]) {
+        var encoded: [Departure] = []
+        encoded.reserveCapacity(departures.count)
+        var (refused, bytes, next) = ([Departure](), 0, departures.startIndex)
+        while next < departures.endIndex, bytes < Self.mostBytesAtOnce {
+            let departure = departures[next]
+            next += 1
+            do {
+                let message = try packaging.pack(departure)
+                departure.bytes = message.byteCount
+                departure.packed = message
+                bytes += departure.bytes
+                if departure.charge.add(bytes: departure.bytes) {
+                    encoded.append(departure)
+                } else {
+                    refused.append(departure)
                 }
-                return guarded.pipeline.encoded(departure, as: message, charge)
+            } catch {
+                context.count(\.failed)
+                fail(departure, BridgeError.from(error, subject: departure.subject))
             }
-            if !isTaken { refuse(departure) }
-        } catch {
-            guarded.withLock { $0.pipeline.refused() }
-            context.count(\.failed)
-            fail(departure, BridgeError.from(error, subject: departure.subject))
         }
+        refused += guarded.withLock { $0.pipeline.encoded(encoded, rest: departures[next...]) }
+        for departure in refused { refuse(departure) }
     }
 
-    private func publish(_ entry: PublishPipeline<Departure>.Entry) async {
-        do {
-            try await context.transport.publishDurably(entry.message, isRepeated: entry.attempts > 1) { error in
-                self.ended(entry, error)
+    private func publish(_ departures: [Departure]) async {
+        for (index, departure) in departures.enumerated() {
+            guard !hasFailed.load(ordering: .relaxed) else {
+                return guarded.withLock { $0.pipeline.putBack(departures[index...]) }
             }
-        } catch {
-            ended(entry, BridgeError.from(error, subject: entry.departure.subject))
+            // Encoded before; this task alone counts attempts.
+            guard let message = departure.packed else { continue }
+            let attempt = departure.attempts
+            do {
+                try await context.transport.publishDurably(message, isRepeated: attempt > 1) { error in
+                    self.ended(departure, attempt, error)
+                }
+            } catch {
+                ended(departure, attempt, BridgeError.from(error, subject: departure.subject))
+            }
         }
     }
 
     /// Called by the transport.
-    private func ended(_ entry: PublishPipeline<Departure>.Entry, _ error: BridgeError?) {
-        let end: PublishPipeline<Departure>.End =
-            error.map { $0.code.mayPass ? .failed : .refused } ?? .acknowledged
-        let (isOver, isWorthALook) = guarded.withLock { guarded in
-            let isOver = guarded.pipeline.ended(entry.number, with: end)
+    private func ended(_ departure: Departure, _ attempt: Int, _ error: BridgeError?) {
+        let end: PublishPipeline.End = error.map { $0.code.mayPass ? .failed : .refused } ?? .acknowledged
+        let (isOver, wakes) = guarded.withLock { guarded in
+            let isOver = guarded.pipeline.ended(departure, attempt: attempt, with: end)
             if isOver {
                 if error == nil { guarded.sent += 1 }
-                entry.departure.end =
-                    error.map { .failed(BridgeError.from($0, subject: entry.departure.subject)) } ?? .sent
+                departure.packed = nil
+                departure.end = error.map { .failed(BridgeError.from($0, subject: departure.subject)) } ?? .sent
+            } else if end == .failed {
+                hasFailed.store(true, ordering: .relaxed)
             }
-            return (isOver, guarded.pipeline.isWorthALook)
+            return (isOver, guarded.pipeline.isWorthALook && guarded.wake())
         }
         if isOver {
+            departure.charge.giveBackBytes()
             if error != nil { context.count(\.failed) }
-        } else if let error, entry.attempts % context.configuration.attemptsPerFault == 0 {
+        } else if let error, attempt % context.configuration.attemptsPerFault == 0 {
             // It is not lost; somebody should look.
-            context.report(BridgeError.from(error, subject: entry.departure.subject))
+            context.report(BridgeError.from(error, subject: departure.subject))
         }
-        if isWorthALook { bell.ring() }
+        if wakes { bell.ring() }
     }
 
     private func pause(after attempts: Int) {

@@ -22,10 +22,11 @@ final class OutgoingWorker: RouteWorker {
     ) {
         self.isDurable = isDurable
         self.channel = channel
+        let packaging = Packaging(context, format, encode)
         let sender: any RouteSender =
             isDurable
-            ? DurableSender(context, publishing: pattern, format: format, shadowedBy: earlier, encode)
-            : PromptSender(context, format: format, shadowedBy: earlier, encode)
+            ? DurableSender(context, publishing: pattern, shadowedBy: earlier, packaging)
+            : PromptSender(context, shadowedBy: earlier, packaging)
         self.sender = sender
         token = context.switchboard.listenForBridge(
             matching: pattern,

@@ -5,8 +5,7 @@ internal import Synchronization
 /// constant.
 final class PromptSender: RouteSender {
     private let context: BridgeContext
-    private let format: MessageFormat
-    private let encode: EncodeMessage
+    private let packaging: Packaging
     /// The patterns of routes that take precedence: they send what they match.
     private let earlier: [ChannelPattern]
     private let isOpen = Atomic<Bool>(true)
@@ -16,14 +15,12 @@ final class PromptSender: RouteSender {
 
     init(
         _ context: BridgeContext,
-        format: MessageFormat,
         shadowedBy earlier: [ChannelPattern],
-        _ encode: @escaping EncodeMessage
+        _ packaging: Packaging
     ) {
         self.context = context
-        self.format = format
         self.earlier = earlier
-        self.encode = encode
+        self.packaging = packaging
     }
 
     var buffering: BufferingPolicy { .oldest(context.configuration.outgoingLimit) }
@@ -42,9 +39,7 @@ final class PromptSender: RouteSender {
         defer { sendHasEnded() }
         do {
             try await context.isReady.wait()
-            let body = try encode(departure.message, departure.subject)
-            let message = try departure.pack(body, format, context)
-            try await context.transport.publish(message, durable: false)
+            try await context.transport.publish(try packaging.pack(departure), durable: false)
             context.count(\.sent)
         } catch {
             context.count(\.failed)

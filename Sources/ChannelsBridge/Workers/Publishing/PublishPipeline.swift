@@ -6,22 +6,14 @@ internal import Channels
 /// Several are published before the first is acknowledged. If an attempt fails, nothing more is published
 /// until every attempt that was made has ended; then those that failed are published again, in order, before
 /// the others. Nothing is given up because it takes long: what does not fit is refused when it is posted.
-struct PublishPipeline<Departure> {
-    /// A message to publish.
-    struct Entry {
-        let number: UInt64
-        let departure: Departure
-        let message: TransportMessage
-        /// The bytes that it takes up in the bridge.
-        let charge: Charge?
-        var attempts = 0
-    }
-
+///
+/// What changes of a ``Departure`` in the pipeline is guarded like the pipeline itself.
+struct PublishPipeline: Sendable {
     enum Action {
-        /// Encode this, then call ``encoded(_:as:)`` or ``refused()``.
-        case encode(Departure)
-        /// Publish this, then call ``ended(_:with:)``.
-        case publish(Entry)
+        /// Encode these in order, then call ``encoded(_:rest:)``.
+        case encode([Departure])
+        /// Publish these in order, and call ``ended(_:attempt:with:)`` for each, or ``putBack(_:)`` with the last ones.
+        case publish([Departure])
         /// Wait, and call ``resume()``.
         case pause(attempts: Int)
         /// There is nothing to do now.
@@ -37,16 +29,19 @@ struct PublishPipeline<Departure> {
     private let byteLimit: Int
     private let window: Int
 
+    /// How many are encoded at a time before they are published in a row: the connection writes them together.
+    private static let batch = 64
+
     private var unencoded = Fifo<Departure>()
-    private var isEncoding = false
-    /// Whether more is encoded before anything is published.
-    private var isGathering = true
-    private static var batch: Int { 32 }
-    private var waiting = Fifo<Entry>()
-    private var unacknowledged: [UInt64: Entry] = [:]
+    /// How many of them are being encoded.
+    private var encoding = 0
+    private var waiting = Fifo<Departure>()
+    /// Those that are under way, and some behind the first of them that have ended.
+    private var published = Fifo<Departure>()
+    private var unacknowledged = 0
     /// Attempts that failed, to be repeated.
-    private var failed: [Entry] = []
-    private var lastNumber: UInt64 = 0
+    private var failed: [Departure] = []
+    private var lastPlace: UInt64 = 0
     private var failuresInARow = 0
     private var bytes = 0
     /// Places for messages that will be taken.
@@ -63,7 +58,7 @@ struct PublishPipeline<Departure> {
     }
 
     /// How many messages are not acknowledged.
-    var count: Int { unencoded.count + (isEncoding ? 1 : 0) + waiting.count + unacknowledged.count + failed.count }
+    var count: Int { unencoded.count + encoding + waiting.count + unacknowledged + failed.count }
 
     /// Whether another message would be taken.
     var hasRoom: Bool { !isClosed && count + reserved < limit && bytes < byteLimit }
@@ -85,7 +80,7 @@ struct PublishPipeline<Departure> {
     /// Whether the end of an attempt is worth a look at ``next()``: a quarter of the window is free, so that the
     /// task that publishes wakes for many messages at a time, or there is nothing else to publish.
     var isWorthALook: Bool {
-        unacknowledged.count <= window - max(window / 4, 1) || !failed.isEmpty || waiting.isEmpty && unencoded.isEmpty
+        unacknowledged <= window - max(window / 4, 1) || !failed.isEmpty || waiting.isEmpty && unencoded.isEmpty
     }
 
     /// Takes a message.
@@ -111,64 +106,94 @@ struct PublishPipeline<Departure> {
 
     /// What to do next.
     mutating func next() -> Action {
-        if isReady, !isPaused, !failed.isEmpty, unacknowledged.isEmpty {
+        if isReady, !isPaused, !failed.isEmpty, unacknowledged == 0 {
             // In order, and before those that were never published.
-            failed.sort { $0.number < $1.number }
+            failed.sort { $0.place < $1.place }
             waiting.prepend(failed)
             failed = []
             isPaused = true
             return .pause(attempts: failuresInARow)
         }
-        let mayPublish = isReady && !isPaused && failed.isEmpty && unacknowledged.count < window
-        // Several in a row, so that they are published in a row: the connection writes them together.
-        if waiting.isEmpty { isGathering = true }
-        if !isEncoding, isGathering || !mayPublish, let departure = unencoded.popFirst() {
-            isEncoding = true
-            isGathering = waiting.count + 1 < Self.batch
-            return .encode(departure)
+        let mayPublish = isReady && !isPaused && failed.isEmpty && unacknowledged < window
+        if encoding == 0, !unencoded.isEmpty, waiting.isEmpty || !mayPublish {
+            encoding = min(unencoded.count, Self.batch)
+            return .encode(unencoded.popFirst(encoding))
         }
-        isGathering = false
-        if mayPublish, var entry = waiting.popFirst() {
-            entry.attempts += 1
-            unacknowledged[entry.number] = entry
-            return .publish(entry)
+        guard mayPublish, !waiting.isEmpty else { return isClosed && count == 0 ? .done : .wait }
+        let departures = waiting.popFirst(min(waiting.count, window - unacknowledged))
+        for departure in departures {
+            departure.attempts += 1
+            departure.isUnderWay = true
+            published.append(departure)
         }
-        return isClosed && count == 0 ? .done : .wait
+        unacknowledged += departures.count
+        return .publish(departures)
     }
 
-    /// A message was encoded.
+    /// Messages were encoded.
     ///
-    /// - Returns: Whether there is room for its bytes. A single larger message is taken; none, after
+    /// - Parameter rest: Those of the same action that were not.
+    /// - Returns: Those for whose bytes there is no room, in order. A single larger message is taken; none, after
     ///   ``abandon()``.
-    mutating func encoded(_ departure: Departure, as message: TransportMessage, _ charge: Charge? = nil) -> Bool {
-        isEncoding = false
-        guard !isAbandoned, bytes == 0 || bytes + message.byteCount <= byteLimit else { return false }
-        bytes += message.byteCount
-        lastNumber += 1
-        waiting.append(Entry(number: lastNumber, departure: departure, message: message, charge: charge))
-        return true
+    mutating func encoded(_ departures: [Departure], rest: ArraySlice<Departure>) -> [Departure] {
+        encoding = 0
+        if isAbandoned { return departures + rest }
+        unencoded.prepend(Array(rest))
+        var refused: [Departure] = []
+        for departure in departures {
+            guard bytes == 0 || bytes + departure.bytes <= byteLimit else {
+                refused.append(departure)
+                continue
+            }
+            bytes += departure.bytes
+            lastPlace += 1
+            departure.place = lastPlace
+            waiting.append(departure)
+        }
+        return refused
     }
 
-    /// A message could not be encoded.
-    mutating func refused() {
-        isEncoding = false
+    /// These, the last of those to publish, were not: an earlier one has failed meanwhile.
+    mutating func putBack(_ departures: ArraySlice<Departure>) {
+        // Unless they were given up.
+        let departures = departures.filter(\.isUnderWay)
+        for departure in departures {
+            departure.attempts -= 1
+            departure.isUnderWay = false
+        }
+        unacknowledged -= departures.count
+        published.removeLast(departures.count)
+        waiting.prepend(departures)
+        removeEnded()
     }
 
     /// An attempt has ended.
     ///
     /// - Returns: Whether the message is done with: not if it failed, or if this attempt had ended before.
-    mutating func ended(_ number: UInt64, with end: End) -> Bool {
-        guard let entry = unacknowledged.removeValue(forKey: number) else { return false }
+    mutating func ended(_ departure: Departure, attempt: Int, with end: End) -> Bool {
+        guard departure.isUnderWay, departure.attempts == attempt else { return false }
+        departure.isUnderWay = false
+        unacknowledged -= 1
+        removeEnded()
         switch end {
         case .acknowledged, .refused:
             failuresInARow = 0
-            bytes -= entry.message.byteCount
+            bytes -= departure.bytes
             return true
         case .failed:
             if failed.isEmpty { failuresInARow += 1 }
-            failed.append(entry)
+            failed.append(departure)
             return false
         }
+    }
+
+    private mutating func removeEnded() {
+        while let first = published.first, !first.isUnderWay { _ = published.popFirst() }
+        // The first may be the last to end; then the others are removed when they are as many as are under way.
+        guard published.count > 2 * unacknowledged + Self.batch else { return }
+        let underWay = published.filter(\.isUnderWay)
+        published = Fifo()
+        published.prepend(underWay)
     }
 
     /// The pause is over.
@@ -178,15 +203,15 @@ struct PublishPipeline<Departure> {
 
     /// Gives up everything.
     ///
-    /// - Returns: What is not acknowledged, apart from a message that is being encoded.
+    /// - Returns: What is not acknowledged, apart from messages that are being encoded.
     mutating func abandon() -> [Departure] {
         (isClosed, isAbandoned) = (true, true)
         defer {
-            (unencoded, waiting, unacknowledged, failed, bytes) = (Fifo(), Fifo(), [:], [], 0)
+            (unencoded, waiting, published, failed) = (Fifo(), Fifo(), Fifo(), [])
+            (unacknowledged, bytes) = (0, 0)
         }
-        let entries = Array(unacknowledged.values) + failed + waiting
-        return entries.sorted { $0.number < $1.number }.map(\.departure) + unencoded
+        let underWay = published.filter(\.isUnderWay)
+        for departure in underWay { departure.isUnderWay = false }
+        return (underWay + failed + waiting).sorted { $0.place < $1.place } + unencoded
     }
 }
-
-extension PublishPipeline.Entry: Sendable where Departure: Sendable {}

@@ -1,0 +1,128 @@
+import Channels
+import Testing
+
+@testable import ChannelsBridge
+
+/// The transitions of the durable messages of a route, without threads.
+struct PublishPipelineTests {
+    private let budget = Budget(messages: .max, bytes: .max)
+
+    private func departure(_ number: Int) throws -> Departure {
+        Departure(number, to: "n", number: UInt64(number), charge: try #require(budget.charge(messages: 1)))
+    }
+
+    private func pipeline(of count: Int, window: Int = 1_024) throws -> PublishPipeline {
+        var pipeline = PublishPipeline(limit: 10_000, byteLimit: .max, window: window)
+        pipeline.open()
+        for number in 0..<count { try take(number, into: &pipeline) }
+        return pipeline
+    }
+
+    private func take(_ number: Int, into pipeline: inout PublishPipeline) throws {
+        let isTaken = pipeline.take(try departure(number))
+        #expect(isTaken)
+    }
+
+    /// Encodes until there is something to publish.
+    private func published(_ pipeline: inout PublishPipeline) -> [Departure] {
+        while true {
+            switch pipeline.next() {
+            case .encode(let departures): encode(departures[...], in: &pipeline)
+            case .publish(let departures): return departures
+            case .pause: pipeline.resume()
+            case .wait, .done: return []
+            }
+        }
+    }
+
+    private func encode(
+        _ departures: ArraySlice<Departure>,
+        rest: ArraySlice<Departure> = [],
+        in pipeline: inout PublishPipeline
+    ) {
+        let refused = pipeline.encoded(Array(departures), rest: rest)
+        #expect(refused.isEmpty)
+    }
+
+    private func end(
+        _ departure: Departure,
+        attempt: Int = 1,
+        with end: PublishPipeline.End = .acknowledged,
+        isOver: Bool = true,
+        in pipeline: inout PublishPipeline
+    ) {
+        let found = pipeline.ended(departure, attempt: attempt, with: end)
+        #expect(found == isOver)
+    }
+
+    private func numbers(_ departures: [Departure]) -> [UInt64] { departures.map(\.number) }
+
+    @Test func whatWasNotEncodedIsEncodedNextInOrder() throws {
+        var pipeline = try pipeline(of: 5)
+        guard case .encode(let departures) = pipeline.next() else { Issue.record("nothing is encoded"); return }
+        encode(departures[..<2], rest: departures[2...], in: &pipeline)
+        #expect(pipeline.count == 5)
+        let (first, second) = (numbers(published(&pipeline)), numbers(published(&pipeline)))
+        #expect(first == [0, 1] && second == [2, 3, 4])
+    }
+
+    @Test func whatWasPutBackIsPublishedBehindWhatFailedAndAsAFirstAttempt() throws {
+        var pipeline = try pipeline(of: 5)
+        let first = published(&pipeline)
+        end(first[1], with: .failed, isOver: false, in: &pipeline)
+        pipeline.putBack(first[3...])
+        let meanwhile = published(&pipeline)
+        #expect(meanwhile.isEmpty)
+        end(first[0], in: &pipeline)
+        end(first[2], in: &pipeline)
+        let second = published(&pipeline)
+        #expect(numbers(second) == [1, 3, 4] && second.map(\.attempts) == [2, 1, 1])
+        for departure in second { end(departure, attempt: departure.attempts, in: &pipeline) }
+        #expect(pipeline.count == 0)
+    }
+
+    @Test func lateResultOfAnEarlierAttemptChangesNothing() throws {
+        var pipeline = try pipeline(of: 1)
+        let departure = try #require(published(&pipeline).first)
+        end(departure, with: .failed, isOver: false, in: &pipeline)
+        let again = published(&pipeline)
+        #expect(again.first === departure)
+        end(departure, isOver: false, in: &pipeline)
+        #expect(pipeline.count == 1)
+        end(departure, attempt: 2, in: &pipeline)
+        end(departure, attempt: 2, isOver: false, in: &pipeline)
+        #expect(pipeline.count == 0)
+    }
+
+    /// The others are done with long before it.
+    @Test func oneThatTakesLongKeepsNoOtherInMemory() throws {
+        var pipeline = try pipeline(of: 1, window: 8)
+        let slow = try #require(published(&pipeline).first)
+        for number in 1...1_000 {
+            try take(number, into: &pipeline)
+            for departure in published(&pipeline) { end(departure, in: &pipeline) }
+        }
+        #expect(pipeline.count == 1)
+        // The others are released: they have given back their places in the bridge.
+        #expect(budget.messages < 100)
+        let left = pipeline.abandon()
+        #expect(left.count == 1 && left.first === slow)
+        end(slow, isOver: false, in: &pipeline)
+    }
+
+    /// In the middle of a batch, too.
+    @Test func whatIsGivenUpIsToldOnceAndInOrder() throws {
+        var pipeline = try pipeline(of: 130)
+        let first = published(&pipeline)
+        end(first[0], in: &pipeline)
+        end(first[5], with: .failed, isOver: false, in: &pipeline)
+        guard case .encode(let encoding) = pipeline.next() else { Issue.record("nothing is encoded"); return }
+        let given = pipeline.abandon()
+        let refused = pipeline.encoded(encoding, rest: [])
+        pipeline.putBack(first[10...])
+        #expect(numbers(given).sorted() == numbers(given))
+        #expect(numbers(given + refused).sorted() == Array(1..<130))
+        #expect(pipeline.count == 0)
+        guard case .done = pipeline.next() else { Issue.record("it goes on"); return }
+    }
+}
