@@ -68,12 +68,8 @@ extension NATSMessage {
 
     /// The headers without empty ones: the receiver's C client cannot read any header if one has no value.
     static func headers(_ headers: TransportHeaders) -> [Header] {
-        if headers.isEmpty { return [] }
-        var found: [Header] = []
-        // There may be one more: the identifier of a durable message.
-        found.reserveCapacity(headers.count + 1)
-        for (name, value) in headers where !value.isEmpty { found.append(Header(name: name, value: value)) }
-        return found
+        let fields = headers.fields
+        return fields.contains { $0.value.isEmpty } ? fields.filter { !$0.value.isEmpty } : fields
     }
 
     var transportHeaders: TransportHeaders {
@@ -82,9 +78,9 @@ extension NATSMessage {
 
     /// The headers without those that NATS adds, which describe the delivery and not the message.
     static func transportHeaders(_ fields: [Header]) throws -> TransportHeaders {
-        var headers = TransportHeaders()
         // Messages without headers are common.
-        if fields.isEmpty { return headers }
+        if fields.isEmpty { return TransportHeaders() }
+        var headers = TransportHeaders(capacity: fields.count)
         for field in fields where !field.name.hasPrefix("Nats-") {
             try headers.set(field.value.withoutSpacesAtEnds, for: field.name)
         }

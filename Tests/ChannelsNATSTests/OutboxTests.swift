@@ -1,6 +1,7 @@
 #if NATS
 import Testing
 
+@testable import ChannelsBridge
 @testable import ChannelsNATS
 
 /// What waits to be sent: nothing is lost, doubled or changed on the way through the buffer.
@@ -14,7 +15,7 @@ struct OutboxTests {
             headers: [.init(name: "ce-id", value: "1"), .init(name: "x", value: "ä b")],
             payload: [7]
         ),
-        NATSMessage(subject: "h", reply: "r", headers: [.init(name: "only", value: "header")]),
+        NATSMessage(subject: "h", reply: "r", headers: [.init(name: "only", value: "header: of: two")]),
         NATSMessage(subject: "large", payload: [UInt8](repeating: 9, count: 300_000)),
     ]
 
@@ -26,6 +27,22 @@ struct OutboxTests {
         let taken = takeOut(&packed, atMost: .max)
         #expect(taken == Self.samples)
         #expect(packed.isEmpty && packed.byteCount == 0)
+    }
+
+    /// As the last of the headers.
+    @Test func identifierComesOutAsAHeader() {
+        let known = NATSMessage.Header(name: "ce-id", value: "1")
+        for headers in [[], [known]] {
+            var message = NATSMessage(subject: "a", headers: headers, payload: [1])
+            message.identifier = "id"
+            var packed = PackedMessages()
+            packed.append(message)
+            #expect(packed.byteCount == PackedMessages.size(of: message))
+            let identifier = NATSMessage.Header(name: "Nats-Msg-Id", value: "id")
+            let all = NATSMessage(subject: "a", headers: headers + [identifier], payload: [1])
+            #expect(message.sizeForServer == all.sizeForServer)
+            #expect(takeOut(&packed, atMost: .max) == [all])
+        }
     }
 
     @Test(arguments: 0...6) func whatIsNotTakenOutStaysInOrder(_ number: Int) {
@@ -112,7 +129,7 @@ struct OutboxTests {
                 subject: String(cString: view.subject),
                 reply: view.reply.map { String(cString: $0) }
             )
-            view.forEachHeader { message.headers.append(.init(name: String(cString: $0), value: String(cString: $1))) }
+            view.forEachHeader { message.headers.append(.init(name: $0, value: $1)) }
             message.payload = Array(view.payload)
             messages.append(message)
             return true

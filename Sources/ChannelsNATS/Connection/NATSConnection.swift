@@ -211,6 +211,8 @@ final class NATSConnection: Sendable {
     private func write() {
         var sinceFlush = 0
         var batch = PackedMessages()
+        var spent = SpentMessages()
+        defer { spent.destroyAll() }
         while true {
             pause(after: &sinceFlush)
             let (hasBatch, epoch, library, waiters) = state.withLock { state in
@@ -220,7 +222,7 @@ final class NATSConnection: Sendable {
             for waiter in waiters { waiter.resume() }
             guard hasBatch, let library else { return }
             sinceFlush += batch.count
-            let isSent = batch.send(library.pointer) { status, subject in
+            let isSent = batch.send(library.pointer, &spent) { status, subject in
                 onEvent(.unsent(1, BridgeError(status, doing: "sending", subject: subject)))
             }
             if !isSent {

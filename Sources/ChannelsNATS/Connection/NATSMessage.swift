@@ -5,25 +5,27 @@ import Foundation
 
 /// A message to be sent, or as it was received.
 struct NATSMessage: Hashable, Sendable {
-    struct Header: Hashable, Sendable {
-        var name: String
-        var value: String
-    }
+    typealias Header = TransportHeaders.Field
 
     var subject: String
     /// The subject for a reply or an acknowledgement.
     var reply: String?
     var headers: [Header] = []
+    /// One more header, `Nats-Msg-Id`, by which a stream recognises a message.
+    var identifier: String?
     var payload: [UInt8] = []
     /// Whether it must not be sent on a later connection: it is published again, in order, when this one ends.
     var isBoundToConnection = false
     /// Whether the reply and the headers are known to be valid, as those of a `TransportMessage` are.
     var isChecked = false
 
+    static let identifierHeader = "Nats-Msg-Id"
+
     /// The bytes that the server compares with its `max_payload`.
     var sizeForServer: Int {
-        guard !headers.isEmpty else { return payload.count }
-        return headers.reduce(payload.count + 12) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        guard !headers.isEmpty || identifier != nil else { return payload.count }
+        let size = headers.reduce(payload.count + 12) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        return identifier.map { size + Self.identifierHeader.utf8.count + $0.utf8.count + 4 } ?? size
     }
 
     subscript(header name: String) -> String? {
@@ -41,6 +43,7 @@ struct NATSMessage: Hashable, Sendable {
         if isChecked { return }
         if let reply { try WireRules.check(subject: reply) }
         for header in headers { try WireRules.check(header: header.name, header.value) }
+        if let identifier { try WireRules.check(header: Self.identifierHeader, identifier) }
     }
 }
 

@@ -229,14 +229,18 @@ final class NATSSubscription: Sendable {
 }
 
 /// What a thread of the C client refers to while its subscription exists.
-private final class SubscriptionBox: Sendable {
+private final class SubscriptionBox: @unchecked Sendable {  // `spent` is touched by that thread, and by the deinit
     let handler: @Sendable (OpaquePointer) -> Void
     let connection: NATSConnection
+    /// The last messages that were handled.
+    var spent = SpentMessages()
 
     init(_ handler: @escaping @Sendable (OpaquePointer) -> Void, _ connection: NATSConnection) {
         self.handler = handler
         self.connection = connection
     }
+
+    deinit { spent.destroyAll() }
 }
 
 private func subscriptionReceived(
@@ -250,7 +254,7 @@ private func subscriptionReceived(
     let box = Unmanaged<SubscriptionBox>.fromOpaque(closure)
     box._withUnsafeGuaranteedRef { box in
         box.handler(message)
-        natsMsg_Destroy(message)
+        box.spent.add(message, bytes: Int(natsMsg_GetDataLength(message)))
     }
 }
 

@@ -1,4 +1,6 @@
 #if NATS
+import ChannelsBridge
+
 /// Messages in one contiguous buffer, in the form that the C client needs.
 ///
 /// Waiting messages pass from the publishing threads to the writing one. As bytes, they need no allocation
@@ -6,14 +8,13 @@
 /// more than copying a few hundred bytes.
 struct PackedMessages {
     /// Precedes each message. The texts follow, each terminated by a zero: the subject, the reply if there is
-    /// one, name and value of each header; then the payload.
+    /// one; the headers but for the value of the last, as they are sent, and that value; then the payload.
     fileprivate struct Head {
         var subject: Int
         /// -1 if there is none.
         var reply: Int
+        /// The bytes of the headers, with their zeros; 0 if there are none.
         var headers: Int
-        /// The bytes of all names and values, with their zeros.
-        var fields: Int
         var payload: Int
         var isBound: Bool
     }
@@ -31,26 +32,32 @@ struct PackedMessages {
     /// The number of bytes that ``append(_:)`` needs for a message.
     static func size(of message: NATSMessage) -> Int {
         let head = Head(message)
-        return MemoryLayout<Head>.size + head.subject + 1 + head.reply + 1 + head.fields + head.payload
+        return head.sizeBeforePayload + head.payload
     }
 
     /// Copies a message whose texts have no zero in them; see ``NATSMessage/check()``.
     mutating func append(_ message: NATSMessage) {
-        withUnsafeBytes(of: Head(message)) { bytes.append(contentsOf: $0) }
-        append(message.subject)
-        if let reply = message.reply { append(reply) }
-        for header in message.headers {
-            append(header.name)
-            append(header.value)
+        let head = Head(message)
+        // Written at once: there are many short texts.
+        withUnsafeTemporaryAllocation(byteCount: head.sizeBeforePayload, alignment: 1) { memory in
+            memory.storeBytes(of: head, as: Head.self)
+            var texts = TextWriter(UnsafeMutableRawBufferPointer(rebasing: memory[MemoryLayout<Head>.size...]))
+            texts.add(message.subject, then: "\0")
+            if let reply = message.reply { texts.add(reply, then: "\0") }
+            let last = message.headers.count - (message.identifier == nil ? 1 : 0)
+            for (index, header) in message.headers.enumerated() {
+                texts.add(header.name, then: index == last ? "\0" : ": ")
+                texts.add(header.value, then: index == last ? "\0" : "\r\n")
+            }
+            if let identifier = message.identifier {
+                texts.add(NATSMessage.identifierHeader, then: "\0")
+                texts.add(identifier, then: "\0")
+            }
+            bytes.append(contentsOf: UnsafeRawBufferPointer(memory))
         }
-        bytes.append(contentsOf: message.payload)
+        message.payload.withUnsafeBytes { bytes.append(contentsOf: $0) }
         count += 1
         if message.isBoundToConnection { boundCount += 1 }
-    }
-
-    private mutating func append(_ text: String) {
-        bytes.append(contentsOf: text.utf8)
-        bytes.append(0)
     }
 
     mutating func append(contentsOf other: PackedMessages) {
@@ -113,13 +120,12 @@ struct PackedMessages {
         let head = address.loadUnaligned(as: Head.self)
         let subject = address + MemoryLayout<Head>.size
         let reply = subject + head.subject + 1
-        let fields = reply + head.reply + 1
-        let payload = fields + head.fields
+        let headers = reply + head.reply + 1
+        let payload = headers + head.headers
         let view = View(
             subject: subject.assumingMemoryBound(to: CChar.self),
             reply: head.reply < 0 ? nil : reply.assumingMemoryBound(to: CChar.self),
-            headerCount: head.headers,
-            fields: UnsafeRawBufferPointer(start: fields, count: head.fields),
+            headers: head.headers == 0 ? nil : headers.assumingMemoryBound(to: CChar.self),
             payload: UnsafeRawBufferPointer(start: payload, count: head.payload)
         )
         return (view, payload + head.payload - address)
@@ -131,39 +137,21 @@ extension PackedMessages {
     struct View {
         let subject: UnsafePointer<CChar>
         let reply: UnsafePointer<CChar>?
-        let headerCount: Int
+        /// All headers as they are sent, `a: 1\r\nb: 2\r\nc`, but for the value of the last, which is in the text behind.
+        let headers: UnsafePointer<CChar>?
         let payload: UnsafeRawBufferPointer
-        private let fields: UnsafeRawBufferPointer
-
-        fileprivate init(
-            subject: UnsafePointer<CChar>,
-            reply: UnsafePointer<CChar>?,
-            headerCount: Int,
-            fields: UnsafeRawBufferPointer,
-            payload: UnsafeRawBufferPointer
-        ) {
-            self.subject = subject
-            self.reply = reply
-            self.headerCount = headerCount
-            self.fields = fields
-            self.payload = payload
-        }
 
         /// Calls a body for each header.
-        func forEachHeader(_ body: (_ name: UnsafePointer<CChar>, _ value: UnsafePointer<CChar>) -> Void) {
-            var rest = fields[...]
-            for _ in 0..<headerCount {
-                let name = Self.text(&rest)
-                body(name, Self.text(&rest))
+        func forEachHeader(_ body: (_ name: String, _ value: String) -> Void) {
+            guard let headers else { return }
+            let lines = String(cString: headers)
+            // With its zero, each is a C string.
+            let last = String(cString: headers + lines.utf8.count + 1)
+            // No name has a colon, and no value a line break.
+            for line in "\(lines): \(last)".split(separator: "\r\n") {
+                let parts = line.split(separator: ": ", maxSplits: 1, omittingEmptySubsequences: false)
+                body(String(parts[0]), String(parts[1]))
             }
-        }
-
-        /// The first of several zero-terminated texts.
-        private static func text(_ rest: inout Slice<UnsafeRawBufferPointer>) -> UnsafePointer<CChar> {
-            let end = rest.firstIndex(of: 0)!
-            defer { rest = rest[(end + 1)...] }
-            // With its zero, it is a C string.
-            return (rest.base.baseAddress! + rest.startIndex).assumingMemoryBound(to: CChar.self)
         }
     }
 }
@@ -172,10 +160,38 @@ extension PackedMessages.Head {
     fileprivate init(_ message: NATSMessage) {
         subject = message.subject.utf8.count
         reply = message.reply?.utf8.count ?? -1
-        headers = message.headers.count
-        fields = message.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
+        // ": " and a line break, or two zeros.
+        let separators = 4
+        var bytes = message.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + separators }
+        if let identifier = message.identifier {
+            bytes += NATSMessage.identifierHeader.utf8.count + identifier.utf8.count + separators
+        }
+        headers = bytes == 0 ? 0 : bytes - separators + 2
         payload = message.payload.count
         isBound = message.isBoundToConnection
+    }
+
+    fileprivate var sizeBeforePayload: Int { MemoryLayout<Self>.size + subject + 1 + reply + 1 + headers }
+}
+
+/// Copies texts one behind the other into memory, which has room for all of them.
+private struct TextWriter {
+    private var rest: UnsafeMutableRawBufferPointer
+
+    init(_ memory: UnsafeMutableRawBufferPointer) {
+        rest = memory
+    }
+
+    mutating func add(_ text: String, then separator: StaticString) {
+        var text = text
+        text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
+        separator.withUTF8Buffer { add(UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        // Traps where there is no room.
+        rest.copyMemory(from: bytes)
+        rest = UnsafeMutableRawBufferPointer(rebasing: rest[bytes.count...])
     }
 }
 #endif

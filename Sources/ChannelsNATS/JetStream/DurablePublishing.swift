@@ -17,18 +17,18 @@ extension JetStream {
         guard inbox.isConnected else { throw BridgeError(.notConnected, subject: message.subject) }
         try await checkStream(of: message.subject)
         var message = message
-        message.headers.append(NATSMessage.Header(name: "Nats-Msg-Id", value: identifier ?? randomToken()))
+        message.identifier = identifier ?? randomToken()
         message.isBoundToConnection = true
         let subject = message.subject
         try await inbox.send(message, timeout: configuration.retryInterval) { [self] answer in
             do throws(BridgeError) {
                 let answer = try answer.get()
-                guard !answer.isNoResponders else {
+                guard !answer.saysNobodyResponds else {
                     // There was a stream: it has no leader now, or is gone.
                     forgetStreams()
                     return onResult(BridgeError(.notAcknowledged, subject: subject, "its stream does not answer"))
                 }
-                let acknowledgement = try Acknowledgement(answer.payload, subject)
+                let acknowledgement = try Acknowledgement(answer, subject)
                 guard isRepeated || !acknowledgement.isDuplicate else {
                     return onResult(
                         BridgeError(.duplicateIdentifier, subject: subject, "the stream has another message")
@@ -57,7 +57,7 @@ extension JetStream {
     /// - Returns: The sequence of the message in its stream.
     func publish(_ message: NATSMessage, identifier: String?) async throws -> UInt64 {
         var message = message
-        message.headers.append(NATSMessage.Header(name: "Nats-Msg-Id", value: identifier ?? randomToken()))
+        message.identifier = identifier ?? randomToken()
         let deadline = ContinuousClock.now + configuration.acknowledgementTimeout
         var reason = "no acknowledgement came in time"
         var isStreamKnown = false
@@ -114,10 +114,23 @@ struct Acknowledgement {
         var error: Refusal?
     }
 
+    private init(_ sequence: UInt64, isDuplicate: Bool) {
+        (self.sequence, self.isDuplicate) = (sequence, isDuplicate)
+    }
+
+    /// - Throws: ``BridgeError/Code/notAcknowledged`` if another attempt may succeed, otherwise another code.
+    init(_ answer: ReceivedMessage, _ subject: String) throws(BridgeError) {
+        if let found = answer.withPayload(Self.plain) {
+            self = found
+        } else {
+            try self.init(answer.withPayload { Array($0) }, subject)
+        }
+    }
+
     /// - Throws: ``BridgeError/Code/notAcknowledged`` if another attempt may succeed, otherwise another code.
     init(_ payload: [UInt8], _ subject: String) throws(BridgeError) {
-        if let found = Self.plain(payload) {
-            (sequence, isDuplicate) = found
+        if let found = payload.withUnsafeBytes(Self.plain) {
+            self = found
             return
         }
         guard let answer = try? JetStream.decoder.decode(Answer.self, from: Data(payload)) else {
@@ -139,36 +152,38 @@ struct Acknowledgement {
     }
 
     /// Reads the form in which servers write it, without a decoder, which takes longer than all else.
-    private static func plain(_ payload: [UInt8]) -> (UInt64, Bool)? {
-        guard payload.starts(with: start),
-            let end = payload[start.count...].firstIndex(of: UInt8(ascii: "\"")), end > start.count
-        else { return nil }
-        var rest = payload[(end + 1)...]
-        func skip(_ bytes: [UInt8]) -> Bool {
-            guard rest.starts(with: bytes) else { return false }
-            rest = rest.dropFirst(bytes.count)
-            return true
+    private static func plain(_ payload: UnsafeRawBufferPointer) -> Acknowledgement? {
+        var next = 0
+        func skip(_ text: StaticString) -> Bool {
+            text.withUTF8Buffer { text in
+                // Neither is empty.
+                guard payload.count - next >= text.count,
+                    memcmp(text.baseAddress!, payload.baseAddress! + next, text.count) == 0
+                else { return false }
+                next += text.count
+                return true
+            }
         }
-        func skipComma() -> Bool {
-            guard skip([UInt8(ascii: ",")]) else { return false }
-            rest = rest.drop { $0 == UInt8(ascii: " ") }
-            return true
+        func skipSpaces() { while next < payload.count, payload[next] == UInt8(ascii: " ") { next += 1 } }
+        guard skip("{\"stream\":\"") else { return nil }
+        let name = next
+        while next < payload.count, payload[next] != UInt8(ascii: "\"") { next += 1 }
+        guard next > name, skip("\",") else { return nil }
+        skipSpaces()
+        guard skip("\"seq\":") else { return nil }
+        skipSpaces()
+        var (number, digits): (UInt64, Int) = (0, 0)
+        while next < payload.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(payload[next]), digits < 19 {
+            number = number * 10 + UInt64(payload[next] - UInt8(ascii: "0"))
+            (next, digits) = (next + 1, digits + 1)
         }
-        guard skipComma(), skip(sequence) else { return nil }
-        rest = rest.drop { $0 == UInt8(ascii: " ") }
-        var number: UInt64 = 0
-        let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        guard !digits.isEmpty, digits.count < 19 else { return nil }
-        for digit in digits { number = number * 10 + UInt64(digit - UInt8(ascii: "0")) }
-        rest = rest.dropFirst(digits.count)
-        if rest.elementsEqual([UInt8(ascii: "}")]) { return (number, false) }
-        guard skipComma(), skip(duplicate) else { return nil }
-        rest = rest.drop { $0 == UInt8(ascii: " ") }
-        return rest.elementsEqual("true}".utf8) ? (number, true) : nil
+        guard (1...18).contains(digits) else { return nil }
+        if skip("}") { return next == payload.count ? Acknowledgement(number, isDuplicate: false) : nil }
+        guard skip(",") else { return nil }
+        skipSpaces()
+        guard skip("\"duplicate\":") else { return nil }
+        skipSpaces()
+        return skip("true}") && next == payload.count ? Acknowledgement(number, isDuplicate: true) : nil
     }
-
-    private static let start = Array("{\"stream\":\"".utf8)
-    private static let sequence = Array("\"seq\":".utf8)
-    private static let duplicate = Array("\"duplicate\":".utf8)
 }
 #endif

@@ -8,7 +8,7 @@ import Dispatch
 ///
 /// `state` guards the routes. Whoever waits is told without it.
 final class ReplyInbox: Sendable {
-    typealias OnAnswer = @Sendable (Result<NATSMessage, BridgeError>) -> Void
+    typealias OnAnswer = @Sendable (Result<ReceivedMessage, BridgeError>) -> Void
 
     private struct Route {
         let subject: String
@@ -60,8 +60,11 @@ final class ReplyInbox: Sendable {
         accepts: (@Sendable (NATSMessage) -> Bool)? = nil
     ) async throws -> NATSMessage {
         let first = FirstResult<NATSMessage>()
+        let subject = message.subject
         try await withTaskCancellationHandler {
-            try await send(message, timeout: timeout, accepts: accepts) { first.finish($0.mapError { $0 }) }
+            try await send(message, timeout: timeout, accepts: accepts) { answer in
+                first.finish(Result { try answer.get().copy(ofAnswerTo: subject) })
+            }
         } onCancel: {
             first.finish(.failure(CancellationError()))
         }
@@ -93,7 +96,8 @@ final class ReplyInbox: Sendable {
         var message = message
         message.reply = prefix + String(id)
         do {
-            try await connection.send(message)
+            // Usually there is space: then no suspension has to be prepared.
+            if try !connection.sendIfSpace(message) { try await connection.send(message) }
         } catch {
             // If it has been answered meanwhile, by a timeout, that is the result.
             if state.withLock({ $0.routes.removeValue(forKey: id) }) != nil { throw error }
@@ -140,7 +144,7 @@ final class ReplyInbox: Sendable {
         return id
     }
 
-    private func end(_ id: UInt64, _ result: Result<NATSMessage, BridgeError>) {
+    private func end(_ id: UInt64, _ result: Result<ReceivedMessage, BridgeError>) {
         let route = state.withLock { $0.routes.removeValue(forKey: id) }
         route?.onAnswer(result)
     }
@@ -155,13 +159,10 @@ final class ReplyInbox: Sendable {
             return route
         }
         guard let found else { return }
-        let message = NATSMessage(received)
-        guard let accepts = found.accepts else {
-            let error = BridgeError(.transportFailure, subject: found.subject, "the answer cannot be read")
-            return found.onAnswer(message.map { .success($0) } ?? .failure(error))
-        }
+        let message = ReceivedMessage(received)
+        guard let accepts = found.accepts else { return found.onAnswer(.success(message)) }
         // Without the lock, because it is code of the caller.
-        if let message, accepts(message) { end(id, .success(message)) }
+        if let copy = NATSMessage(received), accepts(copy) { end(id, .success(message)) }
     }
 
     /// The number behind the prefix, which all subjects that arrive begin with.
