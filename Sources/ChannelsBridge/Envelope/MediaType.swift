@@ -3,6 +3,14 @@ struct MediaType: Hashable, Sendable {
     let text: String
 
     init(_ text: String) {
+        // Nearly always it is already as it should be; to find that out takes a fraction of the time.
+        let isPlain = text.utf8.allSatisfy {
+            $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ";") && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
+        }
+        guard !isPlain else {
+            self.text = text
+            return
+        }
         let type = text.prefix { $0 != ";" }.lowercased()
         self.text = String(type.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" })
     }

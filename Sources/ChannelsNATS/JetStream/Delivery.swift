@@ -19,17 +19,37 @@ struct Delivery: Hashable, Sendable {
     /// Returns nil for any other subject.
     init?(_ reply: String) {
         guard reply.hasPrefix("$JS.ACK.") else { return nil }
-        let tokens = reply.split(separator: ".", omittingEmptySubsequences: false)
+        // As bytes: each message has one.
+        var reply = reply
+        guard let delivery = reply.withUTF8({ Self(UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = delivery
+    }
+
+    private init?(_ reply: UnsafeRawBufferPointer) {
+        let tokens = reply.split(separator: UInt8(ascii: "."), maxSplits: 12, omittingEmptySubsequences: false)
         guard let first = tokens.count == 9 ? 3 : tokens.count >= 11 ? 5 : nil else { return nil }
-        guard let count = Int(tokens[first + 1]), let stream = UInt64(tokens[first + 2]),
-            let sequence = UInt64(tokens[first + 3])
+        guard let count = UInt64(digits: tokens[first + 1]), let stream = UInt64(digits: tokens[first + 2]),
+            let sequence = UInt64(digits: tokens[first + 3])
         else { return nil }
-        consumer = String(tokens[first])
-        deliveryCount = max(1, count)
+        consumer = String(decoding: tokens[first], as: UTF8.self)
+        deliveryCount = max(1, Int(clamping: count))
         streamSequence = stream
         consumerSequence = sequence
-        storedAt = Double(tokens[first + 4]).map { Timestamp(secondsSince1970: $0 / 1_000_000_000) }
-        identity = "\(stream) \(tokens[first + 4])"
+        let time = tokens[first + 4]
+        storedAt = UInt64(digits: time).map { Timestamp(secondsSince1970: Double($0) / 1_000_000_000) }
+        identity = "\(stream) \(String(decoding: time, as: UTF8.self))"
+    }
+}
+
+extension UInt64 {
+    /// The value of up to 19 decimal digits.
+    fileprivate init?(digits: Slice<UnsafeRawBufferPointer>) {
+        guard (1...19).contains(digits.count) else { return nil }
+        self = 0
+        for byte in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            self = self * 10 + UInt64(byte - UInt8(ascii: "0"))
+        }
     }
 }
 #endif
