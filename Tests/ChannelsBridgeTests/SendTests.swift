@@ -47,6 +47,35 @@ struct SendTests {
         withExtendedLifetime(token) {}
     }
 
+    /// What fills the route is its bytes. Each message is smaller than what is left at first, and larger at the end.
+    @Test func sendingWaitsForBytesAndLosesNothing() async throws {
+        let gate = Gate()
+        var transport = AlteredTransport(broker)
+        transport.publishes = { message in
+            await gate.wait()
+            return message
+        }
+        let till = await MiniProcess(
+            "till",
+            transport,
+            [.outgoing(.ordered, durable: true)],
+            configuration: .quick.with { $0.outgoingByteLimit = 4_000 }
+        )
+        let order = Order(dish: String(repeating: "x", count: 600))
+        let sent = Recorder<Int>()
+        let sending = Task<Void, any Error> {
+            for number in 0..<500 {
+                try await till.bridge.send(order, to: .ordered)
+                sent.record(number)
+            }
+        }
+        _ = await sent.first(8)
+        gate.open()
+        try await sending.value
+        try await till.stop()
+        #expect(till.bridge.statistics.sent == 500 && till.bridge.statistics.dropped == 0)
+    }
+
     @Test func manySendersGetTheirTurnsAndLeaveNoPlaceUnused() async throws {
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold, durable: true)])
         let (heard, token) = kitchen.recorder(.sold)

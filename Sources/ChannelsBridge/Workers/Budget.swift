@@ -42,9 +42,9 @@ final class Budget: Sendable {
     /// Adds bytes to a charge that has none.
     ///
     /// - Returns: Whether there were as many left.
-    fileprivate func add(bytes: Int, to charge: Charge) -> Bool {
+    fileprivate func add(bytes: Int, to charge: Charge, isForced: Bool) -> Bool {
         state.withLock { state in
-            guard take(0, bytes, false, &state) else { return false }
+            guard take(0, bytes, isForced, &state) else { return false }
             charge.bytes = bytes
             return true
         }
@@ -81,8 +81,9 @@ final class Charge: @unchecked Sendable {  // `bytes` is touched with the lock o
 
     /// Takes bytes, too: once the message is encoded.
     ///
-    /// - Returns: Whether there were as many left.
-    func add(bytes: Int) -> Bool { budget.add(bytes: bytes, to: self) }
+    /// - Parameter isForced: Whether they are taken even if there are not as many left.
+    /// - Returns: Whether they were taken.
+    func add(bytes: Int, isForced: Bool) -> Bool { budget.add(bytes: bytes, to: self, isForced: isForced) }
 
     /// Gives the bytes back before it is released.
     func giveBackBytes() { budget.giveBackBytes(of: self) }

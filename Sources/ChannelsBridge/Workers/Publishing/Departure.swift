@@ -15,6 +15,8 @@ final class Departure: @unchecked Sendable {  // what changes is touched as its 
     let trace: TraceContext?
     /// The place that it takes up in the bridge.
     let charge: Charge
+    /// Whether a place was kept for it, which it has however many bytes it turns out to have.
+    let isReserved: Bool
 
     // The rest is for durable messages. While one is being encoded, it is touched by the task that does so alone;
     // otherwise with the lock of the sender held.
@@ -31,11 +33,18 @@ final class Departure: @unchecked Sendable {  // what changes is touched as its 
     /// Nil as long as it is on its way. The listener of the route waits for that, and `postAndWait` for the listener.
     var end: End?
 
-    init(_ message: any Sendable, to subject: String, number: UInt64, charge: Charge) {
+    init(
+        _ message: any Sendable,
+        to subject: String,
+        number: UInt64,
+        charge: Charge,
+        isReserved: Bool = false
+    ) {
         self.message = message
         self.subject = subject
         self.number = number
         self.charge = charge
+        self.isReserved = isReserved
         time = .now
         trace = TraceContext.current
     }

@@ -87,9 +87,15 @@ final class DurableSender: RouteSender {
         guard let charge = context.outgoing.charge(messages: 1, isForced: isReserved) else {
             return refusal(of: message, to: name)
         }
-        let departure = Departure(message, to: name, number: context.nextNumber(), charge: charge)
+        let departure = Departure(
+            message,
+            to: name,
+            number: context.nextNumber(),
+            charge: charge,
+            isReserved: isReserved
+        )
         let (isTaken, isTold, wakes) = guarded.withLock { guarded in
-            let isTaken = guarded.pipeline.take(departure, isReserved: isReserved)
+            let isTaken = guarded.pipeline.take(departure)
             // A post that is refused is told so, by the listener. As many may wait for that as messages.
             let isTold = guarded.untold < 2 * context.configuration.outgoingLimit
             guard isTaken || isTold && !guarded.pipeline.isClosed else { return (false, false, false) }
@@ -210,7 +216,7 @@ final class DurableSender: RouteSender {
                 departure.bytes = message.byteCount
                 departure.packed = message
                 bytes += departure.bytes
-                if departure.charge.add(bytes: departure.bytes) {
+                if departure.charge.add(bytes: departure.bytes, isForced: departure.isReserved) {
                     encoded.append(departure)
                 } else {
                     refused.append(departure)
@@ -329,7 +335,7 @@ final class DurableSender: RouteSender {
                 defer { (guarded.waiters, guarded.waiting) = ([:], Fifo()) }
                 return (granted, Array(guarded.waiters.values))
             }
-            while guarded.pipeline.hasRoom, let number = guarded.waiting.popFirst() {
+            while guarded.pipeline.mayReserve, let number = guarded.waiting.popFirst() {
                 guard let waiter = guarded.waiters.removeValue(forKey: number) else { continue }
                 _ = guarded.pipeline.reserve()
                 granted.append(waiter)

@@ -63,11 +63,14 @@ struct PublishPipeline: Sendable {
     /// Whether another message would be taken.
     var hasRoom: Bool { !isClosed && count + reserved < limit && bytes < byteLimit }
 
+    /// Whether a place may be kept. Only for a few messages whose bytes are not known yet: they are taken in any case.
+    var mayReserve: Bool { hasRoom && unencoded.count + encoding + reserved < Self.batch }
+
     /// Keeps a place for a message.
     ///
     /// - Returns: Whether there was one.
     mutating func reserve() -> Bool {
-        guard hasRoom else { return false }
+        guard mayReserve else { return false }
         reserved += 1
         return true
     }
@@ -85,11 +88,10 @@ struct PublishPipeline: Sendable {
 
     /// Takes a message.
     ///
-    /// - Parameter isReserved: Whether a place was kept for it.
     /// - Returns: Whether there was room.
-    mutating func take(_ departure: Departure, isReserved: Bool = false) -> Bool {
-        if isReserved { reserved -= 1 }
-        guard isReserved ? !isClosed : hasRoom else { return false }
+    mutating func take(_ departure: Departure) -> Bool {
+        if departure.isReserved { reserved -= 1 }
+        guard departure.isReserved ? !isClosed : hasRoom else { return false }
         unencoded.append(departure)
         return true
     }
@@ -133,15 +135,15 @@ struct PublishPipeline: Sendable {
     /// Messages were encoded.
     ///
     /// - Parameter rest: Those of the same action that were not.
-    /// - Returns: Those for whose bytes there is no room, in order. A single larger message is taken; none, after
-    ///   ``abandon()``.
+    /// - Returns: Those for whose bytes there is no room, in order. A single larger message is taken, and one for which
+    ///   a place was kept; none, after ``abandon()``.
     mutating func encoded(_ departures: [Departure], rest: ArraySlice<Departure>) -> [Departure] {
         encoding = 0
         if isAbandoned { return departures + rest }
         unencoded.prepend(Array(rest))
         var refused: [Departure] = []
         for departure in departures {
-            guard bytes == 0 || bytes + departure.bytes <= byteLimit else {
+            guard departure.isReserved || bytes == 0 || bytes + departure.bytes <= byteLimit else {
                 refused.append(departure)
                 continue
             }
