@@ -47,7 +47,8 @@ struct SendTests {
         withExtendedLifetime(token) {}
     }
 
-    /// What fills the route is its bytes. Each message is smaller than what is left at first, and larger at the end.
+    /// What fills the route is its bytes. Each message is smaller than what is left at first, and larger at the
+    /// end.
     @Test func sendingWaitsForBytesAndLosesNothing() async throws {
         let gate = Gate()
         var transport = AlteredTransport(broker)

@@ -50,7 +50,7 @@ package struct EventEnvelope: Hashable, Sendable {
 
     // MARK: Binary mode
 
-    /// How many headers may differ among the messages of a route: the identifier, the time, and two of the trace.
+    /// How many headers may differ among the messages of a route: the identifier, the time, two of the trace.
     static let mostHeadersOfOne = 4
 
     /// The attributes as headers.

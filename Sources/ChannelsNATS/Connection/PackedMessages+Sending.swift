@@ -30,9 +30,9 @@ extension PackedMessages {
 }
 
 extension PackedMessages.View {
-    /// Whether the C client sends the name of a header as it is, so that it can hold the lines of others. For each
-    /// header that it is given by itself, it makes four allocations, which another thread frees: of seven headers, that
-    /// is most of what a message costs.
+    /// Whether the C client sends the name of a header as it is, so that it can hold the lines of others. For
+    /// each header that it is given by itself, it makes four allocations, which another thread frees: of seven
+    /// headers, that is most of what a message costs.
     ///
     /// True of the versions with which the tests have been run. To others, headers are given one by one.
     private static let mayJoinHeaders = (0x03_04_00..<0x03_05_00).contains(nats_GetVersionNumber())

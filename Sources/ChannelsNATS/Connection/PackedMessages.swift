@@ -137,7 +137,8 @@ extension PackedMessages {
     struct View {
         let subject: UnsafePointer<CChar>
         let reply: UnsafePointer<CChar>?
-        /// All headers as they are sent, `a: 1\r\nb: 2\r\nc`, but for the value of the last, which is in the text behind.
+        /// All headers as they are sent, `a: 1\r\nb: 2\r\nc`, but for the value of the last, which is in the text
+        /// behind.
         let headers: UnsafePointer<CChar>?
         let payload: UnsafeRawBufferPointer
 

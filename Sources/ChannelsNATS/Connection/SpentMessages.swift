@@ -3,8 +3,8 @@ import CNATS
 
 /// Messages of the C client that nobody needs any more.
 ///
-/// The C client frees messages on a thread of its own, which it wakes for each one that it is given while that thread
-/// waits. That costs more than all else about a short message, so several are given to it in a row.
+/// The C client frees messages on a thread of its own, which it wakes for each one that it is given while that
+/// thread waits. That costs more than all else about a short message, so many are given to it in a row.
 struct SpentMessages {
     private static let mostMessages = 256
     private static let mostBytes = 1 << 16

@@ -18,8 +18,8 @@ final class Departure: @unchecked Sendable {  // what changes is touched as its 
     /// Whether a place was kept for it, which it has however many bytes it turns out to have.
     let isReserved: Bool
 
-    // The rest is for durable messages. While one is being encoded, it is touched by the task that does so alone;
-    // otherwise with the lock of the sender held.
+    // The rest is for durable messages. While one is being encoded, it is touched by the task that does so
+    // alone; otherwise with the lock of the sender held.
 
     /// The message for the transport. Constant from when it was encoded until it has ended.
     var packed: TransportMessage?

@@ -52,7 +52,8 @@ final class DurableSender: RouteSender {
     private let told = Bell()
     /// Rings when a pause need not last any longer.
     private let restored = Bell()
-    /// Whether an attempt has failed, so that nothing more is published until it is repeated. Written with the lock held.
+    /// Whether an attempt has failed, so that nothing more is published until it is repeated. Written with the
+    /// lock held.
     private let hasFailed = Atomic<Bool>(false)
     /// Where so many bytes have been encoded, they are counted before more are.
     private static let mostBytesAtOnce = 1 << 16

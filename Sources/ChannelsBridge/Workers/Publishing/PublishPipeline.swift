@@ -12,7 +12,8 @@ struct PublishPipeline: Sendable {
     enum Action {
         /// Encode these in order, then call ``encoded(_:rest:)``.
         case encode([Departure])
-        /// Publish these in order, and call ``ended(_:attempt:with:)`` for each, or ``putBack(_:)`` with the last ones.
+        /// Publish these in order, and call ``ended(_:attempt:with:)`` for each, or ``putBack(_:)`` with the last
+        /// ones.
         case publish([Departure])
         /// Wait, and call ``resume()``.
         case pause(attempts: Int)
@@ -29,7 +30,8 @@ struct PublishPipeline: Sendable {
     private let byteLimit: Int
     private let window: Int
 
-    /// How many are encoded at a time before they are published in a row: the connection writes them together.
+    /// How many are encoded at a time before they are published in a row: the connection writes them
+    /// together.
     private static let batch = 64
 
     private var unencoded = Fifo<Departure>()
@@ -63,7 +65,8 @@ struct PublishPipeline: Sendable {
     /// Whether another message would be taken.
     var hasRoom: Bool { !isClosed && count + reserved < limit && bytes < byteLimit }
 
-    /// Whether a place may be kept. Only for a few messages whose bytes are not known yet: they are taken in any case.
+    /// Whether a place may be kept. Only for a few messages whose bytes are not known yet: they are taken in
+    /// any case.
     var mayReserve: Bool { hasRoom && unencoded.count + encoding + reserved < Self.batch }
 
     /// Keeps a place for a message.
@@ -135,8 +138,8 @@ struct PublishPipeline: Sendable {
     /// Messages were encoded.
     ///
     /// - Parameter rest: Those of the same action that were not.
-    /// - Returns: Those for whose bytes there is no room, in order. A single larger message is taken, and one for which
-    ///   a place was kept; none, after ``abandon()``.
+    /// - Returns: Those for whose bytes there is no room, in order. A single larger message is taken, and one
+    ///   for which a place was kept; none, after ``abandon()``.
     mutating func encoded(_ departures: [Departure], rest: ArraySlice<Departure>) -> [Departure] {
         encoding = 0
         if isAbandoned { return departures + rest }
@@ -191,7 +194,7 @@ struct PublishPipeline: Sendable {
 
     private mutating func removeEnded() {
         while let first = published.first, !first.isUnderWay { _ = published.popFirst() }
-        // The first may be the last to end; then the others are removed when they are as many as are under way.
+        // The first may be the last to end; then the others are removed when they are more than those under way.
         guard published.count > 2 * unacknowledged + Self.batch else { return }
         let underWay = published.filter(\.isUnderWay)
         published = Fifo()
