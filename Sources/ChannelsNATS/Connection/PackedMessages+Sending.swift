@@ -35,12 +35,12 @@ extension PackedMessages.View {
     /// headers, that is most of what a message costs.
     ///
     /// True of the versions with which the tests have been run. To others, headers are given one by one.
-    private static let mayJoinHeaders = (0x03_04_00..<0x03_05_00).contains(nats_GetVersionNumber())
+    static let mayJoinHeaders = (0x03_04_00..<0x03_05_00).contains(nats_GetVersionNumber())
 
     fileprivate func send(_ connection: OpaquePointer, _ spent: inout SpentMessages) -> natsStatus {
         // Payloads were compared with the server's limit, which is smaller.
         let count = Int32(clamping: payload.count)
-        guard let headers else {
+        guard headerCount > 0 else {
             if let reply {
                 return natsConnection_PublishRequest(connection, subject, reply, payload.baseAddress, count)
             }
@@ -55,13 +55,8 @@ extension PackedMessages.View {
             payload.baseAddress?.assumingMemoryBound(to: CChar.self),
             count
         )
-        if Self.mayJoinHeaders {
-            // Behind the other headers, in a C string of its own.
-            if status == NATS_OK { status = natsMsgHeader_Set(message, headers, headers + strlen(headers) + 1) }
-        } else {
-            forEachHeader { name, value in
-                if status == NATS_OK { status = natsMsgHeader_Add(message, name, value) }
-            }
+        forEachHeader { name, value in
+            if status == NATS_OK { status = natsMsgHeader_Add(message, name, value) }
         }
         return status == NATS_OK ? natsConnection_PublishMsg(connection, message) : status
     }

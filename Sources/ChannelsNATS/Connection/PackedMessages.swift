@@ -1,5 +1,6 @@
 #if NATS
 import ChannelsBridge
+import Foundation
 
 /// Messages in one contiguous buffer, in the form that the C client needs.
 ///
@@ -8,12 +9,15 @@ import ChannelsBridge
 /// more than copying a few hundred bytes.
 struct PackedMessages {
     /// Precedes each message. The texts follow, each terminated by a zero: the subject, the reply if there is
-    /// one; the headers but for the value of the last, as they are sent, and that value; then the payload.
+    /// one, name and value of each header; then the payload. Joined headers are two texts: the value of the last,
+    /// and before it everything else, as it is sent.
     fileprivate struct Head {
         var subject: Int
         /// -1 if there is none.
         var reply: Int
-        /// The bytes of the headers, with their zeros; 0 if there are none.
+        var headerCount: Int
+        var areJoined: Bool
+        /// The bytes of the headers, with their zeros.
         var headers: Int
         var payload: Int
         var isBound: Bool
@@ -30,24 +34,25 @@ struct PackedMessages {
     var isEmpty: Bool { count == 0 }
 
     /// The number of bytes that ``append(_:)`` needs for a message.
-    static func size(of message: NATSMessage) -> Int {
-        let head = Head(message)
+    static func size(of message: NATSMessage, joinsHeaders: Bool = View.mayJoinHeaders) -> Int {
+        let head = Head(message, joinsHeaders)
         return head.sizeBeforePayload + head.payload
     }
 
     /// Copies a message whose texts have no zero in them; see ``NATSMessage/check()``.
-    mutating func append(_ message: NATSMessage) {
-        let head = Head(message)
+    mutating func append(_ message: NATSMessage, joinsHeaders: Bool = View.mayJoinHeaders) {
+        let head = Head(message, joinsHeaders)
         // Written at once: there are many short texts.
         withUnsafeTemporaryAllocation(byteCount: head.sizeBeforePayload, alignment: 1) { memory in
             memory.storeBytes(of: head, as: Head.self)
             var texts = TextWriter(UnsafeMutableRawBufferPointer(rebasing: memory[MemoryLayout<Head>.size...]))
             texts.add(message.subject, then: "\0")
             if let reply = message.reply { texts.add(reply, then: "\0") }
-            let last = message.headers.count - (message.identifier == nil ? 1 : 0)
+            let last = head.headerCount - 1
             for (index, header) in message.headers.enumerated() {
-                texts.add(header.name, then: index == last ? "\0" : ": ")
-                texts.add(header.value, then: index == last ? "\0" : "\r\n")
+                let isApart = !joinsHeaders || index == last
+                texts.add(header.name, then: isApart ? "\0" : ": ")
+                texts.add(header.value, then: isApart ? "\0" : "\r\n")
             }
             if let identifier = message.identifier {
                 texts.add(NATSMessage.identifierHeader, then: "\0")
@@ -125,7 +130,9 @@ struct PackedMessages {
         let view = View(
             subject: subject.assumingMemoryBound(to: CChar.self),
             reply: head.reply < 0 ? nil : reply.assumingMemoryBound(to: CChar.self),
-            headers: head.headers == 0 ? nil : headers.assumingMemoryBound(to: CChar.self),
+            headerCount: head.headerCount,
+            areJoined: head.areJoined,
+            headers: headers.assumingMemoryBound(to: CChar.self),
             payload: UnsafeRawBufferPointer(start: payload, count: head.payload)
         )
         return (view, payload + head.payload - address)
@@ -137,37 +144,38 @@ extension PackedMessages {
     struct View {
         let subject: UnsafePointer<CChar>
         let reply: UnsafePointer<CChar>?
-        /// All headers as they are sent, `a: 1\r\nb: 2\r\nc`, but for the value of the last, which is in the text
-        /// behind.
-        let headers: UnsafePointer<CChar>?
+        let headerCount: Int
+        /// Whether the headers are two texts: `a: 1\r\nb: 2\r\nc`, and the value of the last.
+        let areJoined: Bool
+        fileprivate let headers: UnsafePointer<CChar>
         let payload: UnsafeRawBufferPointer
 
-        /// Calls a body for each header.
-        func forEachHeader(_ body: (_ name: String, _ value: String) -> Void) {
-            guard let headers else { return }
-            let lines = String(cString: headers)
-            // With its zero, each is a C string.
-            let last = String(cString: headers + lines.utf8.count + 1)
-            // No name has a colon, and no value a line break.
-            for line in "\(lines): \(last)".split(separator: "\r\n") {
-                let parts = line.split(separator: ": ", maxSplits: 1, omittingEmptySubsequences: false)
-                body(String(parts[0]), String(parts[1]))
+        /// Calls a body for each header; for those that are joined, once.
+        func forEachHeader(_ body: (_ name: UnsafePointer<CChar>, _ value: UnsafePointer<CChar>) -> Void) {
+            var text = headers
+            for _ in 0..<(areJoined ? min(headerCount, 1) : headerCount) {
+                // With its zero, each is a C string.
+                let value = text + strlen(text) + 1
+                body(text, value)
+                text = value + strlen(value) + 1
             }
         }
     }
 }
 
 extension PackedMessages.Head {
-    fileprivate init(_ message: NATSMessage) {
+    fileprivate init(_ message: NATSMessage, _ joinsHeaders: Bool) {
         subject = message.subject.utf8.count
         reply = message.reply?.utf8.count ?? -1
-        // ": " and a line break, or two zeros.
-        let separators = 4
+        headerCount = message.headers.count + (message.identifier == nil ? 0 : 1)
+        areJoined = joinsHeaders
+        // Two zeros, or ": " and a line break; behind the last, two zeros.
+        let separators = joinsHeaders ? 4 : 2
         var bytes = message.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + separators }
         if let identifier = message.identifier {
             bytes += NATSMessage.identifierHeader.utf8.count + identifier.utf8.count + separators
         }
-        headers = bytes == 0 ? 0 : bytes - separators + 2
+        headers = headerCount == 0 ? 0 : bytes - separators + 2
         payload = message.payload.count
         isBound = message.isBoundToConnection
     }
