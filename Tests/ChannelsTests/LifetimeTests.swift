@@ -25,6 +25,26 @@ struct LifetimeTests {
         withExtendedLifetime((token, owner)) {}
     }
 
+    /// Also where calls are counted, and where the listener is called on its actor at once or has its turn there.
+    @MainActor @Test(arguments: [false, true])
+    func anEntryWhoseOwnerHasGoneIsFreedAtTheNextPostHoweverItIsCalled(isCounted: Bool) {
+        let board = Switchboard(diagnostics: isCounted ? .counts : .off)
+        let channel = board.channel("gone.channel" as ChannelName<Int>)
+        let state = board.state("gone.state" as StateName<Int>, initial: 0)
+        let living = Tally()
+        do {
+            let owner = Owner()
+            channel.listen(owner) { [one = Witness(living)] _, _ in withExtendedLifetime(one) {} }
+            channel.listen(owner) { @MainActor [one = Witness(living)] _, _ in withExtendedLifetime(one) {} }
+            channel.listen(owner, once: true) { [one = Witness(living)] _, _ in withExtendedLifetime(one) {} }
+            state.listen(owner) { [one = Witness(living)] _, _ in withExtendedLifetime(one) {} }
+            state.listen(owner) { @MainActor [one = Witness(living)] _, _ in withExtendedLifetime(one) {} }
+        }
+        #expect(channel.post(1) == 0)
+        state.set(1)
+        #expect(living.value == 0)
+    }
+
     @Test func memoryStaysBoundedBesideManyListenersThatLive() {
         let channel = Channel<Int>()
         let living = Tally()

@@ -63,6 +63,27 @@ struct MessageLifetimeTests {
         #expect(token.discardedCount == 4 && token.waitingCount == 0)
     }
 
+    @Test(arguments: [BufferingPolicy.unbounded, .newest(8), .oldest(8)], [false, true])
+    func aMessageThatHasWaitedLivesUntilItsListenerReturns(policy: BufferingPolicy, hasSender: Bool) async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Witness>()
+        let heard = Recorder<Int>()
+        let living = living
+        let token = channel.listen(on: queue, buffering: policy) { _ in heard.record(living.value) }
+        let sender = Owner()
+        for number in 0..<4 {
+            if hasSender {
+                channel.post(Witness(living, number), from: sender)
+            } else {
+                channel.post(Witness(living, number))
+            }
+        }
+        queue.resume()
+        #expect(await heard.wait(count: 4) == [4, 3, 2, 1])
+        await living.wait(untilAtMost: 0)
+        withExtendedLifetime((token, sender)) {}
+    }
+
     @Test func anAbandonedSequenceReleasesItsBufferAndStopsListening() async {
         let channel = Channel<Witness>()
         do {

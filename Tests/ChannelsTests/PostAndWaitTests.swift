@@ -23,6 +23,21 @@ struct PostAndWaitTests {
         withExtendedLifetime(tokens) {}
     }
 
+    @Test func itDoesNotReportTheErrorOfAMessageBefore() async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int> { _ in }
+        let token = channel.listen(on: queue) { message in if message % 2 == 1 { throw Trouble() } }
+        channel.post(1)
+        async let second = channel.postAndWait(2)
+        while token.waitingCount < 2 { await Task.yield() }
+        channel.post(3)
+        async let fourth = channel.postAndWait(4)
+        while token.waitingCount < 4 { await Task.yield() }
+        queue.resume()
+        let (two, four) = await (second, fourth)
+        #expect(two.isComplete && two.failures.isEmpty && four.isComplete && four.failures.isEmpty)
+    }
+
     @Test func insideAListenerItDoesNotWaitForTheListenerItRunsIn() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()

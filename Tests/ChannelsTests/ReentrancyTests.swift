@@ -172,6 +172,19 @@ struct ReentrancyTests {
         withExtendedLifetime(token) {}
     }
 
+    /// What is bounded is how many wait at a time.
+    @Test func anyNumberMayFollowFromOnePostOnAQueuedChannelOneAfterTheOther() {
+        let channel = Channel<Int>(reentrancy: .queued) { fault in Issue.record("\(fault)") }
+        let calls = Tally()
+        let token = channel.listen { depth in
+            calls.add()
+            if depth == 0 { for _ in 0..<2_000 { channel.post(1) } } else if depth < 20 { channel.post(depth + 1) }
+        }
+        channel.post(0)
+        #expect(calls.value == 1 + 2_000 * 20)
+        withExtendedLifetime(token) {}
+    }
+
     @Test func aPostFromAnotherThreadDuringAQueuedPostIsThatThreadsOwn() {
         let channel = Channel<String>(reentrancy: .queued)
         let heard = Recorder<String>()

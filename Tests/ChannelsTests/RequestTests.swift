@@ -129,6 +129,16 @@ struct RequestTests {
         await living.wait(untilAtMost: 0)
     }
 
+    @Test func requestsThatNobodyAnswersAreCounted() async {
+        let requests = RequestChannel<Int, Int>(diagnostics: .counts)
+        let board = Switchboard(diagnostics: .counts)
+        board.watch(requests, as: "request.own")
+        #expect(await requests.askAll(1).isEmpty)
+        await #expect(throws: ChannelError.self) { try await requests.ask(2) }
+        let shown = board.snapshot().watched.first { $0.name == "request.own" }
+        #expect(shown?.posts == 2 && shown?.unheard == 2)
+    }
+
     @Test(arguments: [nil, Duration.milliseconds(1), .zero, .seconds(-1)])
     func askThrowsAtOnceWhenItIsCancelledOrItsTimeIsOverThoughTheResponderDoesNotListen(timeout: Duration?) async {
         let channel = Switchboard().requests("shop.price" as RequestName<Witness, Int>)

@@ -165,6 +165,60 @@ struct AllowanceTests {
         #expect(try counted().countedShare == nil)
     }
 
+    @Test func ofThePostsToNamesWithoutAChannelAsManyAreCountedAfterEachRenewal() {
+        let observation = Observation(.off)
+        let allowance = MeteringAllowance(counting: 0, tracing: 0)
+        /// How many of so many posts are counted: only of those is the name asked for.
+        func counted(of posts: Int) -> Int {
+            var count = 0
+            for _ in 0..<posts {
+                func name() -> String {
+                    count += 1
+                    return "count.nobody"
+                }
+                observation.noteUnheard(name(), Int.self)
+            }
+            return count
+        }
+        #expect(counted(of: 100) == 0)
+        observation.set(.counts.limited(by: allowance, beyond: .off))
+        #expect(counted(of: 100) == fewest)
+        for _ in 0..<3 {
+            allowance.renew()
+            #expect(counted(of: 3) == 3)
+            #expect(counted(of: 100) == fewest - 3)
+            // It is not in the queue twice: nothing is left to renew.
+            observation.renew(allowance, goesOn: false)
+            #expect(counted(of: 100) == 0)
+        }
+        observation.set(.counts)
+        #expect(counted(of: 100) == 100)
+    }
+
+    @Test func ofTheChannelsThatAreMadeAsManyAreCountedAfterEachRenewal() {
+        let observation = Observation(.off)
+        let allowance = MeteringAllowance(counting: 0, tracing: 0)
+        func counted(of made: Int) -> Int { (0..<made).count { _ in observation.countsAnother() } }
+        #expect(counted(of: 100) == 100)
+        for _ in 0..<3 {
+            observation.set(.counts.limited(by: allowance, beyond: .off))
+            #expect(counted(of: 100) == fewest)
+            observation.renew(allowance, goesOn: true)
+            #expect(counted(of: 100) == fewest)
+            observation.set(.counts)
+            #expect(counted(of: 100) == 100)
+        }
+    }
+
+    @Test func aChangedShareHoldsFromTheNextRenewalOn() {
+        let allowance = MeteringAllowance(counting: 0.5, tracing: 0.25)
+        #expect(allowance.due(after: 1_000_000) == (500_000, 250_000))
+        allowance.set(counting: 0.001, tracing: 2)
+        #expect(allowance.due(after: 1_000_000) == (1_000, 1_000_000))
+        // Who has not posted for long has half a second to spend at most.
+        #expect(allowance.due(after: 60_000_000_000) == (500_000, 500_000_000))
+    }
+
     /// A post to a name that only a pattern hears makes a channel for itself.
     @Test func channelsMadeForOnePostAreCountedAFewAtATimeAndThoseThatLastFromTheNextRenewal() throws {
         let pattern = board[matching: "count.*"].listen { _ in }

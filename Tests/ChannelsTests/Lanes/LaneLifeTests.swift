@@ -116,6 +116,23 @@ struct LaneLifeTests {
         withExtendedLifetime(actor) {}
     }
 
+    @Test(arguments: [BufferingPolicy.unbounded, .newest(50), .oldest(50)])
+    func whatWaitsForAListenerThatCancelsItselfIsReleasedWhenItReturns(policy: BufferingPolicy) async {
+        let queue = DispatchQueue.suspended()
+        let (channel, living, calls) = (Channel<Witness>(), Tally(), Tally())
+        let token = Slot<ListenerToken>()
+        token.value = channel.listen(on: queue, buffering: policy) { message in
+            calls.add()
+            if message.number == 3 { token.value?.cancel() }
+        }
+        for number in 0..<50 { channel.post(Witness(living, number)) }
+        queue.resume()
+        await living.wait(untilAtMost: 0)
+        await queue.settle()
+        #expect(calls.value == 4)
+        #expect(token.value?.deliveredCount == 4 && token.value?.discardedCount == 46)
+    }
+
     // MARK: Memory
 
     /// What is dropped from full buffers leaves nothing in a lane that stands still.

@@ -192,6 +192,31 @@ struct LaneTests {
         await one.value
     }
 
+    @Test(arguments: [BufferingPolicy.unbounded, .newest(4), .oldest(4)])
+    func onceEverythingThatItsTaskPostedHasBeenHeardAPostOnTheActorIsHeardAtOnce(policy: BufferingPolicy) async {
+        let (busy, free) = (Channel<Int>(), Channel<Int>())
+        let heard = Recorder<Int>()
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        for channel in [busy, free] {
+            channel.listen(actor, buffering: policy) { _, message in heard.record(message) }
+        }
+        busy.post(1)
+        await executor.wait(for: 1)
+        let task = Task {
+            await actor.run { busy.post(2, isolation: $0) }
+            _ = await heard.wait(count: 2)
+            await actor.run {
+                free.post(3, isolation: $0)
+                #expect(heard.all == [1, 2, 3])
+            }
+        }
+        await executor.wait(for: 2)
+        await executor.run(at: 1)
+        await executor.run { heard.count == 3 }
+        await task.value
+    }
+
     /// One turn of the lane ends, and another task goes on: it is the same listeners that post.
     @Test func whatListenersPostInDifferentTurnsOfTheirLaneIsHeardInTheOrderPosted() async {
         let (causes, busy, free) = (Channel<Int>(), Channel<Int>(), Channel<Int>())

@@ -1,0 +1,58 @@
+import Testing
+
+@testable import ChannelsBridge
+
+struct FifoTests {
+    @Test(arguments: 0..<50)
+    func itHoldsWhatAnArrayHolds(seed: Int) {
+        var (fifo, model) = (Fifo<Int>(), [Int]())
+        for number in 0..<400 {
+            // Anything but in turn.
+            let choice = (number * number * 7 + number * (seed + 1) * 13) / 5
+            let count = min(model.count, choice / 8 % 6)
+            switch choice % 8 {
+            case 0...3:
+                fifo.append(number)
+                model.append(number)
+            case 4:
+                let elements = (0..<count).map { -number * 10 - $0 }
+                fifo.prepend(elements)
+                model.insert(contentsOf: elements, at: 0)
+            case 5:
+                let taken = fifo.popFirst(count)
+                #expect(taken == Array(model.prefix(count)))
+                model.removeFirst(count)
+            case 6:
+                fifo.removeLast(count)
+                model.removeLast(count)
+            default:
+                let first = fifo.popFirst()
+                #expect(first == model.first)
+                if !model.isEmpty { model.removeFirst() }
+            }
+            #expect(Array(fifo) == model && fifo.count == model.count)
+            #expect(fifo.isEmpty == model.isEmpty && fifo.first == model.first)
+        }
+    }
+
+    /// A message is given up when it is taken, also where others still wait.
+    @Test func whatIsTakenIsReleasedAtOnce() {
+        var fifo = Fifo<Object>()
+        weak var first: Object?
+        weak var second: Object?
+        weak var last: Object?
+        do {
+            let objects = (0..<10).map { _ in Object() }
+            (first, second, last) = (objects[0], objects[1], objects[9])
+            for object in objects { fifo.append(object) }
+        }
+        _ = fifo.popFirst()
+        #expect(first == nil && second != nil)
+        _ = fifo.popFirst(2)
+        #expect(second == nil && last != nil)
+        fifo.removeLast(1)
+        #expect(last == nil && fifo.count == 6)
+    }
+
+    private final class Object {}
+}

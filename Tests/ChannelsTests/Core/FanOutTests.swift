@@ -1,0 +1,51 @@
+import Testing
+
+@testable import Channels
+
+/// What may follow from one post.
+struct FanOutTests {
+    @Test func whatAListenerPostsBecauseOfTheFirstMessageCostsNothing() {
+        var fanOut = FanOut()
+        for depth in 1...2 {
+            for _ in 0..<1_100_000 { fanOut.add(depth: depth) }
+            let hasRoom = fanOut.hasRoom(depth: depth)
+            #expect(hasRoom)
+        }
+    }
+
+    @Test(arguments: [(3, 1 << 20), (4, 1 << 19), (8, 1 << 15), (9, 1 << 14), (20, 1 << 14)])
+    func theDeeperAPostTheFewerMayWait(depth: Int, most: Int) {
+        var fanOut = FanOut()
+        var count = 0
+        while fanOut.hasRoom(depth: depth) {
+            fanOut.add(depth: depth)
+            count += 1
+        }
+        #expect(count == most)
+    }
+
+    @Test func oncePostsAreRefusedAllThatFollowFromAnotherAreUntilEverythingHasBeenDelivered() {
+        var fanOut = FanOut()
+        while fanOut.hasRoom(depth: 9) { fanOut.add(depth: 9) }
+        var rooms = [fanOut.hasRoom(depth: 2), fanOut.hasRoom(depth: 1)]
+        #expect(rooms == [false, true] && fanOut.refused == 2)
+        for _ in 0..<(1 << 14) { fanOut.delivers(depth: 9) }
+        rooms = [fanOut.hasRoom(depth: 2)]
+        #expect(rooms == [false] && fanOut.refused == 3, "one that follows from none has to come first")
+        fanOut.delivers(depth: 1)
+        rooms = [fanOut.hasRoom(depth: 2), fanOut.hasRoom(depth: 9)]
+        #expect(rooms == [true, true])
+        // The next time, they are counted anew.
+        while fanOut.hasRoom(depth: 9) { fanOut.add(depth: 9) }
+        #expect(fanOut.refused == 1)
+    }
+
+    @Test func whatStillWaitsKeepsOthersOut() {
+        var fanOut = FanOut()
+        while fanOut.hasRoom(depth: 9) { fanOut.add(depth: 9) }
+        fanOut.delivers(depth: 9)
+        fanOut.delivers(depth: 1)
+        let hasRoom = fanOut.hasRoom(depth: 2)
+        #expect(!hasRoom)
+    }
+}
