@@ -172,6 +172,36 @@ struct ReentrancyTests {
         withExtendedLifetime(token) {}
     }
 
+    @MainActor @Test func aQueuedPostCallsAListenerOfItsActorBeforeTheRunningPostReturns() {
+        let channel = Channel<Int>(reentrancy: .queued)
+        var heard: [Int] = []
+        let tokens = [
+            channel.listen { @Sendable message in if message == 1 { channel.post(2) } },
+            channel.listen { @MainActor message in heard.append(message) },
+        ]
+        channel.post(1)
+        #expect(heard == [1, 2])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func postAndWaitWaitsForWhatIsQueuedBehindAnother() async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int>(reentrancy: .queued)
+        let reports = Recorder<DeliveryReport>()
+        let asks = Channel<Int>()
+        let tokens = [
+            channel.listen { message in if message == 1 { asks.post(2) } },
+            channel.listen(on: queue) { _ in },
+            asks.listen { message in Task { reports.record(await channel.postAndWait(message)) } },
+        ]
+        channel.post(1)
+        while tokens[1].waitingCount < 2 { await Task.yield() }
+        #expect(reports.count == 0)
+        queue.resume()
+        #expect(await reports.wait(count: 1).map(\.completed) == [2])
+        withExtendedLifetime(tokens) {}
+    }
+
     /// What is bounded is how many wait at a time.
     @Test func anyNumberMayFollowFromOnePostOnAQueuedChannelOneAfterTheOther() {
         let channel = Channel<Int>(reentrancy: .queued) { fault in Issue.record("\(fault)") }

@@ -26,4 +26,13 @@ struct TimeCountsTests {
         counts.add(3)
         #expect(counts.histogram == Histogram(counts: [0, 0, 1], totalNanoseconds: 3, longestNanoseconds: 3))
     }
+
+    @Test func aPercentileIsTheEndOfItsClassOrTheLongest() {
+        let histogram = Histogram(counts: [1, 0, 2, 0, 1], totalNanoseconds: 15, longestNanoseconds: 9)
+        for share in [-1, 0, 0.25] { #expect(histogram.percentile(share) == .nanoseconds(1)) }
+        for share in [0.26, 0.5, 0.75] { #expect(histogram.percentile(share) == .nanoseconds(4)) }
+        for share in [0.76, 1, 2] { #expect(histogram.percentile(share) == .nanoseconds(9)) }
+        #expect(histogram.count == 4 && histogram.mean == .nanoseconds(3) && histogram.longest == .nanoseconds(9))
+        #expect(Histogram().percentile(0.5) == nil && Histogram().mean == nil)
+    }
 }

@@ -107,6 +107,82 @@ struct CountingTests {
         withExtendedLifetime(stays) {}
     }
 
+    @Test func listenersAreCalledWithTheirOwnersWhileTheyAreCounted() throws {
+        board.diagnostics = .counts
+        let heard = Locked<[String]>([])
+        let owner = Owner()
+        board[number].listen(owner) { me, message in
+            heard.withLock { $0.append("\(me === owner) \(message)") }
+        }
+        let token = board[number].listen { message in heard.withLock { $0.append("\(message)") } }
+        for message in 1...2 { #expect(board[number].post(message) == 2) }
+        #expect(heard.withLock { $0 } == ["true 1", "1", "true 2", "2"])
+        #expect(try counted().listeners.map(\.delivered) == [2, 2])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func theFaultOfALoopNamesTheListenerThatIsCounted() throws {
+        let faults = Locked<[Fault]>([])
+        let board = Switchboard(onFault: { fault in faults.withLock { $0.append(fault) } }, diagnostics: .counts)
+        let (owned, unowned) = (board.channel(number), board.channel("count.other" as ChannelName<Int>))
+        let owner = Owner()
+        let others = [owned, unowned].map { $0.listen { _ in } }
+        owned.listen(owner) { _, message in owned.post(message) }
+        let token = unowned.listen { message in unowned.post(message) }
+        let line = #line - 1
+        owned.post(0)
+        unowned.post(0)
+        #expect(faults.withLock { $0.map(\.code) } == [.recursionLimit, .recursionLimit])
+        #expect(faults.withLock { $0.map { $0.registrationSite?.line } } == [line - 1, line])
+        withExtendedLifetime((others, token, owner)) {}
+    }
+
+    /// Also what is kept of traces.
+    @Test func whatIsSwitchedOnAgainBeginsAnewInEverything() async throws {
+        let queue = DispatchQueue(label: "count.again")
+        let channel = board.channel(number)
+        let tokens = [
+            channel.listen(on: queue) { _ in },
+            channel.listen { if $0 < 0 { throw Trouble() } },
+        ]
+        let sender = Owner()
+        for _ in 0..<2 {
+            board.diagnostics = .trace(keeping: 8)
+            queue.suspend()
+            for message in [1, 2, -3] { channel.post(message, from: sender) }
+            queue.resume()
+            await channel.postAndWait(4)
+            do {
+                let owner = Owner()
+                channel.listen(owner) { _, _ in }
+            }
+            await channel.postAndWait(5)
+            let shown = try counted()
+            #expect(shown.posts == 5 && shown.lostOwners == 1 && shown.unheard == 0)
+            #expect(shown.messages.map(\.number) == [1, 2, 3, 4, 5])
+            #expect(shown.posters.map(\.posts).sorted() == [1, 1, 3])
+            let listener = try #require(shown.listeners.first)
+            #expect(try #require(listener.mostWaiting) >= 3 && listener.waited?.count == 5)
+            #expect(listener.spent?.count == 5 && shown.listeners.last?.failures == 1)
+            board.diagnostics = .off
+            await channel.postAndWait(6)
+        }
+        // What waits is not counted while diagnostics are off.
+        board.diagnostics = .counts
+        await channel.postAndWait(7)
+        #expect(try counted().listeners.first?.mostWaiting == 1)
+        withExtendedLifetime((tokens, sender)) {}
+    }
+
+    @Test func theKindAndTheTypesOfEachChannelAreInTheTable() {
+        let state = board.state(StateName<Int>("count.state"), initial: 0)
+        let requests = board.requests(RequestName<Int, String>("count.request"))
+        let lines = "\(board)".split(separator: "\n")
+        #expect(lines.contains("count.state: state Int"))
+        #expect(lines.contains("count.request: requests Int -> String"))
+        withExtendedLifetime((state, requests)) {}
+    }
+
     @Test func theMostThatWaitedIsKnownOfStatesAndPatternsToo() throws {
         board.diagnostics = .counts
         let queue = DispatchQueue.suspended()

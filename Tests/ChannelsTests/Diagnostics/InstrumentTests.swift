@@ -77,6 +77,18 @@ struct InstrumentTests {
     let number = ChannelName<Int>("instrument.number")
     let lines = Locked<[String]>([])
 
+    @Test func cancellingOneInstrumentLeavesTheOthers() {
+        let token = board[number].listen { _ in }
+        let tokens = ["a", "b", "c"].map { board.add(Scribe($0, lines)) }
+        tokens[1].cancel()
+        board[number].post(1)
+        tokens[0].cancel()
+        board[number].post(2)
+        let posts = lines.withLock { $0.filter { $0.contains("posts") }.map { $0.prefix(1) } }
+        #expect(posts == ["a", "c", "c"])
+        withExtendedLifetime((token, tokens)) {}
+    }
+
     @Test func instrumentsAreCalledAroundEachOtherInTheOrderTheyWereAdded() {
         let instruments = [board.add(Scribe("a", lines)), board.add(Scribe("b", lines))]
         let token = board[number].listen { [lines] _ in lines.withLock { $0.append("listener") } }

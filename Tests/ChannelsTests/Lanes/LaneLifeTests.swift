@@ -116,6 +116,36 @@ struct LaneLifeTests {
         withExtendedLifetime(actor) {}
     }
 
+    /// The turn goes on with a call of another listener.
+    @Test func whoeverHasDrainedAListenerCanReleaseItsOwnerInTheMiddleOfATurn() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let queue = DispatchQueue(label: "lane")
+            let (channel, next) = (Channel<Int>(), Channel<Int>())
+            let (entered, released) = (Gate(), Gate())
+            let goOn = DispatchSemaphore(value: 0)
+            let lane = Lane.of(queue)
+            var owner: Owner? = Owner { released.open() }
+            let token = channel.listen(owner!, on: queue) { _, _ in
+                entered.open()
+                // Until somebody waits for the end of this call.
+                while !lane.isAwaited { sched_yield() }
+            }
+            let other = next.listen(on: queue) { _ in goOn.wait() }
+            queue.suspend()
+            channel.post(1)
+            next.post(1)
+            queue.resume()
+            await entered.wait()
+            await token.cancelAndDrain()
+            owner = nil
+            await released.wait()
+            precondition(owner == nil)
+            goOn.signal()
+            await other.cancelAndDrain()
+        }
+    }
+
     @Test(arguments: [BufferingPolicy.unbounded, .newest(50), .oldest(50)])
     func whatWaitsForAListenerThatCancelsItselfIsReleasedWhenItReturns(policy: BufferingPolicy) async {
         let queue = DispatchQueue.suspended()

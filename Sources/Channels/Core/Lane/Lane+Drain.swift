@@ -221,7 +221,6 @@ extension Lane {
         frame.pointee.list.borrow { $0.run(listener, message, owner, frame, envelope.trace) }
         envelope.tracker?.finish(frame.pointee.outcome(for: listener))
         frame.pointee.envelope = nil
-        frame.pointee.thrown = nil
     }
 
     /// The owner was deallocated.
