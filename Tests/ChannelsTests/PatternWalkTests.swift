@@ -1,7 +1,8 @@
-import Channels
 import ChannelsTesting
 import Foundation
 import Testing
+
+@testable import Channels
 
 /// Patterns that come and go among many names: nobody waits for the walk, and nothing is missed or heard
 /// twice.
@@ -14,6 +15,27 @@ struct PatternWalkTests {
             let board = board
             channels = try (0..<count).map { try board.channel("crowd.name-\($0)", of: Int.self) }
         }
+    }
+
+    /// Another is added whenever it has been attached to all there are, as often as it tries.
+    @Test(arguments: [0, 1, 7, 8])
+    func aChannelThatComesAmidNewPatternsIsHeardByEachOnce(additions: Int) {
+        let board = Switchboard()
+        let channel = Channel<Int>(name: "walk.new", reentrancy: .queued, faults: board.faults, diagnostics: .off)
+        let heard = Recorder<Int>()
+        var tokens = [board[matching: "walk.*"].listen { _ in heard.record(0) }]
+        var asked = 0
+        let isEntered: Bool = board.patterns.attaching(to: channel.list, .messages(Int.self)) { mayEnter in
+            asked += 1
+            let number = asked
+            if asked <= additions { tokens.append(board[matching: "walk.*"].listen { _ in heard.record(number) }) }
+            return mayEnter() ? true : nil
+        }
+        channel.list.didUnlock()
+        #expect(isEntered && asked == additions + 1)
+        channel.post(1)
+        #expect(heard.all == Array(0...additions))
+        withExtendedLifetime(tokens) {}
     }
 
     /// However many names there are, a lock is held for a few of them at a time.

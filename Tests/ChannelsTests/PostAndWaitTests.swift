@@ -23,6 +23,23 @@ struct PostAndWaitTests {
         withExtendedLifetime(tokens) {}
     }
 
+    @Test func whatWaitsForAnAsyncListenerWhoseOwnerGoesIsDiscardedAndNotWaitedFor() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let channel = Channel<Int>()
+            let gate = Gate()
+            var owner: Owner? = Owner()
+            let token = channel.listen(owner!) { (_, _) async in await gate.wait() }
+            channel.post(1)
+            async let report = channel.postAndWait(2)
+            while token.deliveredCount < 1 || token.waitingCount < 1 { await Task.yield() }
+            owner = nil
+            gate.open()
+            let discarded = await report.discarded
+            precondition(discarded == 1 && token.deliveredCount == 1 && owner == nil)
+        }
+    }
+
     @Test func itDoesNotReportTheErrorOfAMessageBefore() async {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Int> { _ in }
