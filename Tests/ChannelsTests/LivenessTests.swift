@@ -109,6 +109,19 @@ struct LivenessTests {
         withExtendedLifetime(tokens) {}
     }
 
+    /// The 1st, 2nd, 4th, 8th … post refused: there may be many.
+    @Test(arguments: [Reentrancy.nested(limit: 64), .queued])
+    func thoseRefusedInALoopAreReportedMoreAndMoreSeldom(_ reentrancy: Reentrancy) async {
+        let counts = Recorder<Int>()
+        let channel = Channel<Int>(reentrancy: reentrancy) { fault in
+            if fault.detail == "too many posts follow from one" { counts.record(fault.count) }
+        }
+        let tokens = (0..<2).map { _ in channel.listen { number in channel.post(number + 1) } }
+        await onThreads(1) { _ in channel.post(0) }
+        #expect(counts.count > 3 && counts.all == counts.all.indices.map { 1 << $0 })
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func listenersOfAStateThatEachSetItAgainEndWithAFaultAndWhatIsRefusedChangesNothing() async {
         let (faults, last) = (Tally(), Tally())
         let state = StateChannel(0) { _ in faults.add() }

@@ -91,19 +91,17 @@ private final class LastPart<Part: Equatable & Sendable>: Sendable {
 /// Ends what feeds a list when its last listener has gone.
 private final class FeedDelegate: ListenerListDelegate {
     private let feed: ListenerToken
-    private let next: (any ListenerListDelegate)?
+    /// That of the state, which hands a listener that resumes the current value.
+    private let state: (any ListenerListDelegate)?
 
-    init(_ feed: ListenerToken, instead next: (any ListenerListDelegate)?) {
+    init(_ feed: ListenerToken, instead state: (any ListenerListDelegate)?) {
         self.feed = feed
-        self.next = next
+        self.state = state
     }
 
     func listeningChanged(in list: ListenerList) {
-        next?.listeningChanged(in: list)
         if list.listenerCountNow == 0 { feed.cancel() }
     }
 
-    func listHasClosed(_ list: ListenerList) { next?.listHasClosed(list) }
-
-    func resume(_ entry: ListenerEntry) -> Bool { next?.resume(entry) ?? false }
+    func resume(_ entry: ListenerEntry) -> Bool { state?.resume(entry) ?? false }
 }

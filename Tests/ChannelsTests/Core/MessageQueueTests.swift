@@ -110,6 +110,27 @@ struct MessageQueueTests {
         #expect(living.value == 0)
     }
 
+    /// A small block is kept for the next messages, a large one is not.
+    @Test func whatManyEmptyQueuesKeepIsLittle() async {
+        await #expect(processExitsWith: .success) {
+            let before = bytesInUse()
+            let runs = (0..<100).map { _ in IdleQueue(after: 2_000) }
+            let kept = (bytesInUse() - before) / runs.count
+            precondition(kept < 3_000, "\(kept) bytes each")
+            withExtendedLifetime(runs) {}
+        }
+    }
+
+    private final class IdleQueue {
+        private var queue = MessageQueue(MessageLayout(Int.self))
+
+        init(after count: Int) {
+            for number in 0..<count { MessageAddress.lending(number) { queue.append(copying: $0, nil) } }
+            while !queue.isEmpty { queue.removeFirst() }
+            queue.giveBack()
+        }
+    }
+
     @Test func whatIsDiscardedIsReportedOncePerMessage() async {
         let tracker = PostTracker(chain: nil)
         var queue = MessageQueue(MessageLayout(Int.self))

@@ -99,6 +99,27 @@ struct AllowanceTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test func theShareThatIsTracedIsOfThePostsSinceTracingBegan() throws {
+        let token = board[number].listen { _ in }
+        board.diagnostics = .counts
+        for message in 0..<1_000 { board[number].post(message) }
+        let allowance = limit(.trace(keeping: 4), beyond: .counts)
+        // One is traced, and costs far more than is due.
+        for message in 0..<10 { board[number].post(message) }
+        #expect(try counted().posts == 1_010)
+        #expect(try #require(counted().tracedShare) == 0.1)
+        withExtendedLifetime((token, allowance)) {}
+    }
+
+    @Test func ofRequestsASampleIsTraced() async throws {
+        let requests = board.requests(RequestName<Int, Int>("count.request"))
+        let token = requests.respond { $0 }
+        let allowance = limit(.trace(keeping: 4), beyond: .counts)
+        for number in 0..<10 { _ = try await requests.ask(number) }
+        #expect(try #require(counted("count.request").tracedShare) == 0.1)
+        withExtendedLifetime((token, allowance)) {}
+    }
+
     @Test func whatWaitsAndWhatIsDroppedAndMissedStaysExact() throws {
         let queue = DispatchQueue.suspended()
         let slow = board[number].listen(on: queue, buffering: .newest(4)) { _ in }

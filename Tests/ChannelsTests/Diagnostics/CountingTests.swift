@@ -147,6 +147,7 @@ struct CountingTests {
         ]
         let sender = Owner()
         for _ in 0..<2 {
+            let start = ContinuousClock.now
             board.diagnostics = .trace(keeping: 8)
             queue.suspend()
             for message in [1, 2, -3] { channel.post(message, from: sender) }
@@ -158,6 +159,7 @@ struct CountingTests {
             }
             await channel.postAndWait(5)
             let shown = try counted()
+            #expect(.nanoseconds(try #require(shown.countedNanoseconds)) <= .now - start)
             #expect(shown.posts == 5 && shown.lostOwners == 1 && shown.unheard == 0)
             #expect(shown.messages.map(\.number) == [1, 2, 3, 4, 5])
             #expect(shown.posters.map(\.posts).sorted() == [1, 1, 3])

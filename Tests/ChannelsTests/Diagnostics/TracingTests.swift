@@ -115,6 +115,30 @@ struct TracingTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test func whereMoreMessagesAreKeptThePostersThatAreKnownStay() throws {
+        board.diagnostics = .trace(keeping: 2)
+        let token = board[number].listen { _ in }
+        for message in 1...3 {
+            board[number].post(message)
+            board.diagnostics = .trace(keeping: 2 + message)
+        }
+        #expect(try traced().posters.map(\.posts) == [3])
+        #expect(try traced().messages.map(\.text) == ["1", "2", "3"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func theTableShowsAChannelThenItsPostersThenItsListeners() throws {
+        let token = board[number].listen { _ in }
+        board[number].post(1)
+        let lines = "\(board.snapshot())".split(separator: "\n").map(String.init)
+        let channel = try traced()
+        let expected = ["  \(channel.posters[0])", "  \(channel.listeners[0])"]
+        #expect(lines.count == 4 && lines[1].hasPrefix("trace.number: Int, 1 post"))
+        #expect(lines[2].hasPrefix("  ") && lines[2] == expected[0])
+        #expect(lines[3].prefix(20) == expected[1].prefix(20))
+        withExtendedLifetime(token) {}
+    }
+
     @Test func whatIsToBeRedactedIsNotShownEvenInsideAMessageWithADescriptionOfItsOwn() throws {
         board.diagnostics = .trace(keeping: 8, redacting: [Card.self])
         let cards = board.channel(ChannelName<Card>("trace.card"))

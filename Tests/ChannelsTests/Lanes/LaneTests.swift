@@ -192,6 +192,32 @@ struct LaneTests {
         await one.value
     }
 
+    /// Otherwise the post would be heard in another order than its listeners have.
+    @Test func whereTheFirstListenerOfAPostOnTheActorWaitsTheOthersWaitBehindIt() async {
+        let channel = Channel<Int>()
+        let heard = Recorder<String>()
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        let names = ["first", "second", "third"]
+        let tokens = names.map { name in channel.listen(actor) { _, message in heard.record("\(name) \(message)") } }
+        for token in tokens.dropFirst() { token.pause() }
+        channel.post(1)
+        for token in tokens { token.resume() }
+        await executor.wait(for: 1)
+        let task = Task {
+            await actor.run {
+                #expect(channel.post(2, isolation: $0) == 3)
+                #expect(heard.count == 0)
+            }
+        }
+        await executor.wait(for: 2)
+        await executor.run(at: 1)
+        await executor.run { heard.count == 4 }
+        #expect(heard.all == ["first 1", "first 2", "second 2", "third 2"])
+        await task.value
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test(arguments: [BufferingPolicy.unbounded, .newest(4), .oldest(4)])
     func onceEverythingThatItsTaskPostedHasBeenHeardAPostOnTheActorIsHeardAtOnce(policy: BufferingPolicy) async {
         let (busy, free) = (Channel<Int>(), Channel<Int>())

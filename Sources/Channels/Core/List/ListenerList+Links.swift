@@ -19,7 +19,6 @@ extension ListenerList {
         } else {
             level = PriorityLevel(priority: priority, list: self, isForInterceptors: forInterceptors)
             if forInterceptors { interceptorLevels.insert(level) } else { levels.insert(level) }
-            level.isIndexed = true
             emptyLevelCount += 1
         }
         // Its index keeps it; removing it there clears `recentLevel`.
@@ -100,7 +99,6 @@ extension ListenerList {
             return
         }
         if let recentLevel, recentLevel == Unretained(level) { self.recentLevel = nil }
-        level.isIndexed = false
         if level.isForInterceptors { interceptorLevels.remove(level) } else { levels.remove(level) }
     }
 

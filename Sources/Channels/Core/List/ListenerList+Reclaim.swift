@@ -37,7 +37,6 @@ struct RetiredEntries {
             while let entry = Unretained<ListenerEntry>(address: address) {
                 entry.borrow {
                     address = $0.previous
-                    $0.previous = 0
                     $0.hasLeft()
                 }
                 // Balances the retain in `link`.

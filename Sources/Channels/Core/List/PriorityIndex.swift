@@ -71,8 +71,7 @@ struct PriorityIndex {
     /// Removes every empty level.
     mutating func removeEmpty() {
         for run in runs.indices.reversed() {
-            for level in runs[run] where level.tail == 0 { level.isIndexed = false }
-            runs[run].removeAll { !$0.isIndexed }
+            runs[run].removeAll { $0.tail == 0 }
             if runs[run].isEmpty { runs.remove(at: run) }
         }
     }

@@ -7,8 +7,6 @@ final class PriorityLevel: @unchecked Sendable {  // guards: see above
     let isForInterceptors: Bool
     /// The address of the last listener of this level, or 0. The list keeps it.
     @safe @exclusivity(unchecked) var tail: UInt = 0
-    /// Whether it is in its index.
-    @safe @exclusivity(unchecked) var isIndexed = false
 
     init(priority: Int, list: ListenerList, isForInterceptors: Bool) {
         self.priority = priority

@@ -1,0 +1,80 @@
+import Channels
+import ChannelsTesting
+import Dispatch
+import Testing
+
+/// What a bridge uses of a switchboard.
+struct BridgingTests {
+    private let board = Switchboard(onFault: { _ in })
+    private let name = ChannelName<Int>("bridging.number")
+    private let origin = Origin.remote("elsewhere")
+
+    private func deliver(_ message: Int, onEnd: @escaping @Sendable () -> Void) async throws {
+        _ = try await board.deliver(message, to: name, from: origin, .notAwaited(onEnd))
+    }
+
+    @Test func whoDoesNotWaitIsToldOnceWhenEveryListenerHasFinished() async throws {
+        let queue = DispatchQueue.suspended()
+        let heard = Recorder<String>()
+        let ended = Tally()
+        let tokens = [
+            board[name].posts.listen { heard.record("\($0.message) \($0.origin)") },
+            board[name].listen(on: queue) { _ in heard.record("queue") },
+        ]
+        try await deliver(1) { ended.add() }
+        #expect(heard.all == ["1 \(origin)"] && ended.value == 0)
+        queue.resume()
+        await ended.wait(until: 1)
+        await queue.settle(turns: 2)
+        #expect(heard.count == 2 && ended.value == 1)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func whereNobodyListensItIsToldAtOnce() async throws {
+        let ended = Tally()
+        try await deliver(1) { ended.add() }
+        #expect(ended.value == 1)
+        let channel = board.channel(name)
+        try await deliver(2) { ended.add() }
+        #expect(ended.value == 2 && channel.isEmpty)
+        // A channel is made where only a pattern listens.
+        let heard = Recorder<String>()
+        let token = board[matching: "bridging.*"].listen { heard.record("\($0.message) \($0.origin)") }
+        _ = channel
+        try await deliver(3) { ended.add() }
+        #expect(ended.value == 3 && heard.all == ["3 \(origin)"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aMessageOfAnotherTypeIsAnError() async {
+        let other = board.channel("bridging.number" as ChannelName<String>)
+        await #expect(throws: ChannelError.self) { try await deliver(1) {} }
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func aValueSetElsewhereIsHeardWithItsOrigin() {
+        let state = StateChannel(0)
+        let heard = Recorder<String>()
+        let token = state.posts.listen { heard.record("\($0.message) \($0.origin)") }
+        state.set(1, from: origin)
+        state.set(2)
+        #expect(state.value == 2)
+        #expect(heard.all == ["0 \(Origin.local)", "1 \(origin)", "2 \(Origin.local)"])
+        withExtendedLifetime(token) {}
+    }
+
+    /// On the poster's thread, what the intake returns, and in order.
+    @Test func aBridgeHearsWhatItsIntakeTakes() async {
+        let heard = Recorder<String>()
+        let token = board.listenForBridge(
+            matching: "bridging.*",
+            buffering: .unbounded,
+            intake: { name, message in (message as? Int).flatMap { $0 % 2 == 0 ? "\(name) \($0)" : nil } },
+            { name, taken in heard.record("\(name): \(taken)") }
+        )
+        for number in 0..<6 { board[name].post(number) }
+        let expected = [0, 2, 4].map { "bridging.number: bridging.number \($0)" }
+        #expect(await heard.wait(count: 3) == expected)
+        withExtendedLifetime(token) {}
+    }
+}
