@@ -169,10 +169,10 @@ struct CountingTests {
             board.diagnostics = .off
             await channel.postAndWait(6)
         }
-        // What waits is not counted while diagnostics are off.
+        // What has waited before is forgotten; the one message may have been taken at once.
         board.diagnostics = .counts
         await channel.postAndWait(7)
-        #expect(try counted().listeners.first?.mostWaiting == 1)
+        #expect(try #require(counted().listeners.first?.mostWaiting) <= 1)
         withExtendedLifetime((tokens, sender)) {}
     }
 
