@@ -30,6 +30,8 @@ private final class Box<Element: Sendable>: Sendable {
     private func hearLater(_ element: Element) async { heard.record(element) }
 }
 
+private struct WrongOwner: Error {}
+
 private protocol Hearing: AnyObject, Sendable {
     var heard: Recorder<String> { get }
 }
@@ -81,5 +83,22 @@ struct OwnerTypeFormTests {
         #expect(channel.post(1, from: hearing) == 1)
         #expect(channel.post(2, from: object, echo: false) == 0)
         #expect(first.heard.all == ["existential 1"])
+    }
+
+    /// `as any` keeps the compiler from opening the existential: the owner's type is the existential itself.
+    @Test func existentialsOwnUnopened() {
+        let first = FormListener()
+        let object: any AnyObject & Sendable = first
+        channel.listen(object as any AnyObject & Sendable) { me, number in
+            // Not inside `#expect`, which Swift 6.3 cannot compile for this type.
+            let isFirst = me === first
+            first.heard.record("object \(number) \(isFirst)")
+        }
+        channel.listen(object as any AnyObject & Sendable) { me, number in
+            guard me === first else { throw WrongOwner() }
+            first.heard.record("throwing \(number)")
+        }
+        #expect(channel.post(1) == 2)
+        #expect(first.heard.all == ["object 1 true", "throwing 1"])
     }
 }

@@ -4,11 +4,14 @@ internal import Synchronization
 //
 // The two most common forms of a listener, `(Message)` and `(Owner, Message)` that do not throw, are called
 // without a closure in between. A closure stored in a generic struct has the most general calling convention
-// of its type, whatever the struct is generic over: each argument of generic type is passed by address. So
-// `Body1<Sale>` and `Body1<Erased>` hold closures of one convention, and one may be called as the other if
-// the address passed is that of a `Sale`. `Erased` cannot be loaded or copied, so the compiler passes the
-// address it was given and nothing else. (The parameters of `Body1` and `Body2` carry no constraint: a class
-// constraint would change the convention.)
+// of its type, whatever the struct is generic over: an argument of generic type is passed by address, or,
+// where the type is known to be a class, as the reference itself. So `Body1<Sale>` and `Body1<Erased>` hold
+// closures of one convention, and one may be called as the other if the address passed is that of a `Sale`.
+// `Erased` cannot be loaded or copied, so the compiler passes the address it was given and nothing else.
+//
+// The constraints of these structs are those of the forms that fill them: an owner is `AnyObject`, a message
+// is anything. With others the convention is another, and the compiler wraps each closure in a thunk with an
+// allocation and a call of its own.
 //
 // A synchronous closure of type `@isolated(any)` has the calling convention of a plain one: the isolation is
 // in its context, is read through `.isolation` and enforced by the caller. The same holds for `isolated
@@ -37,15 +40,15 @@ struct Body1<A: ~Copyable>: Sendable {
 }
 
 @frozen @usableFromInline
-struct IsolatedBody2<A: ~Copyable, B: ~Copyable>: Sendable {
-    @usableFromInline let call: @isolated(any) @Sendable (borrowing A, borrowing B) -> Void
+struct IsolatedBody2<A: AnyObject, B: ~Copyable>: Sendable {
+    @usableFromInline let call: @isolated(any) @Sendable (A, borrowing B) -> Void
     @inlinable
-    init(_ call: @escaping @isolated(any) @Sendable (borrowing A, borrowing B) -> Void) { self.call = call }
+    init(_ call: @escaping @isolated(any) @Sendable (A, borrowing B) -> Void) { self.call = call }
 }
 
 @frozen @usableFromInline
-struct Body2<A: ~Copyable, B: ~Copyable>: Sendable {
-    @usableFromInline let call: @Sendable (borrowing A, borrowing B) -> Void
+struct Body2<A: AnyObject, B: ~Copyable>: Sendable {
+    @usableFromInline let call: @Sendable (A, borrowing B) -> Void
     // The same.
     @inlinable init(unisolated body: IsolatedBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
@@ -64,13 +67,13 @@ struct ThrowingBody1<A>: Sendable {
 }
 
 @frozen @usableFromInline
-struct ThrowingIsolatedBody2<A, B>: Sendable {
+struct ThrowingIsolatedBody2<A: AnyObject, B>: Sendable {
     @usableFromInline let call: @isolated(any) @Sendable (A, B) throws -> Void
     @inlinable init(_ call: @escaping @isolated(any) @Sendable (A, B) throws -> Void) { self.call = call }
 }
 
 @frozen @usableFromInline
-struct ThrowingBody2<A, B>: Sendable {
+struct ThrowingBody2<A: AnyObject, B>: Sendable {
     @usableFromInline let call: @Sendable (A, B) throws -> Void
     // The same.
     @inlinable init(unisolated body: ThrowingIsolatedBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
@@ -109,9 +112,9 @@ struct LocalBody1<A: ~Copyable> {
 
 /// The same, with an owner.
 @frozen @usableFromInline
-struct LocalBody2<A: ~Copyable, B: ~Copyable> {
-    @usableFromInline let call: (borrowing A, borrowing B) -> Void
-    @inlinable init(_ call: @escaping (borrowing A, borrowing B) -> Void) { self.call = call }
+struct LocalBody2<A: AnyObject, B: ~Copyable> {
+    @usableFromInline let call: (A, borrowing B) -> Void
+    @inlinable init(_ call: @escaping (A, borrowing B) -> Void) { self.call = call }
 }
 
 // MARK: Closures without their type
@@ -142,7 +145,7 @@ struct BareCall: Sendable {
 
     @usableFromInline
     // Two words, see above.
-    init<Owner, Message>(_ body: Body2<Owner, Message>) { self = unsafe unsafeBitCast(body, to: Self.self) }
+    init<Owner: AnyObject, Message>(_ body: Body2<Owner, Message>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 
     @usableFromInline
     // Two words, see above.
@@ -150,7 +153,9 @@ struct BareCall: Sendable {
 
     @usableFromInline
     // Two words, see above.
-    init<Owner, Message>(_ body: LocalBody2<Owner, Message>) { self = unsafe unsafeBitCast(body, to: Self.self) }
+    init<Owner: AnyObject, Message>(_ body: LocalBody2<Owner, Message>) {
+        self = unsafe unsafeBitCast(body, to: Self.self)
+    }
 
     /// A call that does nothing.
     @usableFromInline static let nothing = BareCall(call: { _, _, _ in })
@@ -187,15 +192,10 @@ struct ListenerBody: ~Copyable {
     /// Calls a body that is a `Body2` of the owner's and the message's types.
     @inline(__always)
     func callBare(_ message: MessageAddress, owner: OwnerReference) {
-        var owner = owner
-        // The body reads the reference at the address of the owner's reference.
-        unsafe withUnsafeMutablePointer(to: &owner) { owner in
+        owner.lend(as: AnyObject.self) { owner in
             unsafe withUnsafePointer(to: self) { body in
                 unsafe borrowing(UnsafeRawPointer(body).assumingMemoryBound(to: BareBody2.self)) {
-                    unsafe $0.body.call(
-                        UnsafeRawPointer(owner).assumingMemoryBound(to: Erased.self).pointee,
-                        message.raw.assumingMemoryBound(to: Erased.self).pointee
-                    )
+                    unsafe $0.body.call(owner, message.raw.assumingMemoryBound(to: Erased.self).pointee)
                 }
             }
         }
@@ -205,4 +205,4 @@ struct ListenerBody: ~Copyable {
 // What a body may be.
 private struct GeneralBody: ~Copyable { let call: ListenerCall }
 private struct BareBody1: ~Copyable { let body: Body1<Erased> }
-private struct BareBody2: ~Copyable { let body: Body2<Erased, Erased> }
+private struct BareBody2: ~Copyable { let body: Body2<AnyObject, Erased> }
