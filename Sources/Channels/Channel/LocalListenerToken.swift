@@ -7,7 +7,7 @@ public final class LocalListenerToken {
     deinit { if !entry.hasOwner { entry.cancel() } }
 
     /// Whether messages still reach the listener.
-    public var isActive: Bool { entry.isActive && !entry.isOrphan }
+    public var isActive: Bool { !entry.hasEnded && !entry.isOrphan }
 
     /// Ends the listener: no call begins after this returns.
     public func cancel() { entry.cancel() }

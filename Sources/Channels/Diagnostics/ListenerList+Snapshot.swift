@@ -12,7 +12,7 @@ extension ListenerList {
         var interceptors: [ListenerSnapshot] = []
         var listeners: [ListenerSnapshot] = []
         forEachEntry { entry in
-            guard entry.isActive, let level = entry.level?.object else { return }
+            guard !entry.hasEnded, let level = entry.level?.object else { return }
             let owner = entry.owner
             guard owner != nil || !entry.hasOwner else { return }
             let snapshot = entry.snapshot(owner, priority: level.priority, count, &lanes)

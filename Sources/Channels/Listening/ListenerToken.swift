@@ -7,21 +7,17 @@ internal import Synchronization
 /// released.
 ///
 /// Everything here may be called from any thread. Two tokens are equal if they are the same object.
-public final class ListenerToken: Sendable {
-    let entry: ListenerEntry
+public class ListenerToken: @unchecked Sendable {  // nothing is stored here; see the two subclasses
+    // The entry of a listener with an owner is its own token, which saves an allocation; one without has an
+    // `OwningToken`. There are no others: the initialiser is not public, and the class is not open.
+    init() {}
 
-    init(_ entry: ListenerEntry) { self.entry = entry }
-
-    deinit {
-        let word = entry.word.load(ordering: .acquiring)
-        // A cancelled one has nothing left to do.
-        guard word & (ListenerEntry.owned | ListenerEntry.cancelled) == 0 else { return }
-        entry.cancel()
-    }
+    /// The registration.
+    var entry: ListenerEntry { preconditionFailure("a listener's token is its entry or an OwningToken") }
 
     /// Whether messages still reach the listener: it has not been cancelled, has not used up its `once`, and
     /// its channel and owner are alive. A paused listener is active.
-    public var isActive: Bool { entry.isActive && !entry.isOrphan }
+    public final var isActive: Bool { !entry.hasEnded && !entry.isOrphan }
 
     /// Ends the listener. Does not wait.
     ///
@@ -39,7 +35,7 @@ public final class ListenerToken: Sendable {
     /// mailbox is making; for a responder, for every request that has been handed to it. Called by a task
     /// that runs inside the listener, it cancels and returns at once. Two async listeners that drain each
     /// other while both run deadlock. It ignores task cancellation: the posts it waits for end in any case.
-    public func cancelAndDrain() async {
+    public final func cancelAndDrain() async {
         entry.cancel()
         guard ListenerChain.call?.waits(for: entry) != true else { return }
         await entry.list?.waitForPosts()
@@ -62,25 +58,25 @@ public final class ListenerToken: Sendable {
 
     /// Messages handed to the listener. Counted for listeners with a mailbox, for others only with
     /// diagnostics on.
-    public var deliveredCount: Int { entry.accounts?.delivered ?? 0 }
+    public final var deliveredCount: Int { entry.accounts?.delivered ?? 0 }
 
     /// Messages that wait in the listener's mailbox.
-    public var waitingCount: Int { entry.accounts?.waiting ?? 0 }
+    public final var waitingCount: Int { entry.accounts?.waiting ?? 0 }
 
     /// Messages dropped because the listener's buffer was full.
-    public var droppedCount: Int { entry.accounts?.dropped ?? 0 }
+    public final var droppedCount: Int { entry.accounts?.dropped ?? 0 }
 
     /// Messages that waited when the listener was cancelled or its owner deallocated.
-    public var discardedCount: Int { entry.accounts?.discarded ?? 0 }
+    public final var discardedCount: Int { entry.accounts?.discarded ?? 0 }
 
     /// Messages that the listener missed because it was paused when they were posted.
-    public var missedCount: Int { entry.counters?.borrow { $0.missedCount } ?? 0 }
+    public final var missedCount: Int { entry.counters?.borrow { $0.missedCount } ?? 0 }
 
     /// Keeps the token in a set whose listeners end together.
-    public func store(in tokens: inout Set<ListenerToken>) { tokens.insert(self) }
+    public final func store(in tokens: inout Set<ListenerToken>) { tokens.insert(self) }
 
     /// Keeps the token in an array or another collection whose listeners end together.
-    public func store(in tokens: inout some RangeReplaceableCollection<ListenerToken>) {
+    public final func store(in tokens: inout some RangeReplaceableCollection<ListenerToken>) {
         tokens.append(self)
     }
 }
@@ -90,12 +86,12 @@ extension ListenerToken: Hashable {
     public static func == (left: ListenerToken, right: ListenerToken) -> Bool { left === right }
 
     /// Hashes the identity.
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    public final func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension ListenerToken: CustomStringConvertible {
     /// Where the listener was registered, and whether it is active.
-    public var description: String {
+    public final var description: String {
         let state = isActive ? (isPaused ? "paused" : "active") : "inactive"
         return "listener registered at \(entry.site.site) (\(state))"
     }

@@ -79,7 +79,7 @@ public final class ProtocolChannel<Observer> {
                 if outcome.isIn { forgetSomeOfTheGone() }
                 return outcome.isIn
             }
-            if existing.isActive, existing.owner === object { return false }
+            if !existing.hasEnded, existing.owner === object { return false }
             // The entry of another object, which had the same address, or one that is being removed.
             forget(existing, at: ObjectIdentifier(object))
         }
@@ -95,7 +95,7 @@ public final class ProtocolChannel<Observer> {
     public func contains(_ observer: Observer) -> Bool {
         let object = Self.object(observer)
         guard let entry = entries.withLock({ $0[ObjectIdentifier(object)] }) else { return false }
-        return entry.isActive && entry.owner === object
+        return !entry.hasEnded && entry.owner === object
     }
 
     /// The number of observers.
@@ -154,7 +154,7 @@ public final class ProtocolChannel<Observer> {
     private func forgetSomeOfTheGone() {
         let gone = entries.withLock { entries -> [ListenerEntry] in
             guard entries.count > 2 * list.listenerCountNow + 16 else { return [] }
-            let gone = entries.filter { !$0.value.isActive }
+            let gone = entries.filter { $0.value.hasEnded }
             for address in gone.keys { entries[address] = nil }
             return Array(gone.values)
         }

@@ -205,7 +205,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         var frame = PostFrame(list: list)
         frame.lend { frame in
             list.forEachListener { entry in
-                guard entry.isActive, !entry.isPaused else { return true }
+                guard !entry.hasEnded, !entry.isPaused else { return true }
                 let owner = entry.owner
                 guard owner != nil || !entry.hasOwner else { return true }
                 var responder: Responder?

@@ -176,7 +176,7 @@ extension StateChannel {
         listener.registration.buffering = buffering
         let entry = list.makeEntry(listener.registration, isCounted: true)
         core.admit(entry, listener.registration.priority, isolation: isolation)
-        return ListenerToken(entry)
+        return entry.makeToken()
     }
 }
 

@@ -193,7 +193,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         // Delivers a value as `set` does. If that is refused, the listener stays paused.
         guard !refusesChange() else { return }
         takeTurn(nil) { guarded, offered in
-            guard entry.isPaused, entry.isActive else { return nil }
+            guard entry.isPaused, !entry.hasEnded else { return nil }
             // A new number: values that wait are older than the one it gets now, which takes its turn after
             // them: the deliverer may have found the listener before it was paused and not have called it
             // yet.

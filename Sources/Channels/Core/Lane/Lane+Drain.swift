@@ -226,7 +226,7 @@ extension Lane {
     /// The owner was deallocated.
     func die(_ listener: ListenerEntry, _ mailbox: Mailbox) {
         discard(mailbox, inDrain: true)
-        if listener.isActive { listener.list?.remove(listener) }
+        if !listener.hasEnded { listener.list?.remove(listener) }
     }
 
     // MARK: Taking, or going idle

@@ -1,14 +1,15 @@
 internal import CChannels
 internal import Synchronization
 
-/// One registration in a list: what is called, for whom, and its place.
+/// One registration in a list: what is called, for whom, and its place. Where there is an owner, it is the
+/// token, too, and may be kept long after it has left the list.
 ///
 /// `word`, `next` and `countersAddress` are atomic. `level`, `previous` and the links are guarded by the
 /// list's lock; `previous` links retired entries once the entry is out of the chain. `body` is replaced once,
 /// after the last post that could read it has ended (`ListenerList+Reclaim`). The rest is constant. 88 bytes:
 /// the size is a promise, see `Decisions/ListenerList.md`.
 @usableFromInline
-final class ListenerEntry: @unchecked Sendable {  // guards: see above
+final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see above
     // Bits of `word` above the registration number. A post compares the word with the number at which it
     // began: one comparison says that a listener is old enough and needs no special treatment.
     static let cancelled: UInt64 = 1 << 63
@@ -59,9 +60,39 @@ final class ListenerEntry: @unchecked Sendable {  // guards: see above
         self.site = site
     }
 
+    /// Not inlined: inlined into what frees the memory, it retains and releases the entry once more.
+    @inline(never)
     deinit {
         level?.release()
         counters?.release()
+    }
+
+    override var entry: ListenerEntry { self }
+
+    /// The token to hand out, once for each registration.
+    func makeToken() -> ListenerToken { hasOwner ? self : OwningToken(self) }
+
+    /// Ends the listener; what waits in its mailbox is discarded.
+    override func cancel() {
+        // The entry keeps the level, and that the list.
+        level?.borrow { level in
+            if !level.list.remove(self), word.load(ordering: .relaxed) & Self.cancelled == 0 {
+                word.bitwiseOr(Self.cancelled, ordering: .sequentiallyConsistent)
+            }
+            mailboxReference?.borrow { $0.discardWaiting() }
+        }
+    }
+
+    override var isPaused: Bool { word.load(ordering: .acquiring) & Self.paused != 0 }
+
+    override func pause() {
+        _ = ensureCounters()
+        word.bitwiseOr(Self.paused, ordering: .sequentiallyConsistent)
+    }
+
+    override func resume() {
+        guard isPaused, list?.delegate?.resume(self) != true else { return }
+        word.bitwiseAnd(~Self.paused, ordering: .sequentiallyConsistent)
     }
 }
 
@@ -116,8 +147,8 @@ extension ListenerEntry {
     /// An entry's address, as stored in the links.
     var address: UInt { Unretained(self).address }
 
-    /// Whether messages still reach it.
-    var isActive: Bool { word.load(ordering: .acquiring) & Self.ended == 0 }
+    /// Whether no message reaches it any more. An orphan has not ended until it is found.
+    var hasEnded: Bool { word.load(ordering: .acquiring) & Self.ended != 0 }
 
     /// Whether what waits for it is to be discarded.
     var isCancelled: Bool { word.load(ordering: .acquiring) & Self.cancelled != 0 }
@@ -159,17 +190,6 @@ extension ListenerEntry {
         }
     }
 
-    /// Ends the listener; what waits in its mailbox is discarded.
-    func cancel() {
-        // The entry keeps the level, and that the list.
-        level?.borrow { level in
-            if !level.list.remove(self), word.load(ordering: .relaxed) & Self.cancelled == 0 {
-                word.bitwiseOr(Self.cancelled, ordering: .sequentiallyConsistent)
-            }
-            mailboxReference?.borrow { $0.discardWaiting() }
-        }
-    }
-
     /// Called once no post can see the entry any more.
     func hasLeft() {
         if let mailbox { return mailbox.listenerHasLeft(self) }
@@ -184,21 +204,9 @@ extension ListenerEntry {
     }
 }
 
-// MARK: - Pausing
+// MARK: - Counting
 
 extension ListenerEntry {
-    var isPaused: Bool { word.load(ordering: .acquiring) & Self.paused != 0 }
-
-    func pause() {
-        _ = ensureCounters()
-        word.bitwiseOr(Self.paused, ordering: .sequentiallyConsistent)
-    }
-
-    func resume() {
-        guard isPaused, list?.delegate?.resume(self) != true else { return }
-        word.bitwiseAnd(~Self.paused, ordering: .sequentiallyConsistent)
-    }
-
     /// Gives a listener a place to count, if it has none. It keeps it.
     @inline(__always)
     func ensureCounters() -> Unretained<ListenerCounters> { counters ?? makeCounters() }

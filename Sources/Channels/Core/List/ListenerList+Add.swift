@@ -69,7 +69,7 @@ extension ListenerList {
     /// Registers a listener for as long as its owner or the token lives.
     @usableFromInline
     func register(_ listener: borrowing Registration) -> ListenerToken {
-        ListenerToken(add(listener))
+        add(listener).makeToken()
     }
 
     /// Makes an entry of a listener and puts it in.

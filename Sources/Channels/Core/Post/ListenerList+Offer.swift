@@ -32,7 +32,7 @@ extension ListenerList {
             entry.borrow { listener in
                 if listener.hasItsTurnInLane {
                     _ = offer(message, envelope, to: listener, from: isolation, reservation, &offered)
-                } else if let forwarder = listener.forwarder, listener.isActive, listener.number < number {
+                } else if let forwarder = listener.forwarder, !listener.hasEnded, listener.number < number {
                     forwarder.borrow {
                         offer(message, envelope, to: $0, of: listener, from: isolation, reservation, &offered)
                     }

@@ -64,7 +64,7 @@ final class SequenceBuffer: Sendable {
     /// - Returns: False if no more messages will arrive, or the task is cancelled.
     @usableFromInline
     func waitForMore(_ turn: inout ReaderTurn) async -> Bool {
-        guard entry.isActive, !Task.isCancelled else {
+        guard !entry.hasEnded, !Task.isCancelled else {
             // It may have been woken, before its cancellation, for a message that another reader can take.
             if mailbox.hasWaiting { readers.wakeOne() }
             return false
@@ -77,7 +77,7 @@ final class SequenceBuffer: Sendable {
                 readers.wait(continuation, as: reader)
                 // A message enqueued, or an end, between the last check and the line above has woken no
                 // reader.
-                if mailbox.hasWaiting || !entry.isActive || Task.isCancelled { readers.wake(reader) }
+                if mailbox.hasWaiting || entry.hasEnded || Task.isCancelled { readers.wake(reader) }
             }
         } onCancel: {
             readers.wake(reader)

@@ -1,0 +1,108 @@
+import Channels
+import ChannelsTesting
+import Testing
+
+private final class Hearer: Sendable {
+    let heard = Recorder<Int>()
+}
+
+/// A token is one object from the registration to its last use, whatever becomes of the listener, and of the
+/// channel and the owner.
+struct TokenTests {
+    @Test func everyRegistrationHasATokenOfItsOwn() {
+        let channel = Channel<Int>()
+        let owner = Hearer()
+        var tokens: Set<ListenerToken> = []
+        for _ in 0..<3 {
+            channel.listen(owner) { me, number in me.heard.record(number) }.store(in: &tokens)
+            channel.listen { _ in }.store(in: &tokens)
+            channel.intercept(owner) { _, _ in .continue }.store(in: &tokens)
+        }
+        #expect(tokens.count == 9)
+        let copies = tokens
+        for token in tokens { token.cancel() }
+        #expect(tokens == copies)
+        #expect(tokens.allSatisfy { !$0.isActive })
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test(arguments: [true, false])
+    func aTokenOutlivesItsChannelAndItsOwner(isOwned: Bool) async {
+        var channel: Channel<Int>? = Channel()
+        var owner: Hearer? = Hearer()
+        weak let witness = owner
+        let token: ListenerToken? =
+            if isOwned, let owner {
+                channel?.listen(owner) { me, number in me.heard.record(number) }
+            } else {
+                channel?.listen { _ in }
+            }
+        #expect(channel?.post(1) == 1)
+        #expect(token?.isActive == true)
+        owner = nil
+        #expect(witness == nil)
+        #expect(token?.isActive == !isOwned)
+        channel = nil
+        #expect(token?.isActive == false)
+        token?.pause()
+        #expect(token?.isPaused == true)
+        token?.resume()
+        #expect(token?.isPaused == false)
+        token?.cancel()
+        await token?.cancelAndDrain()
+        #expect(token?.isActive == false)
+        #expect(token?.missedCount == 0)
+        #expect(token?.deliveredCount == 0)
+        #expect(token?.description.hasSuffix("(inactive)") == true)
+    }
+
+    @Test(arguments: [true, false])
+    func pausingAListenerThatHasEndedDoesNotBringItBack(isOwned: Bool) {
+        let channel = Channel<Int>()
+        let owner = Hearer()
+        let heard = owner.heard
+        let token =
+            isOwned
+            ? channel.listen(owner, once: true) { me, number in me.heard.record(number) }
+            : channel.listen(once: true) { heard.record($0) }
+        #expect(channel.post(1) == 1)
+        token.pause()
+        #expect(channel.post(2) == 0)
+        token.resume()
+        #expect(channel.post(3) == 0)
+        #expect(heard.all == [1])
+        #expect(token.missedCount == 0)
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test func theTokenOfAnOwnedListenerMayGoDuringACall() {
+        let channel = Channel<Int>()
+        let owner = Hearer()
+        let slot = Slot<ListenerToken>()
+        slot.value = channel.listen(owner) { me, number in
+            slot.value = nil
+            me.heard.record(number)
+        }
+        #expect(channel.post(1) == 1)
+        #expect(channel.post(2) == 1)
+        #expect(owner.heard.all == [1, 2])
+    }
+
+    /// Nor does the token keep the owner, or what the closure of a listener that has ended captured.
+    @Test func theTokenOfAnOwnedListenerKeepsNothingAlive() {
+        let channel = Channel<Int>()
+        var owner: Hearer? = Hearer()
+        var captured: Hearer? = Hearer()
+        weak let ownersWitness = owner
+        weak let capturedsWitness = captured
+        var token: ListenerToken?
+        if let owner { token = channel.listen(owner) { [captured] _, number in captured?.heard.record(number) } }
+        captured = nil
+        #expect(capturedsWitness != nil)
+        owner = nil
+        #expect(ownersWitness == nil)
+        #expect(channel.post(1) == 0)
+        #expect(capturedsWitness == nil)
+        #expect(token?.isActive == false)
+    }
+}
