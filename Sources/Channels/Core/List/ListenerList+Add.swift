@@ -6,39 +6,56 @@ extension ListenerList {
     ///
     /// - Parameter isCounted: Whether its calls are counted without diagnostics, too.
     @inline(__always)
-    func makeEntry(_ listener: borrowing Registration, isCounted: Bool = false) -> ListenerEntry {
-        var bits = listener.owner == nil ? 0 : ListenerEntry.owned
-        if listener.isOnce { bits |= ListenerEntry.once }
-        if !listener.isBare { bits |= ListenerEntry.general }
-        var counters: ListenerCounters?
-        if case .isolated(nil) = listener.delivery, !isCounted {
-            // Nothing of it is counted.
-        } else {
-            counters = makeCounters(listener, isCounted, &bits)
-        }
-        return ListenerEntry(
-            bits: bits,
-            owner: listener.owner,
-            counters: counters,
-            site: listener.site,
-            call: listener.call
+    func makeEntry(_ listener: Registration, isCounted: Bool = false) -> ListenerEntry {
+        makeEntry(
+            listener.owner,
+            listener.isolation,
+            listener.site,
+            listener.call,
+            listener.extras,
+            isCounted: isCounted
         )
     }
 
-    /// Makes the mailbox of a listener that has one, or what counts its calls.
+    /// The same, given its parts.
+    @inline(__always)
+    private func makeEntry(
+        _ owner: AnyObject?,
+        _ isolation: (any Actor)?,
+        _ site: PackedSite,
+        _ call: __owned BareCall,
+        _ extras: Registration.Extras?,
+        isCounted: Bool = false
+    ) -> ListenerEntry {
+        var bits = owner == nil ? 0 : ListenerEntry.owned
+        var counters: ListenerCounters?
+        // Of the others nothing is counted.
+        if extras != nil || isolation != nil || isCounted {
+            counters = makeCounters(owner, isolation, extras, isCounted, &bits)
+        }
+        return ListenerEntry(bits: bits, owner: owner, counters: counters, site: site, call: consume call)
+    }
+
+    /// Makes the mailbox of a listener that has one, or what counts its calls, and sets its bits.
     @inline(never)
     private func makeCounters(
-        _ listener: borrowing Registration,
+        _ owner: AnyObject?,
+        _ isolation: (any Actor)?,
+        _ extras: Registration.Extras?,
         _ isCounted: Bool,
         _ bits: inout UInt64
     ) -> ListenerCounters? {
+        if let extras {
+            if extras.isOnce { bits |= ListenerEntry.once }
+            if !extras.isBare { bits |= ListenerEntry.general }
+        }
         let lane: Lane?
         var asyncCall: AsyncListenerCall?
         var readers: SequenceReaders?
-        switch listener.delivery {
+        switch extras?.delivery ?? .isolated(isolation) {
         case .isolated(let actor?): lane = Lane.of(actor)
         case .owner:
-            guard let owner = listener.owner as? any Actor else {
+            guard let owner = owner as? any Actor else {
                 preconditionFailure("a listener is to run on its owner, which is no actor")
             }
             lane = Lane.of(owner)
@@ -62,19 +79,40 @@ extension ListenerList {
             return ListenerCounters()
         }
         bits |= ListenerEntry.waits
-        let buffering = listener.buffering ?? .unbounded
+        let buffering = extras?.buffering ?? .unbounded
         return Mailbox(lane, readers: readers, layout, buffering, awaiting: asyncCall)
     }
 
     /// Registers a listener for as long as its owner or the token lives.
+    @inlinable @inline(__always)
+    func register(_ listener: Registration) -> ListenerToken {
+        register(
+            listener.owner,
+            listener.isolation,
+            listener.priority,
+            listener.site,
+            listener.call,
+            listener.extras
+        )
+    }
+
+    /// The same, given its parts, of which none is retained for a struct.
     @usableFromInline
-    func register(_ listener: borrowing Registration) -> ListenerToken {
-        add(listener).makeToken()
+    func register(
+        _ owner: AnyObject?,
+        _ isolation: (any Actor)?,
+        _ priority: Priority,
+        _ site: PackedSite,
+        _ call: __owned BareCall,
+        _ extras: Registration.Extras?
+    ) -> ListenerToken {
+        let entry = makeEntry(owner, isolation, site, consume call, extras)
+        add(entry, priority: priority.rawValue, asInterceptor: extras?.isInterceptor == true)
+        return entry.makeToken()
     }
 
     /// Makes an entry of a listener and puts it in.
-    @inline(__always)
-    func add(_ listener: borrowing Registration) -> ListenerEntry {
+    func add(_ listener: Registration) -> ListenerEntry {
         let entry = makeEntry(listener)
         add(entry, priority: listener.priority.rawValue, asInterceptor: listener.isInterceptor)
         return entry

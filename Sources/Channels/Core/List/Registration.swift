@@ -4,11 +4,14 @@ public import Dispatch
 ///
 /// It is not generic, so that registering looks up no type at run time and is compiled once: only the form
 /// that builds it knows the type of the messages.
+///
+/// It has six fields, because the compiler takes a struct of up to six apart: a larger one is built in memory,
+/// and each reference in it is retained for that.
 @usableFromInline
 struct Registration {
     /// Where and how the listener is called.
     @usableFromInline
-    enum Delivery {
+    enum Delivery: Sendable {
         /// On the poster's thread where it has this isolation (nil: always), else on the actor.
         case isolated((any Actor)?)
         /// The same, the actor being the owner.
@@ -26,32 +29,81 @@ struct Registration {
         case forwarder(Forwarder)
     }
 
-    let owner: AnyObject?
-    var delivery: Delivery
-    var call: BareCall
-    /// Whether the call is a `Body1` or `Body2`, called without a closure in between. Of a sequence: whether
-    /// its elements are the messages as they are.
-    var isBare: Bool
-    let priority: Priority
-    let isOnce: Bool
-    /// Nil where the source decides.
-    var buffering: BufferingPolicy?
-    let site: PackedSite
-
+    /// What most listeners do not need: those that are bare, hear any number of messages and have no bound of
+    /// their own.
     @usableFromInline
+    final class Extras: Sendable {
+        /// Of a listener that differs from those only in that it is not bare.
+        @usableFromInline static let general = Extras(nil, isBare: false, isOnce: false, nil)
+
+        /// Nil for one that is called with the registration's isolation.
+        let delivery: Delivery?
+        /// Whether the call is a `Body1` or `Body2`, called without a closure in between. Of a sequence:
+        /// whether its elements are the messages as they are.
+        let isBare: Bool
+        let isOnce: Bool
+        /// Nil where the source decides.
+        let buffering: BufferingPolicy?
+
+        @usableFromInline
+        init(_ delivery: Delivery?, isBare: Bool, isOnce: Bool, _ buffering: BufferingPolicy?) {
+            self.delivery = delivery
+            self.isBare = isBare
+            self.isOnce = isOnce
+            self.buffering = buffering
+        }
+
+        var isInterceptor: Bool { if case .interceptor? = delivery { true } else { false } }
+    }
+
+    @usableFromInline let owner: AnyObject?
+    /// What the listener is called on, if the extras do not say something else.
+    @usableFromInline let isolation: (any Actor)?
+    @usableFromInline let priority: Priority
+    @usableFromInline let site: PackedSite
+    @usableFromInline var call: BareCall
+    @usableFromInline var extras: Extras?
+
+    @inlinable
     init(_ owner: AnyObject?, _ delivery: Delivery, _ options: ListenerOptions, isBare: Bool = false, _ call: BareCall)
     {
         self.owner = owner
-        self.delivery = delivery
-        self.call = call
-        self.isBare = isBare
         priority = options.priority
-        isOnce = options.isOnce
-        buffering = options.buffering
         site = options.site
+        self.call = call
+        if case .isolated(let actor) = delivery {
+            isolation = actor
+            if !options.isOnce, case nil = options.buffering {
+                extras = isBare ? nil : .general
+            } else {
+                extras = Extras(nil, isBare: isBare, isOnce: options.isOnce, options.buffering)
+            }
+        } else {
+            isolation = nil
+            extras = Extras(delivery, isBare: isBare, isOnce: options.isOnce, options.buffering)
+        }
+    }
+}
+
+extension Registration {
+    var delivery: Delivery {
+        get { extras?.delivery ?? .isolated(isolation) }
+        set { extras = Extras(newValue, isBare: isBare, isOnce: isOnce, buffering) }
     }
 
-    var isInterceptor: Bool { if case .interceptor = delivery { true } else { false } }
+    var isBare: Bool {
+        get { extras?.isBare ?? true }
+        set { extras = Extras(extras?.delivery, isBare: newValue, isOnce: isOnce, buffering) }
+    }
 
-    var isSequence: Bool { if case .sequence = delivery { true } else { false } }
+    var isOnce: Bool { extras?.isOnce ?? false }
+
+    var buffering: BufferingPolicy? {
+        get { extras?.buffering }
+        set { extras = Extras(extras?.delivery, isBare: isBare, isOnce: isOnce, newValue) }
+    }
+
+    var isInterceptor: Bool { extras?.isInterceptor == true }
+
+    var isSequence: Bool { if case .sequence? = extras?.delivery { true } else { false } }
 }
