@@ -215,8 +215,3 @@ struct RefusalTests {
         withExtendedLifetime(token) {}
     }
 }
-
-/// How a handler finds the bridge, which holds it: weakly.
-private final class BridgeReference: @unchecked Sendable {  // written once, before the bridge runs
-    weak var bridge: Bridge?
-}

@@ -118,6 +118,7 @@ struct AlteredTransport: Transport {
     var subscribes: @Sendable (TransportSubscription) async throws -> Void = { _ in }
     var receives: @Sendable (InboundMessage) -> [InboundMessage] = { [$0] }
     var repliesWith: @Sendable (TransportReply) -> TransportReply = { $0 }
+    var closes: @Sendable () async -> Void = {}
 
     init(_ broker: InMemoryBroker) { base = InMemoryTransport(broker) }
 
@@ -165,7 +166,75 @@ struct AlteredTransport: Transport {
         try await base.watch(subject, onValue: onValue)
     }
 
-    func close(within timeout: Duration) async throws { try await base.close(within: timeout) }
+    func close(within timeout: Duration) async throws {
+        await closes()
+        try await base.close(within: timeout)
+    }
+}
+
+/// A transport that hands the result of each attempt to the test.
+struct Attempts: Transport {
+    struct Attempt: Sendable {
+        let message: TransportMessage
+        let isRepeated: Bool
+        let end: @Sendable (BridgeError?) -> Void
+
+        var total: String { String(decoding: message.body, as: UTF8.self) }
+    }
+
+    let attempts = Recorder<Attempt>()
+    let events = Recorder<@Sendable (TransportEvent) -> Void>()
+    let capabilities: TransportCapabilities = .all
+
+    func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws { events.record(onEvent) }
+    func publish(_ message: TransportMessage, durable: Bool) async throws {}
+    func publishDurably(
+        _ message: TransportMessage,
+        isRepeated: Bool,
+        onResult: @escaping @Sendable (BridgeError?) -> Void
+    ) async throws {
+        attempts.record(Attempt(message: message, isRepeated: isRepeated, end: onResult))
+    }
+    func subscribe(
+        _ subscription: TransportSubscription,
+        onMessage: @escaping @Sendable (InboundMessage) -> Void
+    ) async throws {}
+    func close(within timeout: Duration) async throws {}
+}
+
+/// A transport on which nothing comes in but what a test hands to its subscribers.
+struct FedTransport: Transport {
+    let subscribers = Recorder<@Sendable (InboundMessage) -> Void>()
+    let published = Recorder<TransportMessage>()
+    let capabilities: TransportCapabilities = .all
+
+    func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {}
+    func publish(_ message: TransportMessage, durable: Bool) async throws { published.record(message) }
+    func subscribe(
+        _ subscription: TransportSubscription,
+        onMessage: @escaping @Sendable (InboundMessage) -> Void
+    ) async throws { subscribers.record(onMessage) }
+    func close(within timeout: Duration) async throws {}
+}
+
+/// How a handler finds the bridge, which holds it: weakly.
+final class BridgeReference: @unchecked Sendable {  // written once, before the bridge runs
+    weak var bridge: Bridge?
+}
+
+/// A generator whose numbers are the same for the same seed (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: Int) { state = UInt64(bitPattern: Int64(seed)) &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
 }
 
 /// A clock that stands still until a test moves it.
@@ -200,6 +269,9 @@ final class ManualClock: Clock {
     var now: Instant { state.withLock { $0.time } }
 
     var minimumResolution: Duration { .nanoseconds(1) }
+
+    /// How many sleep now.
+    var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         let number = state.withLock { state in

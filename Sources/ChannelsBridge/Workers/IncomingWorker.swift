@@ -108,11 +108,7 @@ final class IncomingWorker: RouteWorker {
                 let dropped = queue.takeDroppedCount()
                 if dropped > 0 { context.events.post(.slowConsumer(pattern: pattern.text, dropped: dropped)) }
                 isBusy.store(true, ordering: .relaxed)
-                if Task.isCancelled {
-                    context.count(\.unfinished)
-                } else {
-                    await delivery.deliver(waiting.message, waiting.charge)
-                }
+                await delivery.deliver(waiting.message, waiting.charge)
                 isBusy.store(false, ordering: .relaxed)
             }
         }
@@ -126,7 +122,7 @@ final class IncomingWorker: RouteWorker {
     }
 
     func abandon() {
-        queue.close()
+        context.count(\.unfinished, queue.closeAndEmpty())
         task.withLock { $0 }?.cancel()
     }
 

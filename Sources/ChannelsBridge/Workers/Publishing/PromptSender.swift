@@ -74,7 +74,9 @@ final class PromptSender: RouteSender {
     }
 
     func add(_ token: ListenerToken, to statistics: inout BridgeStatistics) {
-        statistics.waitingToSend += token.waitingCount
+        // Those that are being sent, too. In this order: one that moves on meanwhile is counted.
+        let ended = ended.load(ordering: .sequentiallyConsistent)
+        statistics.waitingToSend += max(token.waitingCount + token.deliveredCount - ended, 0)
         statistics.dropped += token.droppedCount + token.discardedCount
     }
 }
