@@ -138,12 +138,17 @@ struct RequestTests {
             $0.concurrentRequestLimit = 2
             $0.incomingLimit = 1
         }
-        let shop = await MiniProcess(
-            "shop",
-            InMemoryTransport(broker),
-            [.answering(.price)],
-            configuration: configuration
-        )
+        let (reference, overflows) = (BridgeReference(), Recorder<Int>())
+        var transport = AlteredTransport(broker)
+        transport.repliesWith = { reply in
+            if reply.headers["ce-channelserror"]?.contains("bufferFull") == true {
+                overflows.record(reference.bridge?.statistics.overflowed ?? -1)
+            }
+            return reply
+        }
+        let shop = await MiniProcess("shop", transport, [.answering(.price)], configuration: configuration) {
+            reference.bridge = $1
+        }
         let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price)])
         let gate = Gate()
         let begun = Recorder<String>()
@@ -171,7 +176,9 @@ struct RequestTests {
         }
         try await till.stop()
         try await shop.stop()
-        #expect(refused == shop.bridge.statistics.overflowed)
+        #expect(refused >= 4 && refused == shop.bridge.statistics.overflowed)
+        // Counted before they were told.
+        #expect(overflows.count == refused && zip(overflows.all, 1...).allSatisfy { $0 >= $1 })
         withExtendedLifetime(token) {}
     }
 
@@ -185,5 +192,75 @@ struct RequestTests {
         #expect(try await till.board.requests(.price).ask("pear") == 40)
         for process in [till, shop, store] { try await process.stop() }
         withExtendedLifetime((inStore, inShop)) {}
+    }
+
+    @Test func whoeverHasAReplyIsCounted() async throws {
+        let (reference, counted) = (BridgeReference(), Recorder<BridgeStatistics>())
+        var transport = AlteredTransport(broker)
+        transport.repliesWith = { reply in
+            counted.record(reference.bridge?.statistics ?? BridgeStatistics())
+            return reply
+        }
+        let shop = await MiniProcess("shop", transport, [.answering(.price)]) { reference.bridge = $1 }
+        let token = shop.board.requests(.price).respond { item in
+            if item == "none" { throw Trouble() }
+            return item.count
+        }
+        let asker = try await connectedTransport(broker)
+        for question in [#""soup""#, "garbage", #""none""#] {
+            _ = try await asker.request(.event(question, to: "shop.price", type: "String"), timeout: .seconds(240))
+        }
+        #expect(counted.all.map(\.answered) == [1, 2, 3])
+        #expect(counted.all.map(\.refused) == [0, 1, 1])
+        try await shop.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func requestsThatWereAnsweredWithAnErrorCountAsAsked() async throws {
+        let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price)])
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price)])
+        let prices = till.board.requests(.price)
+        // A process replies that nobody responds there.
+        await #expect(throws: ChannelError.self) { try await prices.ask("x") }
+        #expect(till.bridge.statistics.asked == 1)
+        let token = shop.board.requests(.price).respond { _ in throw Trouble() }
+        await #expect(throws: BridgeError.self) { try await prices.ask("x") }
+        #expect(till.bridge.statistics.asked == 2 && shop.bridge.statistics.answered == 2)
+        try await till.stop()
+        // The bridge does not respond any more.
+        #expect(prices.isEmpty)
+        try await shop.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    /// Whoever asked on a connection that was given up has been told that it was lost.
+    @Test func requestsOfAnEarlierConnectionAreNotAnswered() async throws {
+        let asker = try await connectedTransport(broker)
+        let (reference, waiting, answered) = (BridgeReference(), Recorder<Int>(), Recorder<String>())
+        var transport = AlteredTransport(broker)
+        transport.subscribes = { _ in
+            guard waiting.count == 0 else { return }
+            // It has been received when the time is over.
+            _ = try? await asker.request(.event(#""early""#, to: "shop.price", type: "String"), timeout: .zero)
+            waiting.record(reference.bridge?.statistics.waitingToDeliver ?? -1)
+            throw BridgeError(.timedOut)
+        }
+        let board = Switchboard(onFault: { _ in })
+        let token = board.requests(.price).respond { item in
+            answered.record(item)
+            return 1
+        }
+        let shop = await MiniProcess(
+            "shop",
+            transport,
+            [.answering(.price), .incoming(.sold)],
+            configuration: .quick.with { $0.concurrentRequestLimit = 1 },
+            board: board
+        ) { reference.bridge = $1 }
+        _ = try await asker.request(.event(#""late""#, to: "shop.price", type: "String"), timeout: .seconds(240))
+        try await shop.stop()
+        #expect(waiting.all == [1] && answered.all == ["late"])
+        #expect(shop.bridge.statistics.answered == 1 && shop.bridge.statistics.waitingToDeliver == 0)
+        withExtendedLifetime(token) {}
     }
 }

@@ -61,11 +61,12 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
             await withTaskGroup(of: Void.self) { group in
                 var running = 0
                 while let waiting = await queue.next() {
-                    if running >= context.configuration.concurrentRequestLimit {
+                    // One more, or the next one instead of one that has ended.
+                    if running == context.configuration.concurrentRequestLimit {
                         await group.next()
-                        running -= 1
+                    } else {
+                        running += 1
                     }
-                    running += 1
                     group.addTask {
                         await self.answer(waiting.request)
                         withExtendedLifetime(waiting.charge) {}
@@ -103,8 +104,10 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
             }
             let body = try format.encode(response, for: name)
             let envelope = envelope(type: "\(Response.self)", error: nil)
-            request.reply(try context.packReply(body, envelope, of: name))
+            let reply = try context.packReply(body, envelope, of: name)
+            // Whoever has the reply finds it counted.
             context.count(\.answered)
+            request.reply(reply)
         } catch let error as BridgeError where error.code == .noResponder {
             reply(to: request, failure: ReplyError.noResponder)
         } catch let error as ChannelError where error.code == .noResponder {
