@@ -46,7 +46,7 @@ package struct JSONText: Sendable {
         /// Whether each open container is an object.
         private var containers: [Bool] = []
         private var expected = Expected.value
-        /// Of the member of the outermost object that is being read.
+        /// Of the member of the outermost object that is being read; nil in an array.
         private var name: Range<Int>?
         private var valueStart = 0
 
@@ -122,7 +122,6 @@ package struct JSONText: Sendable {
         private mutating func valueEnded() -> Bool {
             if containers.count == 1 {
                 members.append(Member(name: name ?? valueStart..<valueStart, value: valueStart..<position))
-                name = nil
             }
             expected = containers.isEmpty ? .nothing : .commaOrEnd
             return true

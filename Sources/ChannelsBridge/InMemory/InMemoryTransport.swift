@@ -69,7 +69,6 @@ public final class InMemoryTransport: Transport {
         let (events, requests, closers, unsent, reached) = state.withLock { state in
             defer {
                 state.phase = .closed
-                state.requests = [:]
                 state.closers = []
                 state.unsent = []
             }

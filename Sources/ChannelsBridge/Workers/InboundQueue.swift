@@ -8,26 +8,15 @@ final class InboundQueue<Item: Sendable>: Sendable {
     enum Outcome { case taken, full, closed }
 
     private struct State {
-        /// The items before `first` have been taken.
-        var items: [(item: Item, bytes: Int)] = []
-        var first = 0
+        var items = Fifo<(item: Item, bytes: Int)>()
         var bytes = 0
         var isClosed = false
         /// Dropped since ``takeDroppedCount()`` was last called.
         var dropped = 0
 
-        var count: Int { items.count - first }
-
         mutating func popFirst() -> Item? {
-            guard first < items.count else { return nil }
-            let (item, size) = items[first]
-            first += 1
+            guard let (item, size) = items.popFirst() else { return nil }
             bytes -= size
-            // Only when half of them have been taken, so that each item is moved once on average.
-            if first * 2 >= items.count {
-                items.removeFirst(first)
-                first = 0
-            }
             return item
         }
     }
@@ -46,7 +35,7 @@ final class InboundQueue<Item: Sendable>: Sendable {
     func add(_ item: Item, bytes: Int) -> Outcome {
         let outcome = state.withLock { state -> Outcome in
             guard !state.isClosed else { return .closed }
-            guard state.count < limit, state.count == 0 || state.bytes + bytes <= byteLimit else {
+            guard state.items.count < limit, state.items.isEmpty || state.bytes + bytes <= byteLimit else {
                 state.dropped += 1
                 return .full
             }
@@ -115,11 +104,11 @@ final class InboundQueue<Item: Sendable>: Sendable {
     /// - Returns: How many.
     func empty() -> Int {
         let dropped = state.withLock { state in
-            defer { (state.items, state.first, state.bytes) = ([], 0, 0) }
-            return state.items.dropFirst(state.first)
+            defer { (state.items, state.bytes) = (Fifo(), 0) }
+            return state.items
         }
         return dropped.count
     }
 
-    var count: Int { state.withLock { $0.count } }
+    var count: Int { state.withLock { $0.items.count } }
 }

@@ -116,7 +116,6 @@ struct IncomingDelivery: Sendable {
         _ error: BridgeError,
         _ key: KeyedHash.Digest
     ) throws {
-        guard undecodableRetries > 0 else { throw error }
         let count = failures.add(1, of: .decoding, to: key)
         guard count <= undecodableRetries else { throw error }
         // Known at once, and not only when it is given up.

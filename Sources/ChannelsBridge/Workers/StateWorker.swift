@@ -102,9 +102,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     }
 
     func abandon() {
-        guarded.withLock { $0.token }?.cancel()
+        // Whoever waits for something else is woken by `finish`, which comes after this or has been called.
         abandoned.open()
-        bell.ring()
     }
 
     /// Whether everything set here is stored.

@@ -382,11 +382,10 @@ final class DurableSender: RouteSender {
     }
 
     func abandon() {
-        let (left, pause) = guarded.withLock { ($0.pipeline.abandon(), $0.pause) }
+        let left = guarded.withLock { $0.pipeline.abandon() }
         context.count(\.dropped, left.count)
         for departure in left { fail(departure, BridgeError(.closed, subject: departure.subject)) }
         admit()
-        pause?.cancel()
         bell.ring()
         told.ring()
     }

@@ -169,7 +169,6 @@ struct PublishPipeline: Sendable {
         unacknowledged -= departures.count
         published.removeLast(departures.count)
         waiting.prepend(departures)
-        removeEnded()
     }
 
     /// An attempt has ended.
