@@ -96,6 +96,30 @@ struct EnvelopeTests {
         #expect(data("") == "")
     }
 
+    /// Of JSON and of bytes that are none.
+    @Test(arguments: ["application/json", "text/x-reversed"])
+    func everyAttributeSurvivesBothModes(contentType: String) throws {
+        let envelope = EventEnvelope(
+            id: "7",
+            source: "/till ü",
+            type: "Sale",
+            time: "2026-01-31T12:34:56.789Z",
+            contentType: contentType,
+            trace: try TraceContext(traceparent: "00-1-2-01", tracestate: "a=b"),
+            error: "sold out"
+        )
+        let body = Array(#"{"total":1}"#.utf8)
+        let event = try StructuredEvent.encode(envelope, body: body)
+        #expect(try StructuredEvent.envelope(of: event, subject: "n") == envelope)
+        #expect(StructuredEvent.data(in: event, contentType: contentType) == body)
+        #expect(try EventEnvelope(headers: envelope.headers, subject: "n") == envelope)
+        // Without any of them, too, and without a body.
+        let bare = try StructuredEvent.encode(EventEnvelope(), body: [])
+        #expect(try StructuredEvent.envelope(of: bare, subject: "n") == EventEnvelope())
+        #expect(StructuredEvent.data(in: bare, contentType: nil) == [])
+        #expect(try EventEnvelope(headers: EventEnvelope().headers, subject: "n") == EventEnvelope())
+    }
+
     @Test func structuredModeIsAccepted() async throws {
         let sender = try await connectedTransport(broker)
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold)])

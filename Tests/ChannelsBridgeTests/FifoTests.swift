@@ -5,12 +5,11 @@ import Testing
 struct FifoTests {
     @Test(arguments: 0..<50)
     func itHoldsWhatAnArrayHolds(seed: Int) {
+        var generator = SeededGenerator(seed: seed)
         var (fifo, model) = (Fifo<Int>(), [Int]())
         for number in 0..<400 {
-            // Anything but in turn.
-            let choice = (number * number * 7 + number * (seed + 1) * 13) / 5
-            let count = min(model.count, choice / 8 % 6)
-            switch choice % 8 {
+            let count = Int.random(in: 0...min(model.count, 5), using: &generator)
+            switch Int.random(in: 0..<8, using: &generator) {
             case 0...3:
                 fifo.append(number)
                 model.append(number)
@@ -52,6 +51,21 @@ struct FifoTests {
         #expect(second == nil && last != nil)
         fifo.removeLast(1)
         #expect(last == nil && fifo.count == 6)
+    }
+
+    @Test func whatWasTakenLeavesNoMorePlacesThanThereAreElements() {
+        var fifo = Fifo<Int>()
+        func places() -> Int? {
+            Mirror(reflecting: fifo).children.first { $0.label == "elements" }.flatMap { ($0.value as? [Int?])?.count }
+        }
+        for number in 0..<1_000 {
+            fifo.append(number)
+            guard number % 3 > 0 else { continue }
+            _ = number % 2 == 0 ? fifo.popFirst() : fifo.popFirst(1).first
+            #expect(places().map { $0 <= 2 * fifo.count } == true)
+        }
+        while fifo.popFirst() != nil {}
+        #expect(places() == 0)
     }
 
     private final class Object {}

@@ -21,11 +21,23 @@ struct IdentifierTests {
         #expect(bytes == vector)
     }
 
+    /// Eight bytes at a time, then what is left and the length of each text: computed by another implementation.
+    @Test(arguments: [
+        (["abcdefgh"], "f2cd9cca881e3f620f0e9853a564acce"), ([""], "6c011291aaae80d331921ac64c3e9d1b"),
+        (["abcdefghij", "", "k"], "10c457ce1cc1385aba98183d866a9352"),
+    ])
+    func hashOfTextsIsThatOfTheirWords(texts: [String], digest: String) {
+        let hash = KeyedHash(key: 0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908)
+        let found = texts.count == 1 ? hash.digest(of: texts[0]) : hash.digest(of: texts[0], texts[1], texts[2])
+        #expect(found.text == digest)
+    }
+
     @Test func textsThatAreDividedElsewhereHaveAnotherDigest() {
         let hash = KeyedHash()
         let digests = [
             hash.digest(of: "ab", "c"), hash.digest(of: "a", "bc"), hash.digest(of: "abc", ""), hash.digest(of: "abc"),
             hash.digest(of: "", "abc"), hash.digest(of: "abcdefgh", ""), hash.digest(of: "abcdefgh\0", ""),
+            hash.digest(of: "a\0", "b"), hash.digest(of: "a", "b\0"),
         ]
         #expect(Set(digests).count == digests.count)
         #expect(hash.digest(of: "ab", "c") == digests[0] && KeyedHash().digest(of: "ab", "c") != digests[0])

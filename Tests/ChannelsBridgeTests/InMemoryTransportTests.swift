@@ -1,5 +1,7 @@
+import Channels
 import ChannelsBridge
 import ChannelsBridgeTesting
+import ChannelsTesting
 import Testing
 
 struct InMemoryTransportTests {
@@ -18,4 +20,98 @@ struct InMemoryTransportTests {
         let outcome = await suite.run(check)
         #expect(outcome.isAcceptable && outcome.skipped == nil, "\(outcome)")
     }
+
+    @Test func bodyMayBeAsLongAsTheLimitAndNoLonger() async throws {
+        let broker = InMemoryBroker(limits: .init(bodySize: 10))
+        let transport = try await connectedTransport(broker)
+        for durable in [false, true] {
+            let message = try TransportMessage(subject: "n", body: [UInt8](repeating: 0, count: 10))
+            try await transport.publish(message, durable: durable)
+            let larger = try TransportMessage(subject: "n", body: [UInt8](repeating: 0, count: 11))
+            await #expect { try await transport.publish(larger, durable: durable) } throws: {
+                ($0 as? BridgeError)?.code == .payloadTooLarge
+            }
+        }
+    }
+
+    /// Whoever asks is told, and not left to wait until its time is over.
+    @Test(arguments: [true, false]) func requestsUnderWayFailWithTheirConnection(isClosed: Bool) async throws {
+        let broker = InMemoryBroker()
+        let (shop, till) = (try await connectedTransport(broker), try await connectedTransport(broker))
+        let requests = Recorder<InboundRequest>()
+        try await shop.respond(to: "price") { requests.record($0) }
+        let message = try TransportMessage(subject: "price", body: [])
+        let asking = (0..<3).map { _ in Task { try await till.request(message, timeout: .seconds(10_000)) } }
+        _ = await requests.first(3)
+        if isClosed { try await till.close(within: .zero) } else { till.breakConnection() }
+        for task in asking {
+            await #expect { try await task.value } throws: {
+                ($0 as? BridgeError)?.code == (isClosed ? .closed : .notConnected)
+            }
+        }
+        // Too late.
+        for request in requests.all { request.reply(TransportReply(body: [])) }
+    }
+
+    @Test func messageThatIsRetriedWithoutADelayComesAgainAtOnceAndInTurn() async throws {
+        let clock = ManualClock()
+        let transport = try await connectedTransport(InMemoryBroker(clock: clock))
+        let heard = Recorder<InboundMessage>()
+        try await transport.subscribe(to: "n", durableName: "reader") { heard.record($0) }
+        for number in 0..<2 {
+            try await transport.publish(TransportMessage(subject: "n", body: [UInt8(number)]), durable: true)
+        }
+        heard.all[0].settle?(.retry(after: .zero))
+        #expect(heard.all.map(\.message.body) == [[0], [1], [0]] && heard.all.map(\.deliveryCount) == [1, 1, 2])
+        #expect(clock.sleeps.count == 0)
+        heard.all[1].settle?(.retry(after: .seconds(1)))
+        _ = await clock.sleeps.first(1)
+        #expect(heard.count == 3)
+        clock.advance(by: .seconds(1))
+        #expect(await heard.first(4).last?.message.body == [1])
+    }
+
+    @Test func nothingOfABrokerIsLeftWhenNobodyHasItAnyMore() async throws {
+        let clock = ManualClock()
+        do {
+            let transport = try await connectedTransport(InMemoryBroker(clock: clock))
+            try await transport.subscribe(to: "n", durableName: "reader") { $0.settle?(.retry(after: .seconds(1))) }
+            for _ in 0..<3 { try await transport.publish(TransportMessage(subject: "n", body: []), durable: true) }
+            _ = await clock.sleeps.first(3)
+        }
+        // What was to come again later does not.
+        while clock.sleeperCount > 0 { await Task.yield() }
+    }
+
+    @Test func whatAClosedTransportHadIsGivenUp() async throws {
+        let broker = InMemoryBroker(limits: .init(replayedMessages: 10))
+        let transport = try await connectedTransport(broker)
+        weak var held: Object?
+        do {
+            let object = Object()
+            held = object
+            try await transport.subscribe(to: "n") { _ in withExtendedLifetime(object) {} }
+            try await transport.subscribe(to: "n", durableName: "reader") { _ in withExtendedLifetime(object) {} }
+            try await transport.respond(to: "n") { _ in withExtendedLifetime(object) {} }
+            try await transport.watch("n") { _ in withExtendedLifetime(object) {} }
+        }
+        #expect(held != nil)
+        transport.breakConnection()
+        try await transport.publish(TransportMessage(subject: "n", body: []), durable: false)
+        await #expect { try await transport.close(within: .zero) } throws: {
+            ($0 as? BridgeError)?.code == .closingTimedOut
+        }
+        #expect(held == nil)
+        // What was lost is told once, and is not sent on the next connection.
+        try await transport.close(within: .zero)
+        try await transport.connect { _ in }
+        let heard = Recorder<InboundMessage>()
+        try await transport.subscribe(to: "n") { heard.record($0) }
+        transport.breakConnection()
+        transport.restoreConnection()
+        #expect(heard.count == 0)
+        try await transport.close(within: .zero)
+    }
+
+    private final class Object: Sendable {}
 }

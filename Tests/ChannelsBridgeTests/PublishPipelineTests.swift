@@ -125,4 +125,40 @@ struct PublishPipelineTests {
         #expect(pipeline.count == 0)
         guard case .done = pipeline.next() else { Issue.record("it goes on"); return }
     }
+
+    /// The next pause is as short as the first again.
+    @Test func whatIsAcknowledgedEndsTheFailuresInARow() throws {
+        var pipeline = try pipeline(of: 1)
+        var pauses: [Int] = []
+        for attempt in 1...5 {
+            guard let departure = published(&pipeline).first else { Issue.record("nothing is published"); return }
+            if attempt == 3 {
+                end(departure, attempt: departure.attempts, in: &pipeline)
+                try take(attempt, into: &pipeline)
+                continue
+            }
+            end(departure, attempt: departure.attempts, with: .failed, isOver: false, in: &pipeline)
+            guard case .pause(let attempts) = pipeline.next() else { Issue.record("it does not wait"); return }
+            pauses.append(attempts)
+            pipeline.resume()
+        }
+        #expect(pauses == [1, 2, 1, 2])
+    }
+
+    /// Of several that fail together, one counts.
+    @Test func attemptsThatFailTogetherAreOneFailure() throws {
+        var pipeline = try pipeline(of: 10)
+        for departure in published(&pipeline) { end(departure, with: .failed, isOver: false, in: &pipeline) }
+        guard case .pause(attempts: 1) = pipeline.next() else { Issue.record("it does not wait"); return }
+    }
+
+    @Test(arguments: 0..<100) func itDoesWhatPlainArraysDo(seed: Int) throws {
+        var run = PipelineRun(seed: seed)
+        for step in 0..<600 {
+            if step == 40 { run.open() }
+            if step == 560 { run.close() }
+            try run.step()
+        }
+        run.drain()
+    }
 }

@@ -225,4 +225,80 @@ struct StateTests {
         try await right.stop()
         withExtendedLifetime(token) {}
     }
+
+    /// The broker has what this process stored before: no news, and nothing waits for it to be set.
+    @Test func valueOfAnEarlierRunKeepsNothingWaiting() async throws {
+        let watcher = try await connectedTransport(broker)
+        let stored = Recorder<String>()
+        try await watcher.watch("shop.lastSale") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
+        let board = Switchboard()
+        let transport = InMemoryTransport(broker)
+        let bridge = Bridge("till", switchboard: board, transport: transport, routes: [route], configuration: .quick)
+        let state = board.state(.lastSale, initial: Sale(total: 0))
+        for total in 1...3 {
+            let running = Task { try await bridge.run() }
+            _ = await bridge.status.next { $0.isReady }
+            while bridge.statistics.echoes < total - 1 { await Task.yield() }
+            state.set(Sale(total: total))
+            await stored.wait { $0.last == #"{"total":\#(total)}"# }
+            running.cancel()
+            try await running.value
+        }
+        #expect(state.value == Sale(total: 3))
+        #expect(bridge.statistics.echoes == 2 && bridge.statistics.received == 0)
+    }
+
+    @Test func valueThatCannotBeUnderstoodIsCountedAndReplacedByTheNextOneHere() async throws {
+        let other = try await connectedTransport(broker)
+        _ = try await other.store(try .event("garbage", to: "shop.lastSale"))
+        let till = await MiniProcess("till", InMemoryTransport(broker), [route])
+        #expect(await till.deadLetters.first(1).first?.error.code == .undecodable)
+        #expect(till.bridge.statistics.refused == 1)
+        #expect(till.faults.all.map(\.code) == [.bridgeFailed])
+        let values = Recorder<String>()
+        try await other.watch("shop.lastSale") { values.record(String(decoding: $0.message.body, as: UTF8.self)) }
+        state(of: till).set(Sale(total: 5))
+        await values.wait { $0.last == #"{"total":5}"# }
+        try await till.stop()
+        #expect(till.bridge.statistics.sent == 1)
+    }
+
+    @Test func processThatFindsAValueDoesNotTryToStoreItsOwn() async throws {
+        let other = try await connectedTransport(broker)
+        _ = try await other.store(try .event(#"{"total":9}"#, to: "shop.lastSale"))
+        let tries = Recorder<String>()
+        var transport = AlteredTransport(broker)
+        transport.stores = { tries.record($0.subject) }
+        let till = await MiniProcess("till", transport, [route])
+        _ = await state(of: till).next { $0.total == 9 }
+        try await till.stop()
+        #expect(tries.count == 0 && till.bridge.statistics.received == 1)
+    }
+
+    @Test func waitsBetweenAttemptsAreShortAgainAfterAValueWasStored() async throws {
+        let (clock, tries) = (ManualClock(), Recorder<String>())
+        var failing = AlteredTransport(broker)
+        failing.stores = { message in
+            tries.record(String(decoding: message.body, as: UTF8.self))
+            if [1, 2, 4].contains(tries.count) { throw BridgeError(.notConnected, subject: message.subject) }
+        }
+        let configuration = BridgeConfiguration.quick.with {
+            $0.clock = clock
+            $0.backoff = Backoff(first: .seconds(1), limit: .seconds(60))
+        }
+        let till = await MiniProcess("till", failing, [route], configuration: configuration)
+        for wait in 1...2 {
+            _ = await clock.sleeps.first(wait)
+            clock.advance(by: .seconds(wait))
+        }
+        _ = await tries.first(3)
+        state(of: till).set(Sale(total: 1))
+        #expect(await clock.sleeps.first(3) == [.seconds(1), .seconds(2), .seconds(1)])
+        clock.advance(by: .seconds(1))
+        _ = await tries.first(5)
+        try await till.stop()
+        #expect(till.bridge.statistics.sent == 2)
+        // It does not listen any more.
+        #expect(state(of: till).isEmpty)
+    }
 }

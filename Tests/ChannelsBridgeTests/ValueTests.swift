@@ -76,6 +76,44 @@ struct ValueTests {
         #expect(sync.isSettled)
     }
 
+    @Test func whatTheBrokerHasLostIsStoredAgainUnlessANewerValueWaits() {
+        var sync = StateSync<String, String>()
+        #expect(sync.storeAgain("current") == nil && !sync.isSettled)
+        #expect(sync.storeAgain("current, again") == "current, again")
+        guard case .store("current")? = sync.next() else { return #expect(Bool(false), "not stored again") }
+        #expect(sync.setHere("newer") == nil && sync.setHere("newest") == "newer")
+        #expect(sync.storeAgain("older") == "older")
+        sync.stored(1)
+        guard case .store("newest")? = sync.next() else { return #expect(Bool(false), "the newest is not stored") }
+    }
+
+    /// It comes back before the broker's acknowledgement does.
+    @Test func valueOfThisProcessThatComesBackIsNotSetAgain() {
+        var sync = StateSync<String, String>()
+        _ = sync.setHere("mine")
+        _ = sync.next()
+        #expect(sync.arrived("mine, from the broker", revision: 5) == nil)
+        #expect(sync.arrived("older", revision: 4) == "older")
+        sync.stored(5)
+        #expect(sync.next() == nil && sync.isSettled)
+        #expect(sync.arrived("mine, once more", revision: 5) == "mine, once more")
+        #expect(sync.arrived("theirs", revision: 6) == nil)
+        #expect(sync.arrived("theirs, later", revision: 7) == "theirs")
+        guard case .apply("theirs, later")? = sync.next() else { return #expect(Bool(false), "nothing to apply") }
+        #expect(sync.next() == nil)
+    }
+
+    /// The revision of a value that was stored late does not go back behind those that came in.
+    @Test func revisionsDoNotGoBack() {
+        var sync = StateSync<String, String>()
+        _ = sync.arrived("theirs", revision: 9)
+        _ = sync.next()
+        _ = sync.setHere("mine")
+        guard case .store("mine")? = sync.next() else { return #expect(Bool(false), "nothing to store") }
+        sync.stored(8)
+        #expect(sync.arrived("theirs, again", revision: 9) == "theirs, again")
+    }
+
     /// A listener may hear a value that was set before the one being applied after that has begun.
     @Test func whatIsHeardBeforeTheValueBeingAppliedWaitsForIt() {
         var sync = StateSync<String, String>()

@@ -1,0 +1,96 @@
+import ChannelsTesting
+import Testing
+
+@testable import ChannelsBridge
+
+/// Received items between a transport and the task that takes them.
+struct InboundQueueTests {
+    @Test(arguments: 0..<50) func itHoldsWhatWasAddedInOrderUpToItsLimits(seed: Int) async {
+        var generator = SeededGenerator(seed: seed)
+        let queue = InboundQueue<Int>(limit: 12, byteLimit: 1_000)
+        var (model, dropped) = ([(number: Int, bytes: Int)](), 0)
+        for number in 0..<400 {
+            switch Int.random(in: 0..<10, using: &generator) {
+            case 0...4:
+                let bytes = 50 * Int.random(in: 0...22, using: &generator)
+                let fits =
+                    model.count < 12 && (model.isEmpty || model.reduce(0) { $0 + $1.bytes } + bytes <= 1_000)
+                #expect(queue.add(number, bytes: bytes) == (fits ? .taken : .full))
+                if fits { model.append((number, bytes)) } else { dropped += 1 }
+            case 5...7:
+                guard !model.isEmpty else { continue }
+                let next = await queue.next()
+                #expect(next == model.removeFirst().number)
+            case 8:
+                #expect(queue.refuse() == .full)
+                dropped += 1
+            default:
+                #expect(queue.takeDroppedCount() == dropped)
+                dropped = 0
+                if number % 7 == 0 {
+                    #expect(queue.empty() == model.count)
+                    model = []
+                }
+            }
+            #expect(queue.count == model.count)
+        }
+        queue.close()
+        #expect(queue.add(0, bytes: 0) == .closed && queue.refuse() == .closed)
+        // What it has can still be taken.
+        for item in model { #expect(await queue.next() == item.number) }
+        #expect(await queue.next() == nil)
+    }
+
+    @Test func whoeverWaitsIsWokenByAnItemAndByTheEnd() async {
+        let queue = InboundQueue<Int>(limit: 4, byteLimit: 100)
+        let taking = Task {
+            var taken: [Int] = []
+            while let item = await queue.next() { taken.append(item) }
+            return taken
+        }
+        for number in 0..<3 {
+            #expect(queue.add(number, bytes: 1) == .taken)
+            while queue.count > 0 { await Task.yield() }
+        }
+        queue.close()
+        #expect(await taking.value == [0, 1, 2])
+        let other = InboundQueue<Int>(limit: 4, byteLimit: 100)
+        let waiting = Task { await other.next() }
+        #expect(other.closeAndEmpty() == 0)
+        #expect(await waiting.value == nil)
+        let cancelled = InboundQueue<Int>(limit: 4, byteLimit: 100)
+        let last = Task { await cancelled.next() }
+        last.cancel()
+        #expect(await last.value == nil)
+    }
+
+    @Test func whoeverWaitsForATimeHasWhatComesInMeanwhile() async {
+        let queue = InboundQueue<Int>(limit: 4, byteLimit: 100)
+        let clock = ManualClock()
+        let first = Task { await queue.next(within: .seconds(1), clock: clock) }
+        _ = await clock.sleeps.first(1)
+        #expect(queue.add(7, bytes: 1) == .taken)
+        #expect(await first.value == 7)
+        let second = Task { await queue.next(within: .seconds(1), clock: clock) }
+        _ = await clock.sleeps.first(2)
+        clock.advance(by: .seconds(1))
+        #expect(await second.value == nil)
+    }
+
+    @Test func whatIsTakenOrDroppedIsReleasedThoughOthersWait() async {
+        let queue = InboundQueue<Object>(limit: 10, byteLimit: 100)
+        weak var first: Object?
+        weak var last: Object?
+        do {
+            let objects = (0..<6).map { _ in Object() }
+            (first, last) = (objects[0], objects[5])
+            for object in objects { #expect(queue.add(object, bytes: 1) == .taken) }
+        }
+        _ = await queue.next()
+        #expect(first == nil && last != nil)
+        #expect(queue.closeAndEmpty() == 5)
+        #expect(last == nil && queue.count == 0)
+    }
+
+    private final class Object: Sendable {}
+}

@@ -1,0 +1,252 @@
+import Channels
+import ChannelsTesting
+import Testing
+
+@testable import ChannelsBridge
+
+/// The senders of outgoing routes, without the bridge.
+struct SenderTests {
+    /// A durable sender whose attempts end when the test says so.
+    private struct Durable {
+        let transport = Attempts()
+        let context: BridgeContext
+        let sender: DurableSender
+        private let channel = Channel<Int>()
+        /// Stands for the listener of the route, which is not called here.
+        let token: ListenerToken
+
+        init(_ configuration: BridgeConfiguration = .quick) {
+            context = BridgeContext(transport, configuration)
+            sender = DurableSender(context, publishing: "shop.number", shadowedBy: [], Packaging(context))
+            token = channel.listen { _ in }
+        }
+
+        func take(_ number: Int) -> Departure? { sender.take(number, postedTo: "shop.number") }
+    }
+
+    private func code(_ error: any Error) -> BridgeError.Code? { (error as? BridgeError)?.code }
+
+    /// Lets every task of the main actor run as far as it can.
+    @MainActor private func others() async {
+        for _ in 0..<20 { await Task { @MainActor in }.value }
+    }
+
+    /// The listener may wait for an earlier one, which takes long.
+    @Test func whatIsAcknowledgedTakesUpNoBytesThoughItsEndHasNotBeenHeard() async throws {
+        let durable = Durable()
+        let departure = try #require(durable.take(1))
+        durable.sender.work()
+        let attempt = await durable.transport.attempts.first(1)[0]
+        #expect(durable.context.outgoing.bytes > 0)
+        attempt.end(nil)
+        #expect(departure.packed == nil && durable.context.outgoing.bytes == 0)
+        // Told twice: it is given back once.
+        attempt.end(nil)
+        #expect(durable.context.outgoing.bytes == 0 && durable.context.outgoing.messages == 1)
+        try await durable.sender.send(departure)
+        await durable.sender.finish(durable.token)
+    }
+
+    @MainActor @Test func finishingWaitsUntilEveryEndHasBeenHeard() async throws {
+        let durable = Durable()
+        let departures = try (0..<3).map { try #require(durable.take($0)) }
+        durable.sender.work()
+        for attempt in await durable.transport.attempts.first(3) { attempt.end(nil) }
+        let order = Recorder<String>()
+        let finishing = Task { @MainActor in
+            await durable.sender.finish(durable.token)
+            order.record("finished")
+        }
+        for departure in departures {
+            await others()
+            order.record("heard")
+            try await durable.sender.send(departure)
+        }
+        await finishing.value
+        #expect(order.all == ["heard", "heard", "heard", "finished"])
+        // It takes nothing more.
+        #expect(durable.take(4) == nil)
+    }
+
+    @MainActor @Test func givingUpEndsTheWaitForEndsThatNobodyHears() async throws {
+        let durable = Durable()
+        _ = try #require(durable.take(0))
+        durable.sender.work()
+        for attempt in await durable.transport.attempts.first(1) { attempt.end(nil) }
+        let finishing = Task { @MainActor in await durable.sender.finish(durable.token) }
+        await others()
+        durable.token.cancel()
+        durable.sender.abandon()
+        await finishing.value
+    }
+
+    /// The broker is gone, and the next attempt is a long time away.
+    @MainActor @Test(arguments: [false, true]) func givingUpEndsWhatIsUnderWayAndItsPauses(pauses: Bool) async throws {
+        let clock = ManualClock()
+        let durable = Durable(
+            .quick.with {
+                $0.clock = clock
+                $0.backoff = Backoff(first: .seconds(1_000), limit: .seconds(1_000))
+            }
+        )
+        let departures = try (0..<3).map { try #require(durable.take($0)) }
+        durable.sender.work()
+        let attempts = await durable.transport.attempts.first(3)
+        if pauses {
+            for attempt in attempts { attempt.end(BridgeError(.notConnected)) }
+            _ = await clock.sleeps.first(1)
+        }
+        let finishing = Task { @MainActor in await durable.sender.finish(durable.token) }
+        await others()
+        durable.token.cancel()
+        durable.sender.abandon()
+        await finishing.value
+        #expect(durable.context.statistics.dropped == 3)
+        for departure in departures {
+            await #expect { try await durable.sender.send(departure) } throws: { code($0) == .closed }
+        }
+        // What the transport says now changes nothing.
+        attempts[0].end(nil)
+        #expect(durable.context.statistics.dropped == 3 && durable.context.statistics.failed == 0)
+        #expect(durable.take(4) == nil)
+    }
+
+    /// The publishing task itself is held up: nothing else would tell the listener.
+    @MainActor @Test func givingUpTellsWhoWaitsForAMessageAlsoWhileTheTransportHoldsIt() async throws {
+        let (gate, published) = (Gate(), Recorder<String>())
+        var holding = AlteredTransport(InMemoryBroker())
+        holding.publishes = { message in
+            published.record(message.subject)
+            await gate.wait()
+            return message
+        }
+        let context = BridgeContext(holding, .quick)
+        let sender = DurableSender(context, publishing: "shop.number", shadowedBy: [], Packaging(context))
+        let departure = try #require(sender.take(1, postedTo: "shop.number"))
+        sender.work()
+        _ = await published.first(1)
+        let sending = Task { @MainActor in try await sender.send(departure) }
+        await others()
+        sender.abandon()
+        await #expect { try await sending.value } throws: { code($0) == .closed }
+        gate.open()
+        let channel = Channel<Int>()
+        let token = channel.listen { _ in }
+        await sender.finish(token)
+        withExtendedLifetime(channel) {}
+    }
+
+    /// Whatever is full: the route, or the bridge.
+    @Test(arguments: [true, false]) func refusalsThatNobodyHasHeardAreAsManyAsTwiceTheMessages(isOfRoute: Bool) throws {
+        let durable = Durable(
+            .quick.with {
+                $0.outgoingLimit = 4
+                if !isOfRoute { $0.messageLimit = 4 }
+            }
+        )
+        let departures = (0..<1_000).compactMap { durable.take($0) }
+        #expect(departures.count == 8)
+        let taken = isOfRoute ? 4 : 2
+        var statistics = durable.context.statistics
+        durable.sender.add(durable.token, to: &statistics)
+        #expect(statistics.waitingToSend == taken && statistics.dropped == 1_000 - taken)
+        durable.sender.abandon()
+    }
+
+    @MainActor @Test func placeThatIsFreeIsGivenToOneWhoWaits() async throws {
+        let durable = Durable(.quick.with { $0.outgoingLimit = 2 })
+        var first: Reservation? = try await durable.sender.reserve(for: "shop.number")
+        let second = try await durable.sender.reserve(for: "shop.number")
+        let granted = Recorder<Reservation>()
+        let waiting = (0..<3).map { _ in
+            Task { @MainActor in granted.record(try await durable.sender.reserve(for: "shop.number")) }
+        }
+        await others()
+        #expect(granted.count == 0)
+        withExtendedLifetime(first) {}
+        first = nil
+        await others()
+        #expect(granted.count == 1)
+        // A message is posted with it: its place is taken as long as the message waits.
+        let reservation = try #require(granted.all.first)
+        let departure = try #require(Reservation.$current.withValue(reservation) { durable.take(1) })
+        #expect(departure.isReserved)
+        await others()
+        #expect(granted.count == 1)
+        let refused = try #require(durable.take(2))
+        await #expect { try await durable.sender.send(refused) } throws: { code($0) == .bufferFull }
+        durable.sender.abandon()
+        var closed = 0
+        for task in waiting {
+            do { try await task.value } catch { closed += code(error) == .closed ? 1 : 0 }
+        }
+        #expect(closed == 2)
+        withExtendedLifetime(second) {}
+    }
+
+    /// No message was taken, so that nothing is published.
+    @MainActor @Test func givingUpTellsWhoWaitsForAPlace() async throws {
+        let durable = Durable(.quick.with { $0.outgoingLimit = 1 })
+        let held = try await durable.sender.reserve(for: "shop.number")
+        let waiting = Task { @MainActor in try await durable.sender.reserve(for: "shop.number") }
+        await others()
+        durable.sender.abandon()
+        await #expect { try await waiting.value } throws: { code($0) == .closed }
+        withExtendedLifetime(held) {}
+    }
+
+    // MARK: Messages that are not durable
+
+    @Test func senderThatHasGivenUpTakesNothing() throws {
+        let context = BridgeContext(FedTransport(), .quick)
+        let sender = PromptSender(context, shadowedBy: ["shop.order"], Packaging(context))
+        #expect(sender.take(1, postedTo: "shop.number") != nil && sender.take(1, postedTo: "shop.order") == nil)
+        sender.abandon()
+        #expect(sender.take(1, postedTo: "shop.number") == nil)
+    }
+
+    @MainActor @Test func givingUpEndsTheWaitForMessagesThatAreDiscarded() async throws {
+        let context = BridgeContext(FedTransport(), .quick)
+        context.isReady.open()
+        let sender = PromptSender(context, shadowedBy: [], Packaging(context))
+        let departure = try #require(sender.take(1, postedTo: "shop.number"))
+        try await sender.send(departure)
+        // One message has been handed to the listener, as the sender has seen; another waits.
+        let (gate, channel) = (Gate(), Channel<Int>())
+        let token = channel.listen { _ in await gate.wait() }
+        channel.post(1)
+        channel.post(2)
+        while token.deliveredCount == 0 { await Task.yield() }
+        let finishing = Task { @MainActor in await sender.finish(token) }
+        await others()
+        token.cancel()
+        sender.abandon()
+        await finishing.value
+        #expect(sender.take(2, postedTo: "shop.number") == nil)
+        gate.open()
+    }
+}
+
+extension BridgeContext {
+    convenience init(
+        _ transport: any Transport,
+        _ configuration: BridgeConfiguration
+    ) {
+        self.init(
+            name: "till",
+            switchboard: Switchboard(onFault: { _ in }),
+            transport: transport,
+            configuration: configuration,
+            onDeadLetter: nil,
+            record: BridgeRecord(name: "till")
+        )
+    }
+}
+
+extension Packaging {
+    /// Of numbers.
+    init(_ context: BridgeContext) {
+        self.init(context, MessageFormat(typeName: "Int", codec: JSONCodec())) { message, _ in Array("\(message)".utf8)
+        }
+    }
+}

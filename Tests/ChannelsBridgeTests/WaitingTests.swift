@@ -1,0 +1,56 @@
+import ChannelsTesting
+import Testing
+
+@testable import ChannelsBridge
+
+/// What tasks of a bridge wait for.
+struct WaitingTests {
+    @Test func bellThatRangBeforeIsHeardOnce() async {
+        let (bell, clock) = (Bell(), ManualClock())
+        bell.ring()
+        bell.ring()
+        await bell.wait()
+        let waiting = Task { await bell.wait(atMost: .seconds(1), clock: clock) }
+        _ = await clock.sleeps.first(1)
+        clock.advance(by: .seconds(1))
+        await waiting.value
+    }
+
+    @Test func bellWakesWhoeverWaitsAndTheTimeDoesNotMatterThen() async {
+        let (bell, clock) = (Bell(), ManualClock())
+        let waiting = Task { await bell.wait(atMost: .seconds(1), clock: clock) }
+        _ = await clock.sleeps.first(1)
+        bell.ring()
+        await waiting.value
+        let cancelled = Task { await bell.wait() }
+        cancelled.cancel()
+        await cancelled.value
+    }
+
+    @Test func latchResumesEveryTaskThatWaitsAndIsOpenFromThenOn() async throws {
+        let (latch, clock) = (Latch(), ManualClock())
+        let waiting = (0..<8).map { _ in Task { try await latch.wait() } }
+        let timed = Task { await latch.wait(atMost: .seconds(1), clock: clock) }
+        let late = Task { await latch.wait(atMost: .seconds(1), clock: clock) }
+        _ = await clock.sleeps.first(2)
+        #expect(!latch.isOpen)
+        latch.open()
+        latch.open()
+        for task in waiting { try await task.value }
+        let (isOpen, isOpenLate) = (await timed.value, await late.value)
+        #expect(isOpen && isOpenLate && latch.isOpen)
+        try await latch.wait()
+    }
+
+    @Test func latchThatDoesNotOpenIsLeftWhenTheTimeIsOverOrTheTaskIsCancelled() async throws {
+        let (latch, clock) = (Latch(), ManualClock())
+        let timed = Task { await latch.wait(atMost: .seconds(1), clock: clock) }
+        _ = await clock.sleeps.first(1)
+        clock.advance(by: .seconds(1))
+        #expect(await timed.value == false)
+        let cancelled = (0..<4).map { _ in Task { try await latch.wait() } }
+        for task in cancelled { task.cancel() }
+        for task in cancelled { await #expect(throws: CancellationError.self) { try await task.value } }
+        #expect(!latch.isOpen)
+    }
+}
