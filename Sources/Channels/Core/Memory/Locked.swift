@@ -16,6 +16,7 @@ extension Mutex where Value: ~Copyable {
 /// `Mutex` is in a library that is not instrumented, so the sanitizer would report false races in the tests
 /// of every app.
 @safe
+@usableFromInline
 package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // `value` is reached with the lock held only
     // Of this file; seen by the other targets, so that the compiler can specialise what they call.
     @usableFromInline package let lock: OpaquePointer
