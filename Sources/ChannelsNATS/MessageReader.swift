@@ -10,7 +10,8 @@ import Foundation
 final class MessageReader: @unchecked Sendable {  // its one variable is touched by one thread alone
     private let pattern: String
     private let relay: EventRelay
-    private var lastValid = ""
+    // Unchecked, because that thread is inside one access at a time.
+    @exclusivity(unchecked) private var lastValid = ""
 
     init(_ pattern: String, _ relay: EventRelay) {
         self.pattern = pattern

@@ -70,12 +70,12 @@ struct OutboxTests {
             let startsWriter = outbox.reconnect()
             #expect(startsWriter)
         }
-        #expect(batch.isEmpty)
+        #expect(batch.count == 0)
         next(&batch, of: &outbox)
         let rest = takeOut(&batch, atMost: .max)
         #expect(rest.map(\.subject) == (min(written, 4)..<6).map { "n.\($0)" })
         next(&batch, of: &outbox, isThere: false)
-        #expect(outbox.isIdle)
+        #expect(outbox.isIdle == true)
     }
 
     @Test func whatComesBackAfterTheEndIsCountedAsLost() {
@@ -109,6 +109,33 @@ struct OutboxTests {
         let lost = outbox.close()
         #expect(lost == 2)
         submit(6, to: &outbox, expecting: .closed)
+    }
+
+    /// Memory that many messages needed is not kept for few.
+    @Test func bytesStayInOrderHoweverTheyAreAddedAndTaken() {
+        var queue = ByteQueue()
+        var (next, first) = (UInt8(0), UInt8(0))
+        for size in [1, 5_000, 3, 100_000, 0, 7] {
+            let memory = queue.append(size)
+            for offset in 0..<size {
+                memory.storeBytes(of: next, toByteOffset: offset, as: UInt8.self)
+                next &+= 1
+            }
+            let taken = queue.count / 3
+            queue.removeFirst(taken)
+            first &+= UInt8(truncatingIfNeeded: taken)
+            let isInOrder = queue.bytes.enumerated().allSatisfy { offset, byte in
+                byte == first &+ UInt8(truncatingIfNeeded: offset)
+            }
+            #expect(isInOrder)
+        }
+        let (count, capacity) = (queue.count, queue.capacity)
+        #expect(count > 0 && capacity >= 100_000)
+        queue.removeAll(keepingUpTo: capacity)
+        let kept = queue.capacity
+        queue.removeAll(keepingUpTo: 4_096)
+        let (left, released) = (queue.count, queue.capacity)
+        #expect(kept == capacity && left == 0 && released == 0)
     }
 
     private func submit(_ number: Int, to outbox: inout Outbox, expecting expected: Outbox.Submission = .taken) {

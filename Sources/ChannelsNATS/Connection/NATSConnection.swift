@@ -28,7 +28,7 @@ final class NATSConnection: Sendable {
         case slowConsumer(subject: String, dropped: Int)
     }
 
-    struct State {
+    struct State: ~Copyable {
         var outbox: Outbox
         /// Nil while there is no connection.
         var library: LibraryConnection?
@@ -268,7 +268,7 @@ final class NATSConnection: Sendable {
 
 extension NATSConnection.State {
     /// Throws unless the server takes a message of this subject and size.
-    mutating func check(_ message: NATSMessage) throws(BridgeError) {
+    mutating func check(_ message: borrowing NATSMessage) throws(BridgeError) {
         // Messages mostly follow others of the same subject.
         if !message.subject.hasSameBytes(as: validSubject) {
             try WireRules.check(subject: message.subject)

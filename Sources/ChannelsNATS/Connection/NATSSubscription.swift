@@ -232,8 +232,8 @@ final class NATSSubscription: Sendable {
 private final class SubscriptionBox: @unchecked Sendable {  // `spent` is touched by that thread, and by the deinit
     let handler: @Sendable (OpaquePointer) -> Void
     let connection: NATSConnection
-    /// The last messages that were handled.
-    var spent = SpentMessages()
+    /// The last messages that were handled. Unchecked, because the thread is inside one access at a time.
+    @exclusivity(unchecked) var spent = SpentMessages()
 
     init(_ handler: @escaping @Sendable (OpaquePointer) -> Void, _ connection: NATSConnection) {
         self.handler = handler

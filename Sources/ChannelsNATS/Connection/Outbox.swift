@@ -1,7 +1,7 @@
 #if NATS
 /// The messages waiting to be sent, and the transitions of the writer. Each transition returns what the
 /// caller must do once the lock is released.
-struct Outbox {
+struct Outbox: ~Copyable {
     enum Phase { case connected, disconnected, closed }
     enum Submission { case taken, takenAndStartWriter, waitForSpace, full, notConnected, closed }
 
@@ -24,17 +24,18 @@ struct Outbox {
 
     /// A message larger than the limit is accepted if nothing else is waiting; otherwise it could never be
     /// sent.
-    mutating func submit(_ message: NATSMessage) -> Submission {
+    mutating func submit(_ message: borrowing NATSMessage) -> Submission {
         if phase == .closed { return .closed }
         if message.isBoundToConnection, phase != .connected { return .notConnected }
-        let size = PackedMessages.size(of: message)
         let held = waiting.byteCount + writingBytes
-        if held > 0, held + size > limit { return phase == .connected ? .waitForSpace : .full }
-        return submitOverLimit(message) ? .takenAndStartWriter : .taken
+        guard waiting.append(message, ifSizeIsAtMost: held > 0 ? limit - held : .max) else {
+            return phase == .connected ? .waitForSpace : .full
+        }
+        return startWriter() ? .takenAndStartWriter : .taken
     }
 
     /// - Returns: Whether a writer is to be started.
-    mutating func submitOverLimit(_ message: NATSMessage) -> Bool {
+    mutating func submitOverLimit(_ message: borrowing NATSMessage) -> Bool {
         guard phase != .closed else { return false }
         waiting.append(message)
         return startWriter()
@@ -45,7 +46,8 @@ struct Outbox {
     /// - Returns: Whether there is anything; otherwise the writer ends.
     mutating func nextBatch(_ batch: inout PackedMessages) -> Bool {
         isWriting = !waiting.isEmpty && phase == .connected
-        if isWriting { swap(&batch, &waiting) }
+        // Without more to write, what was needed for many messages is not kept.
+        if isWriting { swap(&batch, &waiting) } else if waiting.isEmpty { waiting.removeAll() }
         writingBytes = batch.byteCount
         return isWriting
     }

@@ -7,7 +7,7 @@ import Foundation
 /// Waiting messages pass from the publishing threads to the writing one. As bytes, they need no allocation
 /// per message, and the threads do not count references to the same subject and payload in turn, which costs
 /// more than copying a few hundred bytes.
-struct PackedMessages {
+struct PackedMessages: ~Copyable {
     /// Precedes each message. The texts follow, each terminated by a zero: the subject, the reply if there is
     /// one, name and value of each header; then the payload. Joined headers are two texts: the value of the last,
     /// and before it everything else, as it is sent.
@@ -23,50 +23,54 @@ struct PackedMessages {
         var isBound: Bool
     }
 
-    private var bytes: [UInt8] = []
+    private var queue = ByteQueue()
     private(set) var count = 0
     /// How many of them must not be sent on a later connection.
     private var boundCount = 0
-    /// A buffer that has grown beyond this is released when it is empty.
+    /// A buffer that has grown beyond this is released when it is empty and nothing follows soon.
     private static let keptCapacity = 1 << 18
 
-    var byteCount: Int { bytes.count }
+    var byteCount: Int { queue.count }
     var isEmpty: Bool { count == 0 }
 
     /// The number of bytes that ``append(_:)`` needs for a message.
-    static func size(of message: NATSMessage, joinsHeaders: Bool = View.mayJoinHeaders) -> Int {
-        let head = Head(message, joinsHeaders)
-        return head.sizeBeforePayload + head.payload
+    static func size(of message: borrowing NATSMessage, joinsHeaders: Bool = View.mayJoinHeaders) -> Int {
+        Head(message, joinsHeaders).size
     }
 
     /// Copies a message whose texts have no zero in them; see ``NATSMessage/check()``.
-    mutating func append(_ message: NATSMessage, joinsHeaders: Bool = View.mayJoinHeaders) {
-        let head = Head(message, joinsHeaders)
-        // Written at once: there are many short texts.
-        withUnsafeTemporaryAllocation(byteCount: head.sizeBeforePayload, alignment: 1) { memory in
-            memory.storeBytes(of: head, as: Head.self)
-            var texts = TextWriter(UnsafeMutableRawBufferPointer(rebasing: memory[MemoryLayout<Head>.size...]))
-            texts.add(message.subject, then: "\0")
-            if let reply = message.reply { texts.add(reply, then: "\0") }
-            let last = head.headerCount - 1
-            for (index, header) in message.headers.enumerated() {
-                let isApart = !joinsHeaders || index == last
-                texts.add(header.name, then: isApart ? "\0" : ": ")
-                texts.add(header.value, then: isApart ? "\0" : "\r\n")
-            }
-            if let identifier = message.identifier {
-                texts.add(NATSMessage.identifierHeader, then: "\0")
-                texts.add(identifier, then: "\0")
-            }
-            bytes.append(contentsOf: UnsafeRawBufferPointer(memory))
-        }
-        message.payload.withUnsafeBytes { bytes.append(contentsOf: $0) }
-        count += 1
-        if message.isBoundToConnection { boundCount += 1 }
+    mutating func append(_ message: borrowing NATSMessage, joinsHeaders: Bool = View.mayJoinHeaders) {
+        _ = append(message, joinsHeaders: joinsHeaders, ifSizeIsAtMost: .max)
     }
 
-    mutating func append(contentsOf other: PackedMessages) {
-        bytes.append(contentsOf: other.bytes)
+    /// Copies a message if it does not need more than some bytes.
+    ///
+    /// - Returns: Whether it has been copied.
+    mutating func append(
+        _ message: borrowing NATSMessage,
+        joinsHeaders: Bool = View.mayJoinHeaders,
+        ifSizeIsAtMost limit: Int
+    ) -> Bool {
+        let head = Head(message, joinsHeaders)
+        let size = head.size
+        guard size <= limit else { return false }
+        let memory = queue.append(size)
+        memory.storeBytes(of: head, as: Head.self)
+        // Every byte behind the head is one of these.
+        var texts = TextWriter(
+            UnsafeMutableRawBufferPointer(start: memory, count: size).dropFirst(MemoryLayout<Head>.size)
+        )
+        texts.add(message.subject, then: "\0")
+        if let reply = message.reply { texts.add(reply, then: "\0") }
+        if head.headerCount > 0 { texts.add(headersOf: message, head) }
+        texts.add(message.payload)
+        count += 1
+        if message.isBoundToConnection { boundCount += 1 }
+        return true
+    }
+
+    mutating func append(contentsOf other: borrowing PackedMessages) {
+        queue.append(other.queue.bytes)
         count += other.count
         boundCount += other.boundCount
     }
@@ -74,24 +78,25 @@ struct PackedMessages {
     /// Removes the messages that must not be sent on a later connection. The others keep their order.
     mutating func removeBound() {
         guard boundCount > 0 else { return }
-        var kept: [UInt8] = []
+        var kept = ByteQueue()
         var (taken, keptCount) = (0, 0)
-        bytes.withUnsafeBytes { bytes in
-            while taken < bytes.count {
-                let address = bytes.baseAddress! + taken
-                let (_, size) = Self.view(address)
-                if !address.loadUnaligned(as: Head.self).isBound {
-                    kept.append(contentsOf: bytes[taken..<(taken + size)])
-                    keptCount += 1
-                }
-                taken += size
+        let bytes = queue.bytes
+        while taken < bytes.count {
+            let address = bytes.baseAddress! + taken
+            let (_, size) = Self.view(address)
+            if !address.loadUnaligned(as: Head.self).isBound {
+                kept.append(UnsafeRawBufferPointer(rebasing: bytes[taken..<(taken + size)]))
+                keptCount += 1
             }
+            taken += size
         }
-        (bytes, count, boundCount) = (kept, keptCount, 0)
+        queue = kept
+        (count, boundCount) = (keptCount, 0)
     }
 
-    mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
+    /// - Parameter keepsMemory: Whether more messages are expected soon, however many there were.
+    mutating func removeAll(keepsMemory: Bool = false) {
+        queue.removeAll(keepingUpTo: keepsMemory ? .max : Self.keptCapacity)
         (count, boundCount) = (0, 0)
     }
 
@@ -101,20 +106,19 @@ struct PackedMessages {
     /// - Returns: Whether all were removed.
     mutating func takeOut(while isTaken: (View) -> Bool) -> Bool {
         var taken = (count: 0, bytes: 0, bound: 0)
-        bytes.withUnsafeBytes { bytes in
-            while taken.count < count {
-                let address = bytes.baseAddress! + taken.bytes
-                let (message, size) = Self.view(address)
-                guard isTaken(message) else { break }
-                let isBound = address.loadUnaligned(as: Head.self).isBound
-                taken = (taken.count + 1, taken.bytes + size, taken.bound + (isBound ? 1 : 0))
-            }
+        let bytes = queue.bytes
+        while taken.count < count {
+            let address = bytes.baseAddress! + taken.bytes
+            let (message, size) = Self.view(address)
+            guard isTaken(message) else { break }
+            let isBound = address.loadUnaligned(as: Head.self).isBound
+            taken = (taken.count + 1, taken.bytes + size, taken.bound + (isBound ? 1 : 0))
         }
         if taken.count == count {
-            removeAll()
+            removeAll(keepsMemory: true)
             return true
         }
-        bytes.removeFirst(taken.bytes)
+        queue.removeFirst(taken.bytes)
         count -= taken.count
         boundCount -= taken.bound
         return false
@@ -164,37 +168,55 @@ extension PackedMessages {
 }
 
 extension PackedMessages.Head {
-    fileprivate init(_ message: NATSMessage, _ joinsHeaders: Bool) {
+    fileprivate init(_ message: borrowing NATSMessage, _ joinsHeaders: Bool) {
         subject = message.subject.utf8.count
         reply = message.reply?.utf8.count ?? -1
-        headerCount = message.headers.count + (message.identifier == nil ? 0 : 1)
-        areJoined = joinsHeaders
-        // Two zeros, or ": " and a line break; behind the last, two zeros.
-        let separators = joinsHeaders ? 4 : 2
-        var bytes = message.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + separators }
-        if let identifier = message.identifier {
-            bytes += NATSMessage.identifierHeader.utf8.count + identifier.utf8.count + separators
-        }
-        headers = headerCount == 0 ? 0 : bytes - separators + 2
         payload = message.payload.count
         isBound = message.isBoundToConnection
+        areJoined = joinsHeaders
+        headerCount = message.headers.count + (message.identifier == nil ? 0 : 1)
+        headers = 0
+        guard headerCount > 0 else { return }
+        // Two zeros, or ": " and a line break; behind the last, two zeros.
+        let separators = joinsHeaders ? 4 : 2
+        headers = message.headers.reduce(2 - separators) { $0 + $1.name.utf8.count + $1.value.utf8.count + separators }
+        if let identifier = message.identifier {
+            headers += NATSMessage.identifierHeader.utf8.count + identifier.utf8.count + separators
+        }
     }
 
-    fileprivate var sizeBeforePayload: Int { MemoryLayout<Self>.size + subject + 1 + reply + 1 + headers }
+    /// With everything that follows.
+    fileprivate var size: Int { MemoryLayout<Self>.size + subject + 1 + reply + 1 + headers + payload }
 }
 
-/// Copies texts one behind the other into memory, which has room for all of them.
+/// Copies texts and bytes one behind the other into memory, which has room for all of them.
 private struct TextWriter {
     private var rest: UnsafeMutableRawBufferPointer
 
-    init(_ memory: UnsafeMutableRawBufferPointer) {
-        rest = memory
+    init(_ memory: Slice<UnsafeMutableRawBufferPointer>) {
+        rest = UnsafeMutableRawBufferPointer(rebasing: memory)
     }
 
     mutating func add(_ text: String, then separator: StaticString) {
-        var text = text
-        text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
+        // A text of Swift has its bytes in one place; others are copied there.
+        if text.utf8.withContiguousStorageIfAvailable({ add(UnsafeRawBufferPointer($0)) }) == nil {
+            add(Array(text.utf8))
+        }
         separator.withUTF8Buffer { add(UnsafeRawBufferPointer($0)) }
+    }
+
+    mutating func add(_ bytes: [UInt8]) { bytes.withUnsafeBytes { add($0) } }
+
+    mutating func add(headersOf message: borrowing NATSMessage, _ head: PackedMessages.Head) {
+        let last = head.headerCount - 1
+        for (index, header) in message.headers.enumerated() {
+            let isApart = !head.areJoined || index == last
+            add(header.name, then: isApart ? "\0" : ": ")
+            add(header.value, then: isApart ? "\0" : "\r\n")
+        }
+        guard let identifier = message.identifier else { return }
+        add(NATSMessage.identifierHeader, then: "\0")
+        add(identifier, then: "\0")
     }
 
     private mutating func add(_ bytes: UnsafeRawBufferPointer) {
