@@ -153,37 +153,66 @@ struct Acknowledgement {
 
     /// Reads the form in which servers write it, without a decoder, which takes longer than all else.
     private static func plain(_ payload: UnsafeRawBufferPointer) -> Acknowledgement? {
-        var next = 0
-        func skip(_ text: StaticString) -> Bool {
-            text.withUTF8Buffer { text in
-                // Neither is empty.
-                guard payload.count - next >= text.count,
-                    memcmp(text.baseAddress!, payload.baseAddress! + next, text.count) == 0
-                else { return false }
-                next += text.count
-                return true
-            }
+        var rest = PlainText(payload)
+        guard rest.skip("{\"stream\":\""), rest.skipUntilQuote() > 0, rest.skip("\",") else { return nil }
+        rest.skipSpaces()
+        guard rest.skip("\"seq\":") else { return nil }
+        rest.skipSpaces()
+        guard let number = rest.takeNumber() else { return nil }
+        if rest.skip("}") { return rest.isEmpty ? Acknowledgement(number, isDuplicate: false) : nil }
+        guard rest.skip(",") else { return nil }
+        rest.skipSpaces()
+        guard rest.skip("\"duplicate\":") else { return nil }
+        rest.skipSpaces()
+        return rest.skip("true}") && rest.isEmpty ? Acknowledgement(number, isDuplicate: true) : nil
+    }
+}
+
+/// What is left of a text that is read from its start.
+private struct PlainText {
+    private var rest: UnsafeRawBufferPointer
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        rest = bytes
+    }
+
+    var isEmpty: Bool { rest.isEmpty }
+
+    /// - Parameter text: Not empty.
+    mutating func skip(_ text: StaticString) -> Bool {
+        let bytes = rest
+        let isNext = text.withUTF8Buffer { text in
+            // Neither is empty.
+            bytes.count >= text.count && memcmp(text.baseAddress!, bytes.baseAddress!, text.count) == 0
         }
-        func skipSpaces() { while next < payload.count, payload[next] == UInt8(ascii: " ") { next += 1 } }
-        guard skip("{\"stream\":\"") else { return nil }
-        let name = next
-        while next < payload.count, payload[next] != UInt8(ascii: "\"") { next += 1 }
-        guard next > name, skip("\",") else { return nil }
-        skipSpaces()
-        guard skip("\"seq\":") else { return nil }
-        skipSpaces()
+        if isNext { drop(text.utf8CodeUnitCount) }
+        return isNext
+    }
+
+    mutating func skipSpaces() {
+        while rest.first == UInt8(ascii: " ") { drop(1) }
+    }
+
+    /// - Returns: How many bytes were before it, or were left.
+    mutating func skipUntilQuote() -> Int {
+        let count = rest.firstIndex(of: UInt8(ascii: "\"")) ?? rest.count
+        drop(count)
+        return count
+    }
+
+    /// Takes up to 18 digits; nil if there are none, or more.
+    mutating func takeNumber() -> UInt64? {
         var (number, digits): (UInt64, Int) = (0, 0)
-        while next < payload.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(payload[next]), digits < 19 {
-            number = number * 10 + UInt64(payload[next] - UInt8(ascii: "0"))
-            (next, digits) = (next + 1, digits + 1)
+        while digits < rest.count, digits < 19, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(rest[digits]) {
+            number = number * 10 + UInt64(rest[digits] - UInt8(ascii: "0"))
+            digits += 1
         }
-        guard (1...18).contains(digits) else { return nil }
-        if skip("}") { return next == payload.count ? Acknowledgement(number, isDuplicate: false) : nil }
-        guard skip(",") else { return nil }
-        skipSpaces()
-        guard skip("\"duplicate\":") else { return nil }
-        skipSpaces()
-        return skip("true}") && next == payload.count ? Acknowledgement(number, isDuplicate: true) : nil
+        drop(digits)
+        return (1...18).contains(digits) ? number : nil
+    }
+
+    private mutating func drop(_ count: Int) {
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
     }
 }
 #endif
