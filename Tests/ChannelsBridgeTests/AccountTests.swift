@@ -220,6 +220,7 @@ struct AccountTests {
             guard subscription.pattern == "kitchen.ordered" else { return }
             // The routes before this one are subscribed.
             try await other.publish(.event(#"{"total":1}"#, to: "shop.sold", id: "early"), durable: false)
+            _ = try? await other.request(.event(#""tea""#, to: "shop.price", type: "String"), timeout: .zero)
             throw BridgeError(.permissionDenied, subject: "kitchen.ordered")
         }
         let replies = Recorder<String?>()
@@ -265,6 +266,28 @@ struct AccountTests {
         gate.open()
         try await till.stop()
         #expect(till.bridge.statistics.waitingToSend == 0 && till.bridge.statistics.sent == 3)
+    }
+
+    @Test func whatWaitsToBeSentWhenTheTimeToCloseIsOverIsDropped() async throws {
+        let (gate, published) = (Gate(), Recorder<String>())
+        var holding = AlteredTransport(broker)
+        holding.publishes = { message in
+            published.record(message.subject)
+            await gate.wait()
+            return message
+        }
+        let configuration = BridgeConfiguration.quick.with { $0.closeTimeout = .zero }
+        let till = await MiniProcess("till", holding, [.outgoing(.sold)], configuration: configuration)
+        for total in 0..<3 { till.board[.sold].post(Sale(total: total)) }
+        _ = await published.first(1)
+        let stopping = Task { try await till.stop() }
+        while till.bridge.statistics.dropped < 2 { await Task.yield() }
+        gate.open()
+        await #expect { try await stopping.value } throws: { ($0 as? BridgeError)?.code == .closingTimedOut }
+        // The transport was closed under the first.
+        let statistics = till.bridge.statistics
+        #expect(statistics.sent + statistics.failed == 1 && statistics.dropped == 2 && statistics.waitingToSend == 0)
+        #expect(published.count == 1)
     }
 
     @Test func messagesThatWaitForTheBridgeToRunAreCountedOnceEach() async throws {

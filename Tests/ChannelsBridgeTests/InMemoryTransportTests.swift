@@ -71,6 +71,54 @@ struct InMemoryTransportTests {
         #expect(await heard.first(4).last?.message.body == [1])
     }
 
+    @Test func nothingReachesAConnectionThatIsBrokenButWhatIsKeptForIt() async throws {
+        let broker = InMemoryBroker()
+        let (reader, sender) = (try await connectedTransport(broker), try await connectedTransport(broker))
+        let heard = Recorder<String>()
+        try await reader.subscribe(to: "n") { _ in heard.record("message") }
+        try await reader.subscribe(to: "n", durableName: "reader") { message in
+            heard.record("durable message")
+            message.settle?(.acknowledged)
+        }
+        try await reader.watch("n") { heard.record("value \($0.revision > 0)") }
+        try await reader.respond(to: "n") { request in
+            heard.record("request")
+            request.reply(TransportReply(body: []))
+        }
+        let message = try TransportMessage(subject: "n", body: [])
+        reader.breakConnection()
+        try await sender.publish(message, durable: false)
+        try await sender.publish(message, durable: true)
+        _ = try await sender.store(message)
+        await #expect { try await sender.request(message, timeout: .seconds(240)) } throws: {
+            ($0 as? BridgeError)?.code == .noResponder
+        }
+        #expect(heard.count == 0)
+        reader.restoreConnection()
+        #expect(heard.all == ["durable message", "value true"])
+        _ = try await sender.request(message, timeout: .seconds(240))
+        #expect(heard.all.last == "request")
+    }
+
+    @Test func requestsGoToTheRespondersInTurn() async throws {
+        let broker = InMemoryBroker()
+        let asker = try await connectedTransport(broker)
+        let answered = Recorder<Int>()
+        var responders: [InMemoryTransport] = []
+        for number in 0..<3 {
+            let responder = try await connectedTransport(broker)
+            try await responder.respond(to: "n") { request in
+                answered.record(number)
+                request.reply(TransportReply(body: []))
+            }
+            responders.append(responder)
+        }
+        let message = try TransportMessage(subject: "n", body: [])
+        for _ in 0..<6 { _ = try await asker.request(message, timeout: .seconds(240)) }
+        #expect(Set(answered.all.prefix(3)).count == 3 && answered.all.prefix(3) == answered.all.suffix(3))
+        withExtendedLifetime(responders) {}
+    }
+
     @Test func nothingOfABrokerIsLeftWhenNobodyHasItAnyMore() async throws {
         let clock = ManualClock()
         do {

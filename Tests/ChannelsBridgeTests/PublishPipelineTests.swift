@@ -126,6 +126,17 @@ struct PublishPipelineTests {
         guard case .done = pipeline.next() else { Issue.record("it goes on"); return }
     }
 
+    @Test func whatWasPutBackAndPublishedAgainIsGivenUpOnce() throws {
+        var pipeline = try pipeline(of: 3)
+        let first = published(&pipeline)
+        end(first[0], with: .failed, isOver: false, in: &pipeline)
+        pipeline.putBack(first[1...])
+        let second = published(&pipeline)
+        #expect(numbers(second) == [0, 1, 2] && pipeline.count == 3)
+        let given = pipeline.abandon()
+        #expect(numbers(given) == [0, 1, 2] && pipeline.count == 0)
+    }
+
     /// The next pause is as short as the first again.
     @Test func whatIsAcknowledgedEndsTheFailuresInARow() throws {
         var pipeline = try pipeline(of: 1)

@@ -182,6 +182,33 @@ struct RequestTests {
         withExtendedLifetime(token) {}
     }
 
+    /// Those that are not answered yet wait, and one of them is in hand.
+    @Test func noMoreRequestsAreAnsweredAtTheSameTimeThanTheLimitSays() async throws {
+        let configuration = BridgeConfiguration.quick.with { $0.concurrentRequestLimit = 3 }
+        let transport = InMemoryTransport(broker)
+        let shop = await MiniProcess("shop", transport, [.answering(.price)], configuration: configuration)
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.asking(.price)])
+        let (gate, begun) = (Gate(), Recorder<String>())
+        let token = shop.board.requests(.price).respond { item in
+            begun.record(item)
+            await gate.wait()
+            return item.count
+        }
+        let prices = till.board.requests(.price)
+        let asking = (1...20).map { length in Task { try await prices.ask(String(repeating: "x", count: length)) } }
+        _ = await begun.first(3)
+        for _ in 0..<100 {
+            while shop.bridge.statistics.waitingToDeliver != 16 { await Task.yield() }
+            #expect(begun.count == 3)
+        }
+        gate.open()
+        for (task, length) in zip(asking, 1...20) { #expect(try await task.value == length) }
+        try await till.stop()
+        try await shop.stop()
+        #expect(shop.bridge.statistics.answered == 20 && shop.bridge.statistics.waitingToDeliver == 0)
+        withExtendedLifetime(token) {}
+    }
+
     @Test func aResponderMayAskAThirdProcess() async throws {
         let stock = RequestName<String, Int>("shop.stock")
         let store = await MiniProcess("store", InMemoryTransport(broker), [.answering(stock)])
