@@ -290,6 +290,24 @@ struct AccountTests {
         #expect(published.count == 1)
     }
 
+    @Test func stateThatIsNotStoredWhenTheTimeToCloseIsOverIsDropped() async throws {
+        let clock = ManualClock()
+        let transport = InMemoryTransport(broker)
+        let configuration = BridgeConfiguration.quick.with {
+            $0.clock = clock
+            $0.backoff = Backoff(first: .seconds(1_000), limit: .seconds(1_000))
+            $0.closeTimeout = .zero
+        }
+        let route = BridgeRoute.both(state: .lastSale, initial: Sale(total: 0))
+        let till = await MiniProcess("till", transport, [route], configuration: configuration)
+        while till.bridge.statistics.sent < 1 { await Task.yield() }
+        transport.breakConnection()
+        till.board.state(.lastSale, initial: Sale(total: 0)).set(Sale(total: 1))
+        _ = await clock.sleeps.first(1)
+        await #expect { try await till.stop() } throws: { ($0 as? BridgeError)?.code == .closingTimedOut }
+        #expect(till.bridge.statistics.dropped == 1 && till.bridge.statistics.sent == 1)
+    }
+
     @Test func messagesThatWaitForTheBridgeToRunAreCountedOnceEach() async throws {
         let board = Switchboard(onFault: { _ in })
         let bridge = Bridge(
