@@ -174,6 +174,20 @@ struct MessageLifetimeTests {
         queue.resume()
     }
 
+    @Test func aValueThatAListenerReplacesLivesUntilTheListenersHaveHeardIt() {
+        let state = StateChannel(Witness(living))
+        let living = living
+        let lived = Recorder<Int>()
+        let tokens = [
+            state.listen { value in if value.number == 1 { state.set(Witness(living, 2)) } },
+            state.listen { value in lived.record(value.number * 10 + living.value) },
+        ]
+        state.set(Witness(living, 1))
+        // The first, which `set` has replaced, is released when that returns.
+        #expect(lived.all == [1, 13, 23] && living.value == 1)
+        withExtendedLifetime(tokens) {}
+    }
+
     /// A message whose deinit posts, released by every kind of loss: no lock may be held.
     @Test func aMessageMayPostInItsDeinitWhereverItIsLost() async {
         await #expect(processExitsWith: .success) {

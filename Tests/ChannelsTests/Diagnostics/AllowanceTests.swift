@@ -99,6 +99,18 @@ struct AllowanceTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test func whatNobodyHearsIsExtrapolatedAsPostsAre() throws {
+        let channel = board.channel(number)
+        let allowance = limit(.counts)
+        for message in 0..<100 { channel.post(message) }
+        // Time passes, in which others may have been posted.
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < .milliseconds(2) {}
+        let shown = try counted()
+        #expect(try #require(shown.posts) > fewest && shown.unheard == shown.posts)
+        withExtendedLifetime(allowance) {}
+    }
+
     @Test func theShareThatIsTracedIsOfThePostsSinceTracingBegan() throws {
         let token = board[number].listen { _ in }
         board.diagnostics = .counts

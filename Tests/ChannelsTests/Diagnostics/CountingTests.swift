@@ -176,6 +176,28 @@ struct CountingTests {
         withExtendedLifetime((tokens, sender)) {}
     }
 
+    @Test func whatNobodyHeardBeforeItWasSwitchedOnAgainIsForgotten() throws {
+        let channel = board.channel(number)
+        for _ in 0..<2 {
+            board.diagnostics = .counts
+            for message in 0..<3 { channel.post(message) }
+            #expect(try counted().posts == 3 && counted().unheard == 3)
+            board.diagnostics = .off
+        }
+    }
+
+    @Test func lanesInWhichMessagesWaitAreInTheTable() {
+        let queue = DispatchQueue.suspended()
+        let token = board[number].listen(on: queue) { _ in }
+        let idle = board.snapshot()
+        #expect(idle.lanes.count == 1 && !"\(idle)".contains("\(idle.lanes[0])"))
+        board[number].post(1)
+        let busy = board.snapshot()
+        #expect("\(busy)".hasSuffix("\n\(busy.lanes[0])"))
+        token.cancel()
+        queue.resume()
+    }
+
     @Test func theKindAndTheTypesOfEachChannelAreInTheTable() {
         let state = board.state(StateName<Int>("count.state"), initial: 0)
         let requests = board.requests(RequestName<Int, String>("count.request"))
