@@ -7,11 +7,14 @@ struct BridgeLifeTests {
     private let broker = InMemoryBroker()
 
     @Test func cancellingEndsTheBridgeWithoutAnError() async throws {
-        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
+        let routes: [BridgeRoute] = [.outgoing(.sold), .outgoing(.ordered, durable: true)]
+        let till = await MiniProcess("till", InMemoryTransport(broker), routes)
+        #expect(till.board.snapshot().patterns.flatMap(\.listeners).count == 2)
         try await till.stop()
         #expect(till.bridge.status.value.phase == .ended)
         // Not carried any more, and not counted as a listener.
         #expect(till.board[.sold].post(Sale(total: 1)) == 0)
+        #expect(till.board.snapshot().patterns.flatMap(\.listeners).isEmpty)
         #expect(till.bridge.statistics.sent == 0)
     }
 

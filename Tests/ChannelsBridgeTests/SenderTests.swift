@@ -197,6 +197,13 @@ struct SenderTests {
 
     // MARK: Messages that are not durable
 
+    @Test func whatTheBridgeHasNoRoomForIsDroppedAndCounted() throws {
+        let context = BridgeContext(FedTransport(), .quick.with { $0.messageLimit = 4 })
+        let sender = PromptSender(context, shadowedBy: [], Packaging(context))
+        let departures = (0..<5).compactMap { sender.take($0, postedTo: "shop.number") }
+        #expect(departures.count == 2 && context.outgoing.messages == 2 && context.statistics.dropped == 3)
+    }
+
     @Test func senderThatHasGivenUpTakesNothing() throws {
         let context = BridgeContext(FedTransport(), .quick)
         let sender = PromptSender(context, shadowedBy: ["shop.order"], Packaging(context))
