@@ -145,6 +145,21 @@ struct LifetimeTests {
         #expect(channel.post(2) == 0)
     }
 
+    /// Called on its actor, which is another way.
+    @MainActor @Test(arguments: [false, true])
+    func duringACallOnItsActorTheOwnerIsHeld(isCounted: Bool) {
+        let channel = Channel<Int>(diagnostics: isCounted ? .counts : .off)
+        let (gone, seen) = (Tally(), Recorder<Int>())
+        let owner = Slot<Owner>()
+        owner.value = Owner { gone.add() }
+        channel.listen(owner.value!) { @MainActor _, _ in
+            owner.value = nil
+            seen.record(gone.value)
+        }
+        #expect(channel.post(1) == 1)
+        #expect(seen.all == [0] && gone.value == 1)
+    }
+
     @Test func anOwnerReleasedByAnEarlierListenerIsNotCalled() {
         let channel = Channel<Int>()
         let heard = Recorder<String>()

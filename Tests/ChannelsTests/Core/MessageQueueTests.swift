@@ -122,10 +122,12 @@ struct MessageQueueTests {
     }
 
     private final class IdleQueue {
-        private var queue = MessageQueue(MessageLayout(Int.self))
+        private typealias Large = (Int, Int, Int, Int, Int, Int, Int, Int)
+        private var queue = MessageQueue(MessageLayout(Large.self))
 
         init(after count: Int) {
-            for number in 0..<count { MessageAddress.lending(number) { queue.append(copying: $0, nil) } }
+            let message: Large = (0, 0, 0, 0, 0, 0, 0, 0)
+            for _ in 0..<count { MessageAddress.lending(message) { queue.append(copying: $0, nil) } }
             while !queue.isEmpty { queue.removeFirst() }
             queue.giveBack()
         }
