@@ -152,8 +152,8 @@ struct BareCall: Sendable {
     init<Message>(_ body: LocalBody1<Message>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 
     @usableFromInline
-    // Two words, see above.
     init<Owner: AnyObject, Message>(_ body: LocalBody2<Owner, Message>) {
+        // Two words, see above.
         self = unsafe unsafeBitCast(body, to: Self.self)
     }
 
