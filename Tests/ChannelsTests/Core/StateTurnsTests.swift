@@ -42,6 +42,18 @@ struct StateTurnsTests {
             return next
         }
 
+        /// Whether a value that is set waits for somebody else to deliver it.
+        func waits(_ value: Int, from thread: UInt, mayStand: Bool = true) -> Bool {
+            if case .wait = set(value, from: thread, mayStand: mayStand) { true } else { false }
+        }
+
+        /// Whether the round ends instead of a delivery.
+        func ends(on thread: UInt) -> Bool { if case .end = next(for: thread) { true } else { false } }
+
+        func handsOverToJob(on thread: UInt) -> Bool {
+            if case .handOverToJob = next(for: thread) { true } else { false }
+        }
+
         /// Delivers so many. Whether there were as many.
         func deliver(_ count: Int, on thread: UInt) -> Bool {
             for _ in 0..<count { guard case .deliver = next(for: thread) else { return false } }
@@ -61,7 +73,7 @@ struct StateTurnsTests {
         let run = Run()
         #expect(run.turn(of: 1) == .now)
         guard case .deliver(let turn) = run.set(1, from: 1) else {
-            _ = Issue.record("it is another")
+            Issue.record("no value is delivered")
             return
         }
         #expect(turn.depth == 1 && turn.setter == 1)
@@ -74,15 +86,12 @@ struct StateTurnsTests {
         let run = Run()
         run.set(0, from: 1)
         for value in 1...6 {
-            guard case .wait = run.set(value, from: UInt(1 + value % 3)) else {
-                _ = Issue.record("it is another")
-                return
-            }
+            #expect(run.waits(value, from: UInt(1 + value % 3)))
         }
         #expect(!run.endsIfNothingWaits() && run.waitingCount == 6)
         #expect(run.deliver(6, on: 1))
         guard case .end(let standing) = run.next(for: 1) else {
-            _ = Issue.record("it is another")
+            Issue.record("the round goes on")
             return
         }
         #expect(standing.isEmpty && run.delivered == Array(1...6))
@@ -99,10 +108,7 @@ struct StateTurnsTests {
         run.set(2, from: 2)
         #expect(run.turn(of: 1) == nil)
         #expect(run.deliver(2, on: 1))
-        guard case .end = run.next(for: 1) else {
-            _ = Issue.record("it is another")
-            return
-        }
+        #expect(run.ends(on: 1))
         // Nothing of the round before is left.
         run.set(3, from: 1)
         #expect(run.turn(of: 1) == .later)
@@ -116,21 +122,18 @@ struct StateTurnsTests {
         run.set(2, from: 2)
         for expected in [2, 1] {
             guard case .deliver(let turn, _) = run.next(for: 1) else {
-                _ = Issue.record("it is another")
+                Issue.record("no value is delivered")
                 return
             }
             #expect(turn.depth == expected && run.depth == expected)
         }
         run.set(3, from: 1)
         guard case .deliver(let turn, _) = run.next(for: 1) else {
-            _ = Issue.record("it is another")
+            Issue.record("no value is delivered")
             return
         }
         #expect(turn.depth == 2)
-        guard case .end = run.next(for: 1) else {
-            _ = Issue.record("it is another")
-            return
-        }
+        #expect(run.ends(on: 1))
         #expect(run.depth == 0)
     }
 
@@ -154,28 +157,16 @@ struct StateTurnsTests {
         run.set(0, from: 1)
         for value in 1...63 { run.set(value, from: 2) }
         #expect(run.deliver(63, on: 1))
-        guard case .wait = run.set(64, from: 2) else {
-            _ = Issue.record("63 are not enough")
-            return
-        }
+        #expect(run.waits(64, from: 2))
         #expect(run.deliver(1, on: 1))
         // Its own do not count, and it does not wait for itself.
-        guard case .wait = run.set(65, from: 1) else {
-            _ = Issue.record("it is another")
-            return
-        }
-        guard case .wait = run.set(66, from: 2, mayStand: false) else {
-            _ = Issue.record("it is another")
-            return
-        }
+        #expect(run.waits(65, from: 1))
+        #expect(run.waits(66, from: 2, mayStand: false))
         let standing = try #require(setter(run.set(67, from: 3)))
         // One is enough.
-        guard case .wait = run.set(68, from: 4) else {
-            _ = Issue.record("it is another")
-            return
-        }
+        #expect(run.waits(68, from: 4))
         guard case .handOver(let setter) = run.next(for: 1) else {
-            _ = Issue.record("it is another")
+            Issue.record("nobody else is given the role")
             return
         }
         #expect(setter === standing && setter.isDeliverer && setter.thread == 3)
@@ -185,7 +176,7 @@ struct StateTurnsTests {
         // It has a share of its own before the role passes on.
         #expect(run.deliver(4, on: 3))
         guard case .end(let left) = run.next(for: 3) else {
-            _ = Issue.record("it is another")
+            Issue.record("the round goes on")
             return
         }
         #expect(left.isEmpty && run.delivered == Array(1...68))
@@ -197,10 +188,7 @@ struct StateTurnsTests {
             run.set(0, from: 1)
             for value in 1...40 { run.set(value, from: 2) }
             #expect(run.deliver(40, on: 1))
-            guard case .end = run.next(for: 1) else {
-                _ = Issue.record("it is another")
-                return
-            }
+            #expect(run.ends(on: 1))
         }
     }
 
@@ -209,18 +197,12 @@ struct StateTurnsTests {
         run.set(0, from: 1)
         for value in 1...1_030 { run.set(value, from: 2, mayStand: false) }
         #expect(run.deliver(1_024, on: 1))
-        guard case .handOverToJob = run.next(for: 1) else {
-            _ = Issue.record("it is another")
-            return
-        }
+        #expect(run.handsOverToJob(on: 1))
         // Until it runs, the role is taken, by no thread that there is.
         #expect(run.deliverer != 0 && run.turn(of: 1) == nil)
         run.takeOver(by: 3)
         #expect(run.deliverer == 3 && run.deliver(6, on: 3))
-        guard case .end = run.next(for: 3) else {
-            _ = Issue.record("it is another")
-            return
-        }
+        #expect(run.ends(on: 3))
         #expect(run.delivered == Array(1...1_030))
     }
 
@@ -229,16 +211,10 @@ struct StateTurnsTests {
         run.set(0, from: 1)
         for value in 1...2_100 { run.set(value, from: 2, mayStand: false) }
         #expect(run.deliver(1_024, on: 1))
-        guard case .handOverToJob = run.next(for: 1) else {
-            _ = Issue.record("it is another")
-            return
-        }
+        #expect(run.handsOverToJob(on: 1))
         run.takeOver(by: 3)
         #expect(run.deliver(1_024, on: 3))
-        guard case .handOverToJob = run.next(for: 3) else {
-            _ = Issue.record("it is another")
-            return
-        }
+        #expect(run.handsOverToJob(on: 3))
     }
 
     // MARK: Too many wait
@@ -247,10 +223,7 @@ struct StateTurnsTests {
         let run = Run()
         run.set(0, from: 1)
         for value in 1...1_024 {
-            guard case .wait = run.set(value, from: 2) else {
-                _ = Issue.record("\(value)")
-                return
-            }
+            #expect(run.waits(value, from: 2))
         }
         let first = try #require(setter(run.set(1_025, from: 3)))
         let second = try #require(setter(run.set(1_026, from: 4)))
@@ -278,14 +251,14 @@ struct StateTurnsTests {
         #expect(run.nextToGoOn() == nil, "1,025 wait")
         // The one that delivers cannot relieve itself.
         guard case .handOver(let setter) = run.next(for: 3) else {
-            _ = Issue.record("it is another")
+            Issue.record("nobody else is given the role")
             return
         }
         #expect(setter === second)
         #expect(run.deliver(64, on: 4))
         #expect(run.nextToGoOn() == nil)
         guard case .handOver(let other) = run.next(for: 4) else {
-            _ = Issue.record("it is another")
+            Issue.record("nobody else is given the role")
             return
         }
         #expect(other === first && run.deliverer == 3)
@@ -316,12 +289,9 @@ struct StateTurnsTests {
         let standing = try #require(setter(run.set(65, from: 1 + 1)))
         // It cannot be given to the one that delivers.
         #expect(!run.endsIfNothingWaits())
-        guard case .deliver = run.next(for: 2) else {
-            _ = Issue.record("it is another")
-            return
-        }
+        #expect(run.deliver(1, on: 2))
         guard case .end(let told) = run.next(for: 2) else {
-            _ = Issue.record("it is another")
+            Issue.record("the round goes on")
             return
         }
         #expect(told.count == 1 && told.first === standing)
