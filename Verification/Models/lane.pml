@@ -24,6 +24,7 @@
  * -DNO_PHASE        a post schedules a drain although one is scheduled or under way (with QUEUE)
  * -DIDLE_UNLOCKED   the drain looks whether there is a ticket and becomes idle in two sections (with RUN=2)
  * -DLATE_TICKET     the ticket is appended in a section after that of the message
+ * -DFORGETS_TAKEN   a drain that has taken more than it used becomes idle
  * -DNO_STALE        a message that is dropped leaves its ticket good
  * -DIGNORES_OWN     a post on the lane's own actor calls the listener although an earlier one of the actor waits
  * -DNO_BARRIER      cancelAndDrain makes no barrier before it looks at `current`
@@ -58,6 +59,8 @@ byte lastOf[2];                 /* the last message of each poster that was deli
 
 /* The lane: a ticket is the number of a listener, and whether it was posted on the lane's actor. */
 chan tickets = [8] of { byte, bool };
+/* What the drain has taken, one or two at a time, and not used. */
+chan taken = [2] of { byte, bool };
 /* The mailboxes' messages. */
 chan inbox0 = [4] of { byte };
 chan inbox1 = [4] of { byte };
@@ -170,6 +173,10 @@ endWorker:
 #ifndef QUEUE
         atomic { !onActor -> onActor = true };
 #endif
+        if
+        :: len(taken) > 0 -> atomic { drains++; assert(drains == 1); n = 0; goto aCall }
+        :: else
+        fi;
         acquire();
         if
         :: phase != scheduled -> lock = false
@@ -177,6 +184,7 @@ endWorker:
             phase = draining; lock = false;
             atomic { drains++; assert(drains == 1); n = 0 };
 aTurn:
+            if :: len(taken) > 0 -> goto aCall :: else fi;
             acquire();
             if
             :: len(tickets) == 0 ->
@@ -187,9 +195,19 @@ aTurn:
                 atomic { drains--; phase = idle };
                 lock = false;
                 goto over
-            :: else -> tickets?l,isOwn
+            :: else ->
+                atomic {
+                    tickets?l,isOwn; taken!l,isOwn;
+                    if
+                    :: len(tickets) > 0 -> tickets?l,isOwn; taken!l,isOwn
+                    :: true
+                    fi;
+                    l = NOBODY; isOwn = false
+                }
             fi;
             lock = false;
+aCall:
+            taken?l,isOwn;
             /* Relaxed: others see it later. Then the bits are read. */
             current = l;
             if :: hasWaiters -> current = NOBODY; resumeWaiter(); current = l :: else fi;
@@ -213,7 +231,7 @@ aTurn:
             /* A sequentially consistent load follows, but the store may be late. Where the next ticket has been taken, too, that takes its
              * place at once. */
             if
-            :: n + 1 < RUN && len(tickets) > 0 -> skip
+            :: n + 1 < RUN && len(taken) > 0 -> skip
             :: true ->
                 current = NOBODY;
                 if :: hasWaiters -> resumeWaiter() :: else fi
@@ -221,7 +239,13 @@ aTurn:
             atomic { l = NOBODY; m = NOBODY; isIn = false; isOwn = false; n++ };
             if
             :: n < RUN -> goto aTurn
+#ifndef FORGETS_TAKEN
+            /* The next turn begins with what is left, and without the lock. */
+            :: n >= RUN && len(taken) > 0 -> atomic { drains--; jobs++ }
+            :: n >= RUN && len(taken) == 0 ->
+#else
             :: else ->
+#endif
                 acquire();
                 atomic {
                     drains--;
@@ -295,7 +319,7 @@ proctype Quiet() {
     timeout;
     assert(at[0] != unposted && at[1] != unposted && at[2] != unposted && at[3] != unposted);
     assert(at[0] != incoming && at[1] != incoming && at[2] != incoming && at[3] != incoming);
-    assert(phase == idle && jobs == 0 && len(tickets) == 0 && !waiting && !lock && own == 0 && stale1 == 0);
+    assert(phase == idle && jobs == 0 && len(tickets) == 0 && len(taken) == 0 && !waiting && !lock && own == 0 && stale1 == 0);
     assert(cancelled || at[0] == delivered && at[2] == delivered);
     assert(at[1] == delivered || at[3] == delivered);
     assert(at[1] != discarded && at[3] != discarded && at[1] != refused && at[3] != refused)

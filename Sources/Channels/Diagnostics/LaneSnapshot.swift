@@ -4,7 +4,8 @@ internal import Dispatch
 public struct LaneSnapshot: Codable, Hashable, Sendable, CustomStringConvertible {
     /// The actor, by its type, or the label of the queue: `MainActor`, `Kitchen`, `com.example.printer`.
     public var name: String
-    /// Messages that wait in it, of all channels. The few that are being delivered are not counted.
+    /// Messages that wait in it, of all channels. What its drain has taken, 256 messages at most, is
+    /// not counted.
     public var waiting: Int
     /// The longest time that a message took to reach a listener in this lane, of the channels in the snapshot, in
     /// nanoseconds; nil where none is traced.

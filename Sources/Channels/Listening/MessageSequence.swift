@@ -51,8 +51,7 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
 
         @inlinable
         func take() -> Message? {
-            guard buffer.mayTake else { return nil }
-            return MessageAddress.receiving(as: Message.self) { buffer.take(into: $0) }
+            MessageAddress.receiving(as: Message.self) { buffer.take(into: $0) }
         }
     }
 }

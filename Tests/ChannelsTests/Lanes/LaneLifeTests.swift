@@ -29,20 +29,24 @@ struct LaneLifeTests {
         withExtendedLifetime(actor) {}
     }
 
-    @Test func aDrainGivesItsActorUpInTheMiddleOfABurst() async {
+    /// At most 64 calls are made first, also where the drain has taken more.
+    @Test(arguments: [0, 3])
+    func aDrainGivesItsActorUpInTheMiddleOfABurst(turnsBefore: Int) async {
         let channel = Channel<Int>()
         let heard = Recorder<Int>()
         let executor = HeldExecutor()
         let actor = HeldActor(on: executor)
         channel.listen(actor) { _, message in heard.record(message) }
-        for number in 0..<200 { channel.post(number) }
+        for number in 0..<500 { channel.post(number) }
+        for _ in 0..<turnsBefore { await executor.run() }
         await executor.wait(for: 1)
+        let before = heard.count
         let between = Task { await actor.run { _ in heard.record(-1) } }
         await executor.wait(for: 2)
-        await executor.run { heard.count == 201 }
+        await executor.run { heard.count == 501 }
         await between.value
         let place = heard.all.firstIndex(of: -1)
-        #expect(place.map { (1...64).contains($0) } == true)
+        #expect(place.map { (before + 1...before + 64).contains($0) } == true)
     }
 
     // MARK: Cancelling
@@ -93,8 +97,10 @@ struct LaneLifeTests {
         withExtendedLifetime(tokens) {}
     }
 
-    /// The drain has taken messages of the listener when its turn ends, and it is cancelled before the next.
-    @Test func whatADrainHasTakenIsReleasedAtOnceWhereItsListenerIsCancelledBetweenTwoTurns() async {
+    /// The drain has taken messages of the listener when its turn ends, and it is cancelled before the next. After
+    /// the first turn it has more in its hands.
+    @Test(arguments: [1, 3])
+    func whatADrainHasTakenIsReleasedAtOnceWhereItsListenerIsCancelledBetweenTwoTurns(turns: Int) async {
         let (channel, living) = (Channel<Witness>(), Tally())
         let executor = HeldExecutor()
         let actor = HeldActor(on: executor)
@@ -106,7 +112,7 @@ struct LaneLifeTests {
             channel.post(Witness(living, number))
             other.post(number)
         }
-        await executor.run()
+        for _ in 0..<turns { await executor.run() }
         await executor.wait(for: 1)
         token.cancel()
         #expect(living.value == 0)

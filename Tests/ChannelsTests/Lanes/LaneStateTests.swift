@@ -49,6 +49,7 @@ private struct Run: ~Copyable {
     /// The model: what waits, oldest first.
     private var waiting: [Waiting] = []
     private var jobs = 0
+    private var inTurn = false
     private var taken: [LaneState.Ticket] = []
     private var used = 0
     private var calls = 0
@@ -130,7 +131,7 @@ private struct Run: ~Copyable {
         var leaving = LaneState.Leaving()
         let (stale, own) = mailbox.state.end(into: &discarded)
         ownWaiting -= own
-        if !state.isDraining { mailbox.state.end(batch: &mailbox.batch, into: &batch) }
+        if !state.isDraining || !inTurn { mailbox.state.end(batch: &mailbox.batch, into: &batch) }
         state.areStale(stale, &leaving)
         // Those still in the batch are discarded by the drain.
         let isFirst = waiting.contains { $0.member == index }
@@ -158,19 +159,25 @@ private struct Run: ~Copyable {
     }
 
     private mutating func beginTurn() {
-        guard jobs > 0, state.phase != .draining else { return }
+        guard jobs > 0 else { return }
         jobs -= 1
+        inTurn = true
+        // What the turn before has left.
+        guard taken.isEmpty else { return }
         if !state.beginTurn() { problem = "a job found the lane idle" }
     }
 
     private mutating func deliver(most: Int) {
-        guard state.phase == .draining else { return }
+        guard inTurn else { return }
         for _ in 0..<most {
             if taken.isEmpty {
                 var leaving = LaneState.Leaving()
                 let goesOn = state.take(Int.random(in: 1...64, using: &random), into: &taken, &leaving)
                 leave(leaving)
-                guard goesOn else { return }
+                guard goesOn else {
+                    inTurn = false
+                    return
+                }
                 // All that was looked at was stale.
                 guard !taken.isEmpty else { continue }
             }
@@ -235,9 +242,10 @@ private struct Run: ~Copyable {
     }
 
     private mutating func endTurn() {
-        guard state.phase == .draining else { return }
+        guard inTurn else { return }
         settle()
-        if !state.endTurn(holds: taken) { jobs += 1 }
+        inTurn = false
+        if !taken.isEmpty || !state.endTurn() { jobs += 1 }
     }
 
     // MARK: Leaving
@@ -281,7 +289,9 @@ private struct Run: ~Copyable {
             if !isFound, waiting.contains(where: { $0.task == task }) { problems.append("\(task) is forgotten") }
             if isFound, state.count == 0, taken.isEmpty { problems.append("\(task) is remembered") }
         }
-        if jobs != (state.phase == .scheduled ? 1 : 0) { problems.append("\(jobs) jobs, \(state.phase)") }
+        if jobs != (state.phase == .idle || inTurn ? 0 : 1) {
+            problems.append("\(jobs) jobs, \(state.phase), in a turn: \(inTurn)")
+        }
         if state.phase == .idle, state.count > 0 || !taken.isEmpty { problems.append("idle with tickets") }
         // Stale ones are removed when they are more than half, and more than a few.
         let held = members.reduce(0) { $0 + ($1.mailbox.state.mayHoldBatch ? $1.mailbox.state.tickets : 0) }

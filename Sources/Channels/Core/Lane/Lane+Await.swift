@@ -8,7 +8,7 @@ extension Lane {
         let listener = lock.withLock { () -> ListenerEntry? in
             guard state.beginTurn() else { return nil }
             guard let listener = state.next else {
-                _ = state.endTurn(holds: taken)
+                _ = state.endTurn()
                 return nil
             }
             return listener.object
@@ -36,7 +36,7 @@ extension Lane {
         var leaving = LaneState.Leaving()
         let isIdle = lock.withLock {
             settleTaken(&leaving)
-            return state.endTurn(holds: taken)
+            return state.endTurn()
         }
         leave(leaving)
         return isIdle ? .idle : end

@@ -4,13 +4,17 @@ internal import Synchronization
 
 /// The drain: one job that delivers what waits in the lane, on its actor or queue.
 extension Lane {
-    /// How often an emptied lane is looked at before the drain takes what has come, or ends if nothing has.
-    private static let looks = 2
-    /// About a microsecond: less than a new job costs.
-    private static let spinsBetweenLooks = 48
-    /// How many messages end the polling early. The drain takes many at once, so that posters and the drain
-    /// seldom contend for the lock.
-    private static let gathered = 64
+    /// How many messages the drain takes at once where the turn before was not enough, and how many it waits for:
+    /// it and the posters then seldom take the lock, and the cache lines that both write, from each other.
+    private static let gathered = 256
+    /// How often it looks, at most, whether so many have come.
+    private static let mostLooks = 16
+    /// One or two microseconds: less than a new job costs. Each look takes a cache line away from the posters.
+    private static let spinsBetweenLooks = 128
+    /// How many must have come since the last look for the drain to wait for more.
+    private static let many = 8
+    /// How long short turns follow each other on one thread of the pool, in nanoseconds.
+    private static let longestOnThread: UInt64 = 100_000
 
     /// Starts the drain. The caller has been told to by ``LaneState``.
     func schedule() {
@@ -34,15 +38,20 @@ extension Lane {
         }
     }
 
-    /// Has one turn after the other, and gives the actor and the thread of the pool up in between. Not on the
+    /// Has one turn after the other, and gives the actor up in between, and the thread of the pool every hundred
+    /// microseconds: whoever waits for the thread waits for a time, and not for a number of calls. Not on the
     /// actor: one that has something else to do would keep the thread.
     @concurrent
     private func runTurns(_ turn: @Sendable () async -> DrainTurn.End) async {
+        var start = channels_nanoseconds()
         while true {
             switch await turn() {
             case .idle: return
-            // A yield makes one allocation, where a task makes four.
-            case .calls: await Task.yield()
+            case .calls:
+                guard channels_nanoseconds() - start > Self.longestOnThread else { continue }
+                // A yield makes one allocation, where a task makes four.
+                await Task.yield()
+                start = channels_nanoseconds()
             case .time: return schedule()
             }
         }
@@ -56,9 +65,11 @@ extension Lane {
         thread.pointee.drains += 1
         defer { thread.pointee.drains -= 1 }
         var turn = DrainTurn()
-        // The message that started the job is not delayed; many may follow.
-        if goesOn, taken.isEmpty { Self.gather(arrived, beyond: takenCount) }
-        guard beginTurn(turn.callsLeft) else { return .idle }
+        if taken.isEmpty {
+            guard beginTurn(turn.callsLeft) else { return .idle }
+        } else {
+            takeBackFromCancellers()
+        }
         while true {
             let end = next < taken.count ? deliverTaken(&turn, thread) : turn.endAfterCall()
             if let end { return endTurn(end) }
@@ -231,62 +242,79 @@ extension Lane {
 
     // MARK: Taking, or going idle
 
+    /// A turn begins with what the one before has left: from here on it is the drain's alone, see `discard`.
+    private func takeBackFromCancellers() {
+        guard !isBetweenTurns.exchange(false, ordering: .acquiring) else { return }
+        // One has it, and the lock.
+        lock.withLock { isBetweenTurns.store(false, ordering: .relaxed) }
+    }
+
     /// Spins briefly, so that many messages can be taken at once.
     static func gather(_ arrived: borrowing Atomic<Int>, beyond taken: Int) {
-        // Polled seldom: each look takes the counter's cache line away from the posters.
-        for _ in 0..<looks {
-            if arrived.load(ordering: .relaxed) &- taken >= gathered { return }
+        // As if many had come before the first look.
+        var seen = arrived.load(ordering: .relaxed) &- many
+        for _ in 0..<mostLooks {
+            let now = arrived.load(ordering: .relaxed)
+            guard now &- taken < gathered, now &- seen >= many else { return }
+            seen = now
             for _ in 0..<spinsBetweenLooks { channels_spin_hint() }
         }
     }
 
-    /// Takes what waits, for so many calls, unless the turn before has left some of what it took. False, with
-    /// the lane idle, if nothing waits.
-    private func beginTurn(_ most: Int) -> Bool {
+    /// Takes what waits, for so many calls or more. False, with the lane idle, if nothing waits.
+    private func beginTurn(_ calls: Int) -> Bool {
+        // The message that started the job is not delayed; many may follow.
+        if goesOn { Self.gather(arrived, beyond: takenCount) }
         var leaving = LaneState.Leaving()
-        let hasMore = lock.withLock {
-            guard state.beginTurn() else { return false }
-            return !taken.isEmpty || take(most, &leaving)
-        }
+        let hasMore = lock.withLock { state.beginTurn() && take(calls, &leaving) }
         leave(leaving)
         return hasMore
     }
 
-    /// Takes what has arrived, for so many calls. False, with the lane idle, if nothing has.
-    private func refill(_ most: Int) -> Bool {
+    /// Takes what has arrived, for so many calls or more. False, with the lane idle, if nothing has.
+    private func refill(_ calls: Int) -> Bool {
         taken.removeAll(keepingCapacity: true)
         next = 0
         releaseOwners()
         var leaving = LaneState.Leaving()
         let hasMore = lock.withLock {
             settleCalled(&leaving)
-            return take(most, &leaving)
+            return take(calls, &leaving)
         }
         leave(leaving)
         return hasMore
     }
 
     /// Under the lock.
-    private func take(_ most: Int, _ leaving: inout LaneState.Leaving) -> Bool {
-        let hasMore = state.take(most, into: &taken, &leaving)
+    private func take(_ calls: Int, _ leaving: inout LaneState.Leaving) -> Bool {
+        let hasMore = state.take(isBehind ? Self.gathered : calls, into: &taken, &leaving)
         takenCount = arrived.load(ordering: .relaxed) - state.count
         goesOn = hasMore
+        isBehind = isBehind && hasMore
         return hasMore
     }
 
-    /// Goes idle after all if nothing waits, so that the next post on the actor calls its listeners at once.
+    /// Goes idle after all if nothing waits, so that the next post on the actor calls its listeners at once. What
+    /// has been taken and not used is the next turn's, which then needs no lock to begin.
     private func endTurn(_ end: DrainTurn.End) -> DrainTurn.End {
         taken.removeFirst(next)
         next = 0
+        isBehind = end == .calls
         releaseOwners()
+        guard taken.isEmpty else {
+            isBetweenTurns.store(true, ordering: .releasing)
+            return end
+        }
         var leaving = LaneState.Leaving()
         let isIdle = lock.withLock {
             settleCalled(&leaving)
-            goesOn = !state.endTurn(holds: taken)
+            goesOn = !state.endTurn()
             return !goesOn
         }
         leave(leaving)
-        return isIdle ? .idle : end
+        guard isIdle else { return end }
+        isBehind = false
+        return .idle
     }
 
     /// Settles what has been used, in the middle of a turn, and resumes those who wait for the end of a call.

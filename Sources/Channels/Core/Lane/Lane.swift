@@ -10,7 +10,8 @@ internal import Synchronization
 ///
 /// Guards: `lock` guards `state`, `waiters`, and the states of the mailboxes that have their turns here.
 /// `expected` belongs to the actor. What stands from `taken` on belongs to the drain, of which there is one at a
-/// time (`LaneState.phase`). The rest is constant or atomic.
+/// time (`LaneState.phase`); the batches of the mailboxes also to who holds the lock between two of its turns.
+/// The rest is constant or atomic.
 final class Lane: @unchecked Sendable {  // guards: see above
     /// Where the listeners run.
     enum Target {
@@ -49,7 +50,10 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// The listener being called, or 0. Written by the drain.
     private let current = Atomic<UInt>(0)
     private let hasWaiters = Atomic<Bool>(false)
-    /// Tickets, for one turn at most.
+    /// Whether a turn has ended with something taken, and the next has not begun: then whoever has the lock may
+    /// discard what was taken for a listener.
+    let isBetweenTurns = Atomic<Bool>(false)
+    /// Tickets of this turn, and of some that follow where the drain is behind.
     @safe @exclusivity(unchecked) var taken: [LaneState.Ticket] = []
     /// The first of them that has not been used up.
     @safe @exclusivity(unchecked) var next = 0
@@ -59,6 +63,8 @@ final class Lane: @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) var takenCount = 0
     /// Whether it has not found the lane empty since it was started: the turn that begins is not the first.
     @safe @exclusivity(unchecked) var goesOn = false
+    /// Whether the turn before made as many calls as it may: they are short, and more wait.
+    @safe @exclusivity(unchecked) var isBehind = false
 
     init(_ target: Target, of actor: (any Actor)? = nil) {
         self.target = target
@@ -133,7 +139,12 @@ final class Lane: @unchecked Sendable {  // guards: see above
         var portions = lock.withLock {
             let (stale, own) = mailbox.state.end(into: &discarded)
             leaving.ownCount += own
-            if inDrain || !state.isDraining { mailbox.state.end(batch: &mailbox.batch, into: &taken) }
+            // The drain cannot begin its next turn before it finds true there again, or gets the lock.
+            let isBetweenTurns = !inDrain && isBetweenTurns.exchange(false, ordering: .acquiring)
+            if inDrain || isBetweenTurns || !state.isDraining {
+                mailbox.state.end(batch: &mailbox.batch, into: &taken)
+            }
+            if isBetweenTurns { self.isBetweenTurns.store(true, ordering: .releasing) }
             state.areStale(stale, &leaving)
             return state.count / Self.looksPerPortion + 1
         }

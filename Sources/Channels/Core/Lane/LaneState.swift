@@ -210,13 +210,14 @@ struct LaneState: ~Copyable {
         return false
     }
 
-    /// The drain ends a turn. True if the lane is idle; otherwise there is to be another turn.
-    mutating func endTurn(holds taken: borrowing [Ticket]) -> Bool {
-        phase = taken.isEmpty && count == 0 ? .idle : .scheduled
+    /// The drain ends a turn, and has used all it had taken. True if the lane is idle; otherwise there is to be
+    /// another turn.
+    mutating func endTurn() -> Bool {
+        phase = count == 0 ? .idle : .scheduled
         return phase == .idle
     }
 
-    /// Whether a drain is under way, so that what it has taken is its own.
+    /// Whether what the drain has taken is its own: a turn is under way, or has left something for the next.
     var isDraining: Bool { phase == .draining }
 
     /// The listener whose turn it is.

@@ -17,7 +17,7 @@ enum AsyncIsolation: Sendable {
 /// lane, or for a reader.
 ///
 /// Guards: the lane's lock guards `state`, of a sequence `sequenceLock`. `used`, `batch` and `retainedOwner`
-/// belong to the lane's drain; `batch` also to whoever holds the lock while no drain is under way. Of a
+/// belong to the lane's drain; `batch` also to whoever holds the lock while no turn is under way. Of a
 /// sequence, `batch` and `hasTaken` are guarded by `readLock`. `asyncCall` is freed once no drain can begin.
 @usableFromInline
 final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see above
@@ -33,8 +33,6 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     let takesAll: Bool
     let layout: MessageLayout
     private let sequenceLock = SpinLock()
-    /// Taken before `sequenceLock`, if both are.
-    let readLock = SpinLock()
     /// Whether there is a ticket in the lane, so that a call is under way or to come. Of a sequence, whether
     /// messages wait.
     let isBusy = Atomic<Bool>(false)
@@ -43,6 +41,8 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     let arrived = Atomic<Int>(0)
     // Keeps what the drain writes for each message off the cache lines that posters write.
     private let padding = Padding()
+    /// Taken before `sequenceLock`, if both are.
+    let readLock = SpinLock()
     let delivered = Atomic<Int>(0)
     /// How many of the lane's tickets have been used and not settled.
     @safe @exclusivity(unchecked) var used = 0

@@ -7,6 +7,7 @@ extension Mailbox {
     /// - Parameter envelope: Receives the message's envelope, to be released without the lock.
     func takeOne(into place: MessageAddress, _ envelope: inout Envelope?) -> Bool {
         guard isUnbounded else {
+            guard mayHoldMessages else { return false }
             // Other messages stay in the buffer, which can drop them.
             return withLock {
                 guard !state.incoming.isEmpty else { return false }
@@ -17,7 +18,8 @@ extension Mailbox {
             }
         }
         return readLock.withLock {
-            if batch.isEmpty, !refillForReaders() { return false }
+            // Posters write what is looked at here: not for each message.
+            if batch.isEmpty, !mayHoldMessages || !refillForReaders() { return false }
             envelope = batch.moveFirst(to: place)
             countDelivered()
             return true

@@ -35,13 +35,10 @@ final class SequenceBuffer: Sendable {
     /// Messages that wait to be read.
     var waitingCount: Int { mailbox.accounts.waiting }
 
-    /// Whether the calling task should try to take a message: it is not cancelled, and something may wait.
-    @usableFromInline
-    var mayTake: Bool { !Task.isCancelled && mailbox.mayHoldMessages }
-
-    /// Puts the first element into uninitialised memory.
+    /// Puts the first element into uninitialised memory. False if there is none, or the calling task is cancelled.
     @usableFromInline
     func take(into place: MessageAddress) -> Bool {
+        guard !Task.isCancelled else { return false }
         // Released at the end, without a lock: it may hold the last reference to the sender.
         var envelope: Envelope?
         defer { if let trace = envelope?.trace { trace.isRead(by: entry) } }
