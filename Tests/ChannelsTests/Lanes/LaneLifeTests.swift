@@ -49,6 +49,28 @@ struct LaneLifeTests {
         #expect(place.map { (before + 1...before + 64).contains($0) } == true)
     }
 
+    /// Although the drain has taken more, of others, than it has used.
+    @Test func betweenTwoTurnsAListenerForWhichNothingWaitsIsCalledAtOnceByAPostOnItsActor() async {
+        let (behind, channel) = (Channel<Int>(), Channel<Int>())
+        let heard = Recorder<Int>()
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        behind.listen(actor) { _, _ in }
+        channel.listen(actor) { _, message in heard.record(message) }
+        for number in 0..<150 { behind.post(number) }
+        channel.post(1)
+        for number in 0..<300 { behind.post(number) }
+        while heard.count == 0 { await executor.run() }
+        await executor.wait(for: 1)
+        let post = Task { await actor.run { actor in channel.post(2, isolation: actor) } }
+        await executor.wait(for: 2)
+        // Before the drain's next turn.
+        await executor.run(at: 1)
+        #expect(heard.all == [1, 2])
+        await post.value
+        withExtendedLifetime(actor) {}
+    }
+
     // MARK: Cancelling
 
     @Test func aCallOfOneListenerDoesNotDelayCancelAndDrainOfAnotherOnItsLane() async {

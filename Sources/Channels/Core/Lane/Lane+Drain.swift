@@ -295,26 +295,33 @@ extension Lane {
     }
 
     /// Goes idle after all if nothing waits, so that the next post on the actor calls its listeners at once. What
-    /// has been taken and not used is the next turn's, which then needs no lock to begin.
+    /// has been taken and not used is the next turn's.
     private func endTurn(_ end: DrainTurn.End) -> DrainTurn.End {
         taken.removeFirst(next)
         next = 0
         isBehind = end == .calls
         releaseOwners()
-        guard taken.isEmpty else {
+        if isStillBusyWithOne {
             isBetweenTurns.store(true, ordering: .releasing)
             return end
         }
         var leaving = LaneState.Leaving()
-        let isIdle = lock.withLock {
+        lock.withLock {
             settleCalled(&leaving)
-            goesOn = !state.endTurn()
-            return !goesOn
+            goesOn = !taken.isEmpty || !state.endTurn()
+            if !taken.isEmpty { isBetweenTurns.store(true, ordering: .relaxed) }
         }
         leave(leaving)
-        guard isIdle else { return end }
+        guard !goesOn else { return end }
         isBehind = false
         return .idle
+    }
+
+    /// Whether the one listener that was called has more to hear of what was taken: then nothing has changed for
+    /// those who post, and the turn ends without the lock.
+    private var isStillBusyWithOne: Bool {
+        guard let ticket = taken.first else { return false }
+        return called.allSatisfy { $0 == ticket.listener }
     }
 
     /// Settles what has been used, in the middle of a turn, and resumes those who wait for the end of a call.
