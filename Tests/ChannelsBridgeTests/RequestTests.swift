@@ -290,4 +290,25 @@ struct RequestTests {
         #expect(shop.bridge.statistics.answered == 1 && shop.bridge.statistics.waitingToDeliver == 0)
         withExtendedLifetime(token) {}
     }
+
+    /// It waits until the bridge begins to work, which it will not.
+    @Test func whoeverAskedABridgeThatThenCannotStartIsToldThatNobodyAnswers() async throws {
+        let asker = try await connectedTransport(broker)
+        let (reference, replies) = (BridgeReference(), Recorder<String?>())
+        var transport = AlteredTransport(broker)
+        transport.subscribes = { _ in
+            Task {
+                let request = try TransportMessage.event(#""early""#, to: "shop.price", type: "String")
+                let reply = try await asker.request(request, timeout: .seconds(240))
+                replies.record(reply.headers["ce-channelserror"])
+            }
+            while reference.bridge?.statistics.waitingToDeliver != 1 { await Task.yield() }
+            throw BridgeError(.permissionDenied)
+        }
+        let routes: [BridgeRoute] = [.answering(.price), .incoming(.sold)]
+        let shop = await MiniProcess("shop", transport, routes, waits: false) { reference.bridge = $1 }
+        #expect(await replies.first(1) == ["noResponder"])
+        await #expect { try await shop.end() } throws: { ($0 as? BridgeError)?.code == .permissionDenied }
+        #expect(shop.bridge.statistics.waitingToDeliver == 0)
+    }
 }

@@ -179,9 +179,9 @@ public final class Bridge: Sendable {
         for worker in workers { worker.add(to: &past) }
         let renewed = context.renewed()
         let renewedWorkers = Self.makeWorkers(parts, renewed)
-        life.withLock { ($0.context, $0.workers) = (renewed, renewedWorkers) }
         renewed.count(\.sent, past.sent)
         renewed.count(\.dropped, past.dropped)
+        life.withLock { ($0.context, $0.workers) = (renewed, renewedWorkers) }
         return (renewed, renewedWorkers)
     }
 

@@ -80,12 +80,10 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     func finish() async {
         queue.close()
         await task.withLock { $0 }?.value
-        // If the start failed, nobody has answered what came in meanwhile.
-        _ = queue.empty()
     }
 
     func abandon() {
-        queue.close()
+        for waiting in queue.closeAndEmpty() { reply(to: waiting.request, failure: ReplyError.noResponder) }
         task.withLock { $0 }?.cancel()
     }
 

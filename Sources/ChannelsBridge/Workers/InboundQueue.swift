@@ -90,24 +90,20 @@ final class InboundQueue<Item: Sendable>: Sendable {
         bell.ring()
     }
 
-    /// Accepts no more items, and drops those in the queue.
-    ///
-    /// - Returns: How many.
-    func closeAndEmpty() -> Int {
+    /// Accepts no more items, and hands out those in the queue.
+    func closeAndEmpty() -> [Item] {
         defer { bell.ring() }
         state.withLock { $0.isClosed = true }
         return empty()
     }
 
-    /// Drops the items in the queue.
-    ///
-    /// - Returns: How many.
-    func empty() -> Int {
-        let dropped = state.withLock { state in
+    /// Hands out the items in the queue.
+    func empty() -> [Item] {
+        let items = state.withLock { state in
             defer { (state.items, state.bytes) = (Fifo(), 0) }
             return state.items
         }
-        return dropped.count
+        return items.map(\.item)
     }
 
     var count: Int { state.withLock { $0.items.count } }

@@ -62,7 +62,7 @@ final class IncomingWorker: RouteWorker {
     }
 
     func start() async throws {
-        if isDurable { context.count(\.unfinished, queue.empty()) }
+        if isDurable { context.count(\.unfinished, queue.empty().count) }
         let subscription = TransportSubscription(
             to: try context.subjects(matching: pattern),
             durableName: isDurable ? delivery.durableName : nil,
@@ -117,12 +117,12 @@ final class IncomingWorker: RouteWorker {
 
     func finish() async {
         // The broker keeps what is durable: what has not begun is left to the next subscriber.
-        if isDurable { context.count(\.unfinished, queue.closeAndEmpty()) } else { queue.close() }
+        if isDurable { context.count(\.unfinished, queue.closeAndEmpty().count) } else { queue.close() }
         await task.withLock { $0 }?.value
     }
 
     func abandon() {
-        context.count(\.unfinished, queue.closeAndEmpty())
+        context.count(\.unfinished, queue.closeAndEmpty().count)
         task.withLock { $0 }?.cancel()
     }
 
