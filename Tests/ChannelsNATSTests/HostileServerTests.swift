@@ -31,6 +31,22 @@ struct HostileServerTests {
         server.close()
     }
 
+    /// It would not be known whether the server has made the subscription, or will refuse it.
+    @Test func aSubscriptionThatTheServerDoesNotConfirmFails() async throws {
+        let server = try HostileServer(greeting: HostileServer.soundGreeting, pings: 1)
+        var configuration = NATSConfiguration(servers: [server.url])
+        configuration.requestTimeout = .milliseconds(100)
+        let transport = NATSTransport(configuration)
+        try await transport.connect { _ in }
+        await #expect {
+            try await transport.subscribe(to: "a", durableName: nil) { _ in }
+        } throws: {
+            ($0 as? BridgeError)?.code == .timedOut && ($0 as? BridgeError)?.subject == "a"
+        }
+        try? await transport.close(within: .milliseconds(200))
+        server.close()
+    }
+
     static let garbage: [String] = [
         "MSG\r\n", "MSG a\r\n", "MSG a 1\r\n", "MSG a 1 x\r\nx\r\n", "MSG a 1 -5\r\nx\r\n", "MSG a 999 1\r\nx\r\n",
         "MSG a 1 4294967296\r\nx\r\n",

@@ -161,13 +161,14 @@ final class NATSSubscription: Sendable {
         var refusal: BridgeError?
     }
 
-    /// Throws if the server has refused a subscription.
+    /// Throws if the server has refused a subscription, or does not answer.
     ///
     /// A server reports that asynchronously, but in order: when the answer to a ping has arrived, so has the refusal.
     /// The C client then reports it on a thread of its own. What it says at once is its last error, which may be an
     /// old one, or another one that came since.
     private static func confirm(_ pattern: String, _ library: LibraryConnection, _ connection: NATSConnection) throws {
         let status = connection.flush(library, within: connection.configuration.requestTimeout.milliseconds)
+        if status == NATS_TIMEOUT { throw BridgeError(status, doing: "subscribing to \(pattern)", subject: pattern) }
         // Without a connection, the C client subscribes as soon as there is one.
         guard status == NATS_OK else { return }
         var text: UnsafePointer<CChar>?
