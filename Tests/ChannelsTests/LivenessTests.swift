@@ -148,6 +148,30 @@ struct LivenessTests {
         withExtendedLifetime(tokens) {}
     }
 
+    @Test func aStateIsNotSetWhereLittleOfTheStackIsLeft() async {
+        let faults = Recorder<Fault>()
+        let reached = Tally()
+        await withCheckedContinuation { continuation in
+            let thread = Thread {
+                let ring = (0..<1_100).map { StateChannel<Int>(-$0) { faults.record($0) } }
+                let tokens = ring.indices.map { index in
+                    ring[index].listen { number in
+                        guard number > 0 else { return }
+                        reached.add()
+                        ring[(index + 1) % ring.count].set(number)
+                    }
+                }
+                ring[0].set(1)
+                withExtendedLifetime(tokens) {}
+                continuation.resume()
+            }
+            thread.stackSize = 256 << 10
+            thread.start()
+        }
+        #expect(faults.all.map(\.code) == [.recursionLimit] && reached.value > 8)
+        #expect(faults.all.first?.detail?.contains("stack") == true)
+    }
+
     @Test func aNestedPostIsRefusedWhereLittleOfTheStackIsLeft() async {
         let faults = Recorder<Fault>()
         let reached = Tally()

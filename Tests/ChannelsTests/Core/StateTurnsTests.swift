@@ -194,12 +194,12 @@ struct StateTurnsTests {
 
     @Test func whereOnlyListenersSetAJobTakesOverAfter1024Values() {
         let run = Run()
-        run.set(0, from: 1)
+        run.set(0, from: 9)
         for value in 1...1_030 { run.set(value, from: 2, mayStand: false) }
-        #expect(run.deliver(1_024, on: 1))
-        #expect(run.handsOverToJob(on: 1))
+        #expect(run.deliver(1_024, on: 9))
+        #expect(run.handsOverToJob(on: 9))
         // Until it runs, the role is taken, by no thread that there is.
-        #expect(run.deliverer != 0 && run.turn(of: 1) == nil)
+        #expect(run.deliverer != 0 && run.deliverer != 9 && run.turn(of: 9) == nil)
         run.takeOver(by: 3)
         #expect(run.deliverer == 3 && run.deliver(6, on: 3))
         #expect(run.ends(on: 3))

@@ -96,6 +96,16 @@ struct TracingTests {
         withExtendedLifetime(tokens) {}
     }
 
+    @Test func whatAListenerSpendsIsFromTheBeginningOfItsCallToItsEnd() throws {
+        let token = board[number].listen { _ in
+            let start = ContinuousClock.now
+            while .now - start < .milliseconds(3) {}
+        }
+        board[number].post(1)
+        #expect(try #require(traced().listeners.first?.spent?.longest) >= .milliseconds(2))
+        withExtendedLifetime(token) {}
+    }
+
     @Test func aSequenceShowsHowLongItsMessagesWaited() async throws {
         let messages = board[number].messages()
         board[number].post(1)

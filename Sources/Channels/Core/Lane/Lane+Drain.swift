@@ -14,7 +14,7 @@ extension Lane {
     /// How many must have come since the last look for the drain to wait for more.
     private static let many = 8
     /// How long short turns follow each other on one thread of the pool, in nanoseconds.
-    private static let longestOnThread: UInt64 = 100_000
+    private static let longestOnThread: UInt64 = 20_000
 
     /// Starts the drain. The caller has been told to by ``LaneState``.
     func schedule() {
@@ -38,7 +38,7 @@ extension Lane {
         }
     }
 
-    /// Has one turn after the other, and gives the actor up in between, and the thread of the pool every hundred
+    /// Has one turn after the other, and gives the actor up in between, and the thread of the pool every twenty
     /// microseconds: whoever waits for the thread waits for a time, and not for a number of calls. Not on the
     /// actor: one that has something else to do would keep the thread.
     @concurrent
@@ -306,15 +306,19 @@ extension Lane {
             return end
         }
         var leaving = LaneState.Leaving()
-        lock.withLock {
+        let isIdle = lock.withLock {
             settleCalled(&leaving)
-            goesOn = !taken.isEmpty || !state.endTurn()
-            if !taken.isEmpty { isBetweenTurns.store(true, ordering: .relaxed) }
+            guard taken.isEmpty else {
+                isBetweenTurns.store(true, ordering: .relaxed)
+                return false
+            }
+            goesOn = !state.endTurn()
+            isBehind = isBehind && goesOn
+            return !goesOn
         }
+        // Where the lane is idle, the drain's fields are from here on those of the next, on another thread.
         leave(leaving)
-        guard !goesOn else { return end }
-        isBehind = false
-        return .idle
+        return isIdle ? .idle : end
     }
 
     /// Whether the one listener that was called has more to hear of what was taken: then nothing has changed for

@@ -94,13 +94,18 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     }
 
     /// Whether it has no bound, and a post of this isolation need not look whether the owner is alive, or whether
-    /// it may call the listener: messages wait or are being delivered, or there is no owner, and the post is made
-    /// elsewhere.
+    /// it may call the listener: it is made elsewhere, and messages wait or are being delivered, or there is no
+    /// owner.
     @inline(__always)
     func mayEnqueueUnseen(for listener: ListenerEntry, from isolation: UInt) -> Bool {
-        guard isUnbounded else { return false }
-        if isBusy.load(ordering: .relaxed) { return true }
-        return !listener.hasOwner && (isolation == 0 || laneReference?.borrow { $0.actorAddress } != isolation)
+        guard isUnbounded, isElsewhere(isolation) else { return false }
+        return !listener.hasOwner || isBusy.load(ordering: .relaxed)
+    }
+
+    /// Whether a post of this isolation is not made on the lane's actor.
+    @inline(__always)
+    func isElsewhere(_ isolation: UInt) -> Bool {
+        isolation == 0 || laneReference?.borrow { $0.actorAddress } != isolation
     }
 
     /// The same at a glance. False is inconclusive.

@@ -76,7 +76,8 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     /// The listener has ended, or resumes: it is called with none of the values set before.
     final func giveUpReservations() {
         guard reservations.load(ordering: .relaxed) > 0 else { return }
-        lane?.turnsAreGone(Int(reservations.exchange(0, ordering: .relaxed) >> 32))
+        let givenUp = reservations.exchange(0, ordering: .relaxed)
+        lane?.turnsAreGone(Int(givenUp >> 32))
     }
 }
 

@@ -320,7 +320,9 @@ extension ListenerList {
         if mayEnqueueUnseen, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
             // As above, where something travels with the message or the buffer has a bound.
             let outcome = mailbox.borrow { mailbox -> Bool? in
-                guard mailbox.isBusy.load(ordering: .relaxed) else { return nil }
+                guard mailbox.isElsewhere(frame.pointee.isolation), mailbox.isBusy.load(ordering: .relaxed) else {
+                    return nil
+                }
                 return mailbox.enqueue(message, frame, for: listener)
             }
             if let outcome { return outcome ? 1 : 0 }

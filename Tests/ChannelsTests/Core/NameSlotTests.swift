@@ -1,0 +1,51 @@
+import ChannelsTesting
+import Synchronization
+import Testing
+
+@testable import Channels
+
+/// What a thread keeps about its posts by name.
+struct NameSlotTests {
+    private let number: ChannelName<Int> = "number"
+
+    private var slot: UInt { ThreadReference.current.pointee.nameSlot(0).pointee.list.load(ordering: .relaxed) }
+    private var depth: Int { ThreadReference.current.pointee.nameDepth }
+
+    @Test func aPostByNameTakesASlotUntilItHasEnded() {
+        let board = Switchboard()
+        let name = number
+        let depths = Recorder<Int>()
+        let token = board[number].listen { message in
+            depths.record(ThreadReference.current.pointee.nameDepth)
+            if message > 0 { board[name].post(message - 1) }
+        }
+        for _ in 0..<100 { board[number].post(2) }
+        #expect(depths.all == (0..<100).flatMap { _ in [1, 2, 3] })
+        #expect(depth == 0 && slot == 0)
+        withExtendedLifetime(token) {}
+    }
+
+    /// It would be waited for when names are removed.
+    @Test func aPostToANameThatNobodyHearsLeavesNoSlotTaken() {
+        let board = Switchboard()
+        #expect(board[number].post(1) == 0)
+        #expect(depth == 0 && slot == 0)
+    }
+
+    /// The address of a name is in its hash as a whole, not only its end.
+    @Test func namesThatDifferInTheirBeginningOnlyHaveDifferentHashes() {
+        let ends = ["über.orders.new", "öber.orders.new", "über.orderz.new"]
+        #expect(Set(ends.map(NameScanner.hash)).count == ends.count)
+    }
+
+    @Test func manyForwardersAreInManyParts() {
+        let site = PackedSite(#fileID, #line)
+        let entry = ListenerEntry(bits: 0, owner: nil, counters: nil, site: site, call: .nothing)
+        var forwarders = Forwarders()
+        let count = 3 * Forwarders.longestPart
+        for number in 1...count { forwarders.insert(entry, for: UInt(number) * 64) }
+        #expect((1...count).allSatisfy { !forwarders.mayInsert(UInt($0) * 64) })
+        let parts = forwarders.end().map(\.count)
+        #expect(parts.reduce(0, +) == count && (parts.max() ?? 0) < Forwarders.longestPart)
+    }
+}

@@ -1,0 +1,156 @@
+import ChannelsTesting
+import Dispatch
+import Testing
+
+@testable import Channels
+
+/// What a turn of a lane leaves behind: for the next turn, and for those who cancel meanwhile.
+struct LaneTurnTests {
+    /// Posts without the isolation of its caller.
+    private static func postFromElsewhere(_ message: Int, on channel: Channel<Int>) { channel.post(message) }
+
+    @Test func whatComesInDuringATurnIsDeliveredInTheSameJob() async {
+        let channel = Channel<Int>()
+        let heard = Recorder<Int>()
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        channel.listen(actor) { _, message in
+            heard.record(message)
+            if message < 3 { Self.postFromElsewhere(message + 1, on: channel) }
+        }
+        channel.post(1)
+        await executor.run()
+        #expect(heard.all == [1, 2, 3] || executor.count(longerThan: .milliseconds(1)) == 1)
+        withExtendedLifetime(actor) {}
+    }
+
+    /// The lane has nothing for anybody else, so its turns begin and end without the lock.
+    @Test func whatWasTakenForTheOnlyListenerIsReleasedAtOnceWhereItIsCancelledBetweenTwoTurns() async {
+        let (channel, living) = (Channel<Witness>(), Tally())
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        let token = channel.listen(actor) { _, _ in }
+        for number in 0..<500 { channel.post(Witness(living, number)) }
+        for _ in 0..<3 { await executor.run() }
+        await executor.wait(for: 1)
+        let delivered = token.deliveredCount
+        token.cancel()
+        #expect(living.value == 0)
+        #expect(delivered > 0 && token.deliveredCount == delivered && token.discardedCount == 500 - delivered)
+        // The job that stands there finds nothing.
+        await executor.run()
+        #expect(token.deliveredCount == delivered && token.waitingCount == 0)
+        withExtendedLifetime(actor) {}
+    }
+
+    /// Those who cancel leave to the drain what it has taken in the turn that is under way.
+    @Test func whatWasTakenForAListenerThatAnotherCancelsInTheSameTurnIsReleased() async {
+        let (channel, other, living) = (Channel<Witness>(), Channel<Int>(), Tally())
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        let token = channel.listen(actor) { _, _ in }
+        let heard = Tally()
+        other.listen(actor) { _, _ in
+            token.cancel()
+            heard.add()
+        }
+        for number in 0..<10 { channel.post(Witness(living, number)) }
+        other.post(0)
+        for number in 0..<190 { channel.post(Witness(living, number)) }
+        other.post(1)
+        await executor.run { heard.value == 2 }
+        // The job that has called the other one ends.
+        await executor.run { living.value == 0 }
+        #expect(token.deliveredCount == 10 && token.discardedCount == 190)
+        withExtendedLifetime((actor, token)) {}
+    }
+
+    /// Which is when the turn ends.
+    @Test func theClosureOfAnAsyncListenerThatIsCancelledInTheLastCallOfATurnIsFreed() async {
+        let (channel, living) = (Channel<Int>(), Tally())
+        let (entered, leave) = (Gate(), Gate())
+        func listen(_ witness: Witness) -> ListenerToken {
+            channel.listen { number in
+                withExtendedLifetime(witness) {}
+                guard number == 64 else { return }
+                entered.open()
+                await leave.wait()
+            }
+        }
+        let token = listen(Witness(living))
+        for number in 1...64 { channel.post(number) }
+        await entered.wait()
+        token.cancel()
+        leave.open()
+        await living.wait(untilAtMost: 0)
+        #expect(token.deliveredCount == 64)
+    }
+
+    @Test func aLaneThatStandsStillKeepsFewTicketsOfOneListenerWhoseBufferIsFull() {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int>()
+        let token = channel.listen(on: queue, buffering: .newest(1)) { _ in }
+        for number in 0..<10_000 { channel.post(number) }
+        let lane = Lane.of(queue)
+        #expect(lane.lock.withLock { lane.state.count } <= 130)
+        #expect(token.waitingCount == 1)
+        queue.resume()
+    }
+
+    /// What a cancelled listener held is released when the lane has gone idle, and on a concurrent queue its next
+    /// drain begins meanwhile.
+    @Test func aDrainThatStillReleasesWhatAListenerHeldDoesNotDisturbTheNext() async {
+        let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+        let (channel, next) = (Channel<Int>(), Channel<Int>())
+        let (isReleasing, goOn) = (Gate(), DispatchSemaphore(value: 0))
+        let slot = Slot<ListenerToken>()
+        func listen(_ owner: Owner) -> ListenerToken {
+            channel.listen(on: queue) { _ in
+                withExtendedLifetime(owner) {}
+                slot.value?.cancel()
+                slot.value = nil
+                // The turn ends by time.
+                let start = ContinuousClock.now
+                while .now - start < .milliseconds(3) {}
+            }
+        }
+        slot.value = listen(
+            Owner {
+                isReleasing.open()
+                goOn.wait()
+            }
+        )
+        let (running, overlaps, heard) = (Tally(), Tally(), Recorder<Int>())
+        let token = next.listen(on: queue) { message in
+            if running.add() > 0 { overlaps.add() }
+            heard.record(message)
+            running.add(-1)
+        }
+        channel.post(0)
+        await isReleasing.wait()
+        for number in 0..<100 { next.post(number) }
+        #expect(await heard.first(100) == Array(0..<100))
+        goOn.signal()
+        for number in 100..<1_000 { next.post(number) }
+        #expect(await heard.first(1_000) == Array(0..<1_000) && overlaps.value == 0)
+        withExtendedLifetime(token) {}
+    }
+
+    /// Although the lane settles what it has called when its turn ends.
+    @Test func aListenerCalledBeforeInTheSameTurnHearsAPostOnItsActorAtOnce() async {
+        let (first, second) = (Channel<Int>(), Channel<Int>())
+        let heard = Recorder<Int>()
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        first.listen(actor) { _, message in heard.record(message) }
+        second.listen(actor) { actor, message in
+            first.post(message + 1, isolation: actor)
+            heard.record(message + 2)
+        }
+        first.post(1)
+        second.post(2)
+        await executor.run { heard.count == 3 }
+        #expect(heard.all == [1, 3, 4])
+        withExtendedLifetime(actor) {}
+    }
+}
