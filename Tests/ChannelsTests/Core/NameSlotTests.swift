@@ -32,6 +32,23 @@ struct NameSlotTests {
         #expect(depth == 0 && slot == 0)
     }
 
+    /// Records of threads that have ended are used again.
+    @Test func aNewThreadDoesNotKnowWhereItsStackEnds() {
+        let known = Tally()
+        for _ in 0..<50 {
+            onAnotherThread {
+                let channel = Channel<Int>()
+                let token = channel.listen { if $0 > 0 { channel.post($0 - 1) } }
+                channel.post(0)
+                if ThreadReference.current.pointee.stackEnd != 0 { known.add() }
+                channel.post(1)
+                #expect(ThreadReference.current.pointee.stackEnd != 0)
+                token.cancel()
+            }
+        }
+        #expect(known.value == 0)
+    }
+
     /// The address of a name is in its hash as a whole, not only its end.
     @Test func namesThatDifferInTheirBeginningOnlyHaveDifferentHashes() {
         let ends = ["über.orders.new", "öber.orders.new", "über.orderz.new"]

@@ -163,6 +163,7 @@ struct TracingTests {
         #expect(!texts.contains { $0.contains("4711") }, "\(texts)")
         #expect(texts.contains("<Card, redacted>"))
         #expect(texts.contains("2 with cash"))
+        #expect(texts.contains { $0.contains("total: 1") && $0.contains("<Card, redacted>") }, "\(texts)")
         withExtendedLifetime((cards, payments, several)) {}
     }
 

@@ -270,6 +270,14 @@ struct LaneLifeTests {
     /// Kept: a key that is freed may have the address of the next one.
     private static let witness = DispatchSpecificKey<Witness>()
 
+    @Test func theLaneThatFollowsOneThatHasGoneIsTheQueuesOnlyOne() {
+        let queue = DispatchQueue(label: "lane")
+        // It goes at once.
+        _ = Lane.of(queue)
+        let first = Lane.of(queue)
+        #expect(Lane.of(queue) === first)
+    }
+
     @Test func theLaneOfAQueueGoesWhenNobodyListensAnyMoreAndKeepsItNot() async {
         let channel = Channel<Int>()
         let living = Tally()
