@@ -77,4 +77,12 @@ struct BridgingTests {
         #expect(await heard.wait(count: 3) == expected)
         withExtendedLifetime(token) {}
     }
+
+    /// A sequence is not waited for: its message is in its buffer.
+    @Test func theEndIsToldOnceWhereNobodyIsWaitedFor() async throws {
+        let messages = [board[name].messages(), board[name].messages()]
+        let ends = Tally()
+        try await deliver(1) { ends.add() }
+        #expect(ends.value == 1 && messages.allSatisfy { $0.waitingCount == 1 })
+    }
 }
