@@ -19,7 +19,10 @@ extension Lane {
     /// Starts the drain. The caller has been told to by ``LaneState``.
     func schedule() {
         switch target {
-        case .queue(let queue): queue.async { if self.drain() != .idle { self.schedule() } }
+        case .queue(let queue):
+            // Balanced in the job that finds nothing more to do.
+            Unretained(self).retain()
+            enqueueJob(on: queue)
         case .mainActor:
             // A job for each turn: what goes on after a yield comes by way of the pool, 20 microseconds later.
             let turn: @MainActor @Sendable () -> Void = { if self.drain() != .idle { self.schedule() } }
@@ -58,6 +61,18 @@ extension Lane {
     }
 
     private func drain(on actor: isolated any Actor) -> DrainTurn.End { drain() }
+
+    /// Has a turn. False if there is to be another, in a job of its own.
+    func runJob(on queue: DispatchQueue) -> Bool {
+        guard drain() != .idle else { return true }
+        enqueueJob(on: queue)
+        return false
+    }
+
+    private func enqueueJob(on queue: DispatchQueue) {
+        // Set in the initialiser.
+        if let job { queue.async(execute: job) }
+    }
 
     /// Delivers for one turn.
     private func drain() -> DrainTurn.End {

@@ -41,6 +41,9 @@ final class Lane: @unchecked Sendable {  // guards: see above
     private let ownTurns = Atomic<Int>(0)
     /// Written in the initialiser only.
     @safe @exclusivity(unchecked) private(set) weak var actor: (any Actor)?
+    /// What a queue runs, one job at a time: made once, so that a turn allocates no closure. The lane is retained
+    /// as long as a job stands in the queue. Written in the initialiser only.
+    @safe @exclusivity(unchecked) private(set) var job: (@Sendable @convention(block) () -> Void)?
 
     /// The state of which turns are expected, and who set the values. Compared only.
     @safe @exclusivity(unchecked) private var expected: (state: UInt, poster: Int) = (0, 0)
@@ -74,6 +77,12 @@ final class Lane: @unchecked Sendable {  // guards: see above
         } else {
             isMain = false
             self.actor = actor
+        }
+        guard case .queue(let queue) = target else { return }
+        // Retained by `schedule`.
+        let lane = Unretained(self)
+        job = {
+            if lane.borrow({ $0.runJob(on: queue) }) { lane.release() }
         }
     }
 
