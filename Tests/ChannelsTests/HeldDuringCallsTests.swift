@@ -13,7 +13,8 @@ struct HeldDuringCallsTests {
             owner.value = nil
             seen.record(gone.value)
         }
-        #expect(board["held.channel" as ChannelName<Int>].post(1) == 1)
+        let channel = board.channel("held.channel" as ChannelName<Int>)
+        #expect(channel.post(1) == 1)
         #expect(seen.all == [0] && gone.value == 1)
     }
 
