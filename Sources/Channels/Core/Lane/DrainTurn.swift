@@ -1,7 +1,6 @@
 internal import CChannels
 
-/// How long a drain may go on before others on its actor or queue, and other tasks of the process, have their
-/// turn: 64 calls or a millisecond, whichever comes first.
+/// How long a drain may keep its actor or queue: 64 calls or a millisecond, whichever comes first.
 ///
 /// The clock is read after the 1st, 2nd, 4th, 8th … call, so that it costs little: a turn lasts at most twice
 /// as long as it may, or one call.

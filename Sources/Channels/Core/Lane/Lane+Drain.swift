@@ -4,16 +4,17 @@ internal import Synchronization
 
 /// The drain: one job that delivers what waits in the lane, on its actor or queue.
 extension Lane {
-    /// How many messages the drain takes at once where the turn before was not enough, and how many it waits for:
-    /// it and the posters then seldom take the lock, and the cache lines that both write, from each other.
+    /// How many messages the drain takes at once when it is behind, and how many it waits for. Taking many at a time
+    /// keeps the drain and the posters from contending for the lock and for the cache lines that both write.
     private static let gathered = 256
     /// How often it looks, at most, whether so many have come.
     private static let mostLooks = 16
-    /// One or two microseconds: less than a new job costs. Each look takes a cache line away from the posters.
+    /// One or two microseconds on an AMD processor, and up to six where a pause takes longer. Each look takes a
+    /// cache line away from the posters.
     private static let spinsBetweenLooks = 128
     /// How many must have come since the last look for the drain to wait for more.
     private static let many = 8
-    /// How long short turns follow each other on one thread of the pool, in nanoseconds.
+    /// How long, in nanoseconds, short turns may follow each other on one thread of the pool before it is yielded.
     private static let longestOnThread: UInt64 = 20_000
 
     /// Starts the drain. The caller has been told to by ``LaneState``.
@@ -41,9 +42,9 @@ extension Lane {
         }
     }
 
-    /// Has one turn after the other, and gives the actor up in between, and the thread of the pool every twenty
-    /// microseconds: whoever waits for the thread waits for a time, and not for a number of calls. Not on the
-    /// actor: one that has something else to do would keep the thread.
+    /// Runs one turn after another. It gives up the actor after each, and the pool's thread once 20 microseconds
+    /// have passed, so that how long others wait for the thread does not depend on the number of calls. It does not
+    /// run on the actor itself: an actor with other work would keep the thread.
     @concurrent
     private func runTurns(_ turn: @Sendable () async -> DrainTurn.End) async {
         var start = channels_nanoseconds()
@@ -260,7 +261,7 @@ extension Lane {
     /// A turn begins with what the one before has left: from here on it is the drain's alone, see `discard`.
     private func takeBackFromCancellers() {
         guard !isBetweenTurns.exchange(false, ordering: .acquiring) else { return }
-        // One has it, and the lock.
+        // A canceller has claimed it, and holds the lock until it is done.
         lock.withLock { isBetweenTurns.store(false, ordering: .relaxed) }
     }
 
@@ -276,7 +277,7 @@ extension Lane {
         }
     }
 
-    /// Takes what waits, for so many calls or more. False, with the lane idle, if nothing waits.
+    /// Takes what waits, for so many calls, or more if the lane is behind. False, with the lane idle, if nothing waits.
     private func beginTurn(_ calls: Int) -> Bool {
         // The message that started the job is not delayed; many may follow.
         if goesOn { Self.gather(arrived, beyond: takenCount) }
@@ -286,7 +287,7 @@ extension Lane {
         return hasMore
     }
 
-    /// Takes what has arrived, for so many calls or more. False, with the lane idle, if nothing has.
+    /// Takes what has arrived, for so many calls, or more if the lane is behind. False, with the lane idle, if nothing has.
     private func refill(_ calls: Int) -> Bool {
         taken.removeAll(keepingCapacity: true)
         next = 0
@@ -331,7 +332,7 @@ extension Lane {
             isBehind = isBehind && goesOn
             return !goesOn
         }
-        // Where the lane is idle, the drain's fields are from here on those of the next, on another thread.
+        // If the lane is idle, the drain's fields may belong to the next drain, on another thread, from here on.
         leave(leaving)
         return isIdle ? .idle : end
     }

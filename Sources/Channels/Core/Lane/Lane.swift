@@ -10,8 +10,8 @@ internal import Synchronization
 ///
 /// Guards: `lock` guards `state`, `waiters`, and the states of the mailboxes that have their turns here.
 /// `expected` belongs to the actor. What stands from `taken` on belongs to the drain, of which there is one at a
-/// time (`LaneState.phase`); the batches of the mailboxes also to who holds the lock between two of its turns.
-/// The rest is constant or atomic.
+/// time (`LaneState.phase`); between two turns the mailboxes' batches belong to whoever holds the lock and has
+/// claimed them by `isBetweenTurns`. The rest is constant or atomic.
 final class Lane: @unchecked Sendable {  // guards: see above
     /// Where the listeners run.
     enum Target {
@@ -53,8 +53,8 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// The listener being called, or 0. Written by the drain.
     private let current = Atomic<UInt>(0)
     private let hasWaiters = Atomic<Bool>(false)
-    /// Whether a turn has ended with something taken, and the next has not begun: then whoever has the lock may
-    /// discard what was taken for a listener.
+    /// True between two turns if the first left some of what it had taken. Whoever holds the lock and exchanges it
+    /// for false may discard what was taken for a listener; the next turn waits until that is done.
     let isBetweenTurns = Atomic<Bool>(false)
     /// Tickets of this turn, and of some that follow where the drain is behind.
     @safe @exclusivity(unchecked) var taken: [LaneState.Ticket] = []
