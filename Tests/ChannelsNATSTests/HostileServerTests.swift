@@ -33,9 +33,9 @@ struct HostileServerTests {
 
     /// It would not be known whether the server has made the subscription, or will refuse it.
     @Test func aSubscriptionThatTheServerDoesNotConfirmFails() async throws {
-        let server = try HostileServer(greeting: HostileServer.soundGreeting, pings: 1)
+        let server = try HostileServer(greeting: HostileServer.soundGreeting, deafTo: "a")
         var configuration = NATSConfiguration(servers: [server.url])
-        configuration.requestTimeout = .milliseconds(100)
+        configuration.requestTimeout = .milliseconds(200)
         let transport = NATSTransport(configuration)
         try await transport.connect { _ in }
         await #expect {

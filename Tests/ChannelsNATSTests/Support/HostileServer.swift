@@ -2,8 +2,8 @@
 import Channels
 import Foundation
 
-/// Accepts connections on a free port of 127.0.0.1, greets, answers pings properly, all or the first of each
-/// connection, and then says something else.
+/// Accepts connections on a free port of 127.0.0.1, greets, answers every ping properly and then says something
+/// else. To a subscription to one subject, and to what follows it, it says nothing.
 final class HostileServer: Sendable {
     static let soundGreeting =
         "INFO {\"server_id\":\"x\",\"version\":\"2.9.10\",\"proto\":1,\"headers\":true,\"max_payload\":1048576}\r\n"
@@ -12,7 +12,7 @@ final class HostileServer: Sendable {
     private let listener: Int32
     private let sockets = Locked<(open: Set<Int32>, isClosed: Bool)>(([], false))
 
-    init(greeting: String, afterPing garbage: String = "", pings: Int = .max) throws {
+    init(greeting: String, afterPing garbage: String = "", deafTo subject: String? = nil) throws {
         let (descriptor, port) = try boundSocket()
         listener = descriptor
         url = "nats://127.0.0.1:\(port)"
@@ -23,15 +23,15 @@ final class HostileServer: Sendable {
                 guard socket >= 0, sockets.withLock({ $0.isClosed ? false : $0.open.insert(socket).inserted }) else {
                     return
                 }
-                Thread.detachNewThread { [self] in serve(socket, greeting, garbage, pings) }
+                Thread.detachNewThread { [self] in serve(socket, greeting, garbage, subject) }
             }
         }
     }
 
-    private func serve(_ socket: Int32, _ greeting: String, _ garbage: String, _ pings: Int) {
+    private func serve(_ socket: Int32, _ greeting: String, _ garbage: String, _ subject: String?) {
         defer { if sockets.withLock({ $0.open.remove(socket) }) != nil { Foundation.close(socket) } }
         write(greeting, to: socket)
-        var (text, answered) = ("", 0)
+        var text = ""
         var bytes = [UInt8](repeating: 0, count: 4_096)
         while true {
             let count = recv(socket, &bytes, bytes.count, 0)
@@ -40,11 +40,16 @@ final class HostileServer: Sendable {
             while let end = text.range(of: "\r\n") {
                 let line = text[..<end.lowerBound]
                 text = String(text[end.upperBound...])
-                guard line == "PING", answered < pings else { continue }
-                answered += 1
-                write("PONG\r\n" + garbage, to: socket)
+                if let subject, line.hasPrefix("SUB \(subject) ") { return drain(socket) }
+                if line == "PING" { write("PONG\r\n" + garbage, to: socket) }
             }
         }
+    }
+
+    /// Reads what comes until the connection ends.
+    private func drain(_ socket: Int32) {
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        while recv(socket, &bytes, bytes.count, 0) > 0 {}
     }
 
     private func write(_ text: String, to socket: Int32) {
