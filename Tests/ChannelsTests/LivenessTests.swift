@@ -151,22 +151,17 @@ struct LivenessTests {
     @Test func aStateIsNotSetWhereLittleOfTheStackIsLeft() async {
         let faults = Recorder<Fault>()
         let reached = Tally()
-        await withCheckedContinuation { continuation in
-            let thread = Thread {
-                let ring = (0..<1_100).map { StateChannel<Int>(-$0) { faults.record($0) } }
-                let tokens = ring.indices.map { index in
-                    ring[index].listen { number in
-                        guard number > 0 else { return }
-                        reached.add()
-                        ring[(index + 1) % ring.count].set(number)
-                    }
+        await Self.withSmallStack {
+            let ring = (0..<1_100).map { StateChannel<Int>(-$0) { faults.record($0) } }
+            let tokens = ring.indices.map { index in
+                ring[index].listen { number in
+                    guard number > 0 else { return }
+                    reached.add()
+                    ring[(index + 1) % ring.count].set(number)
                 }
-                ring[0].set(1)
-                withExtendedLifetime(tokens) {}
-                continuation.resume()
             }
-            thread.stackSize = 256 << 10
-            thread.start()
+            ring[0].set(1)
+            withExtendedLifetime(tokens) {}
         }
         #expect(faults.all.map(\.code) == [.recursionLimit] && reached.value > 8)
         #expect(faults.all.first?.detail?.contains("stack") == true)
@@ -175,24 +170,30 @@ struct LivenessTests {
     @Test func aNestedPostIsRefusedWhereLittleOfTheStackIsLeft() async {
         let faults = Recorder<Fault>()
         let reached = Tally()
+        await Self.withSmallStack {
+            let ring = (0..<1_100).map { _ in Channel<Int>(reentrancy: .nested(limit: 1_024)) { faults.record($0) } }
+            let tokens = ring.indices.map { index in
+                ring[index].listen { number in
+                    reached.add()
+                    ring[(index + 1) % ring.count].post(number)
+                }
+            }
+            ring[0].post(0)
+            withExtendedLifetime(tokens) {}
+        }
+        #expect(faults.all.map(\.code) == [.recursionLimit] && reached.value > 8)
+    }
+
+    /// Runs a body on a thread with a stack of 256 KB.
+    private static func withSmallStack(_ body: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             let thread = Thread {
-                let ring = (0..<1_100).map { _ in Channel<Int>(reentrancy: .nested(limit: 1_024)) { faults.record($0) }
-                }
-                let tokens = ring.indices.map { index in
-                    ring[index].listen { number in
-                        reached.add()
-                        ring[(index + 1) % ring.count].post(number)
-                    }
-                }
-                ring[0].post(0)
-                withExtendedLifetime(tokens) {}
+                body()
                 continuation.resume()
             }
             thread.stackSize = 256 << 10
             thread.start()
         }
-        #expect(faults.all.map(\.code) == [.recursionLimit] && reached.value > 8)
     }
 
     @Test(.timeLimit(.minutes(1)))

@@ -201,8 +201,7 @@ private struct Run: ~Copyable {
             return settle()
         }
         if mailbox.takesAll, mailbox.batch.isEmpty { mailbox.state.takeAll(into: &mailbox.batch) }
-        used += 1
-        areUsed(1, of: ticket)
+        var count = 1
         let heard = MessageAddress.receiving(as: Int.self) { place in
             guard !mailbox.takesAll else {
                 guard !mailbox.batch.isEmpty else { return false }
@@ -210,8 +209,13 @@ private struct Run: ~Copyable {
                 return true
             }
             var envelope: Envelope?
-            return mailbox.state.takeFirst(ticket.number + used - 1, into: place, &envelope)
+            let numbers = ticket.numbers.dropFirst(used)
+            let taken = mailbox.state.takeFirst(of: numbers, into: place, &envelope)
+            count = taken.used
+            return taken.hasMessage
         }
+        used += count
+        areUsed(count, of: ticket)
         if let heard {
             mailbox.countDelivered()
             members[index].called += 1

@@ -1,5 +1,6 @@
 import ChannelsTesting
 import Dispatch
+import Synchronization
 import Testing
 
 @testable import Channels
@@ -96,6 +97,41 @@ struct LaneTurnTests {
         #expect(lane.lock.withLock { lane.state.count } <= 130)
         #expect(token.waitingCount == 1)
         queue.resume()
+    }
+
+    /// While the drain waits for many messages to come, a buffer that holds fewer would overflow.
+    @Test func theDrainDoesNotWaitForAsManyMessagesAsTheSmallestBufferHolds() {
+        let queue = DispatchQueue(label: "small buffers")
+        let channel = Channel<Int>()
+        let tokens = [.unbounded, .newest(64), .oldest(16), .oldest(32)].map { buffering in
+            channel.listen(on: queue, buffering: buffering) { _ in }
+        }
+        #expect(Lane.of(queue).smallestBuffer.load(ordering: .relaxed) == 16)
+        withExtendedLifetime(tokens) {}
+    }
+
+    /// For each of them by itself, the drain would take the lock, and more would be dropped meanwhile.
+    @Test func takingAMessageUsesTheTicketsOfThoseDroppedBeforeItAsWell() {
+        var state = MailboxState(MessageLayout(Int.self), .newest(2))
+        for number in 0..<5 {
+            var isFirst = false
+            MessageAddress.lending(number) { _ = state.admit(copying: $0, nil, isFirst: &isFirst) }
+        }
+        var used: [Int] = []
+        let taken = MessageAddress.receiving(as: Int.self) { place in
+            var envelope: Envelope?
+            let (count, hasMessage) = state.takeFirst(of: 1..<5, into: place, &envelope)
+            used.append(count)
+            return hasMessage
+        }
+        #expect(taken == 3 && used == [3])
+        let none = MessageAddress.receiving(as: Int.self) { place in
+            var envelope: Envelope?
+            let (count, hasMessage) = state.takeFirst(of: 1..<4, into: place, &envelope)
+            used.append(count)
+            return hasMessage
+        }
+        #expect(none == nil && used == [3, 3])
     }
 
     /// What a cancelled listener held is released when the lane has gone idle, and on a concurrent queue its next

@@ -118,7 +118,8 @@ extension Lane {
             lock.withLock {
                 settleTaken(&leaving)
                 goesOn = state.take(1, into: &taken, &leaving)
-                hasMessage = !taken.isEmpty && mailbox.state.takeFirst(taken[0].number, into: place, &envelope)
+                guard let ticket = taken.first else { return }
+                hasMessage = mailbox.state.takeFirst(of: ticket.numbers, into: place, &envelope).hasMessage
             }
         }
         leave(leaving)

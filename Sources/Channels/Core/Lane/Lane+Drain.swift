@@ -6,7 +6,7 @@ internal import Synchronization
 extension Lane {
     /// How many messages the drain takes at once when it is behind, and how many it waits for. Taking many at a time
     /// keeps the drain and the posters from contending for the lock and for the cache lines that both write.
-    private static let gathered = 256
+    static let gathered = 256
     /// How often it looks, at most, whether so many have come.
     private static let mostLooks = 16
     /// One or two microseconds on an AMD processor, and up to six where a pause takes longer. Each look takes a
@@ -90,7 +90,7 @@ extension Lane {
             let end = next < taken.count ? deliverTaken(&turn, thread) : turn.endAfterCall()
             if let end { return endTurn(end) }
             guard next == taken.count else { continue }
-            Self.gather(arrived, beyond: takenCount)
+            gather()
             guard refill(turn.callsLeft) else { return .idle }
         }
     }
@@ -219,12 +219,14 @@ extension Lane {
             while used < ticket.count {
                 guard !listener.isCancelled else { break }
                 var envelope: Envelope?
-                let number = ticket.number + used
-                used += 1
-                areUsed(1, of: ticket, mailbox)
-                let isIn = lock.withLock { mailbox.state.takeFirst(number, into: message, &envelope) }
+                let numbers = ticket.numbers.dropFirst(used)
+                let (count, hasMessage) = lock.withLock {
+                    mailbox.state.takeFirst(of: numbers, into: message, &envelope)
+                }
+                used += count
+                areUsed(count, of: ticket, mailbox)
                 // Dropped or discarded meanwhile.
-                guard isIn else { continue }
+                guard hasMessage else { break }
                 mailbox.countDelivered()
                 call(listener, message, owner, frame, envelope)
                 mailbox.layout.destroy(message)
@@ -265,29 +267,36 @@ extension Lane {
         lock.withLock { isBetweenTurns.store(false, ordering: .relaxed) }
     }
 
-    /// Spins briefly, so that many messages can be taken at once.
-    static func gather(_ arrived: borrowing Atomic<Int>, beyond taken: Int) {
+    private func gather() {
+        let most = isBehind ? Self.gathered : DrainTurn.mostCalls
+        Self.gather(arrived, beyond: takenCount, most: min(most, smallestBuffer.load(ordering: .relaxed) / 2))
+    }
+
+    /// Spins briefly, so that many messages can be taken at once: until so many have come, or they come slowly.
+    static func gather(_ arrived: borrowing Atomic<Int>, beyond taken: Int, most: Int) {
         // As if many had come before the first look.
         var seen = arrived.load(ordering: .relaxed) &- many
         for _ in 0..<mostLooks {
             let now = arrived.load(ordering: .relaxed)
-            guard now &- taken < gathered, now &- seen >= many else { return }
+            guard now &- taken < most, now &- seen >= many else { return }
             seen = now
             for _ in 0..<spinsBetweenLooks { channels_spin_hint() }
         }
     }
 
-    /// Takes what waits, for so many calls, or more if the lane is behind. False, with the lane idle, if nothing waits.
+    /// Takes what waits, for so many calls, or more if the lane is behind. False, with the lane idle,
+    /// if nothing waits.
     private func beginTurn(_ calls: Int) -> Bool {
         // The message that started the job is not delayed; many may follow.
-        if goesOn { Self.gather(arrived, beyond: takenCount) }
+        if goesOn { gather() }
         var leaving = LaneState.Leaving()
         let hasMore = lock.withLock { state.beginTurn() && take(calls, &leaving) }
         leave(leaving)
         return hasMore
     }
 
-    /// Takes what has arrived, for so many calls, or more if the lane is behind. False, with the lane idle, if nothing has.
+    /// Takes what has arrived, for so many calls, or more if the lane is behind. False, with the lane
+    /// idle, if nothing has.
     private func refill(_ calls: Int) -> Bool {
         taken.removeAll(keepingCapacity: true)
         next = 0

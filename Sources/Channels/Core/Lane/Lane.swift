@@ -62,6 +62,9 @@ final class Lane: @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) var next = 0
     /// The listeners for which calls have been made and not settled: retained by their tickets.
     @safe @exclusivity(unchecked) var called: [Unretained<ListenerEntry>] = []
+    /// The limit of the smallest bounded buffer that there has been: the drain does not wait for as many messages,
+    /// of which some would be dropped while it is idle.
+    let smallestBuffer = Atomic<Int>(.max)
     /// How many tickets have been taken, or skipped, when the drain last took some.
     @safe @exclusivity(unchecked) var takenCount = 0
     /// Whether it has not found the lane empty since it was started: the turn that begins is not the first.

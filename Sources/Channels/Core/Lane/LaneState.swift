@@ -20,6 +20,9 @@ struct LaneState: ~Copyable {
 
         fileprivate static var none: Ticket { Ticket(address: 0, number: 0, count: 0, poster: 0) }
 
+        /// Those of the messages.
+        var numbers: Range<Int> { number..<(number + Int(count)) }
+
         /// There are no tickets of nobody where this is asked.
         @inline(__always)
         var listener: Unretained<ListenerEntry> { Unretained(address: address)! }

@@ -72,6 +72,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         batch = MessageQueue(layout)
         self.asyncCall = asyncCall
         super.init()
+        if !isUnbounded { lane?.smallestBuffer.min(policy.limit, ordering: .relaxed) }
     }
 
     @inline(__always)

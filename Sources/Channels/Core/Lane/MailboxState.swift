@@ -119,11 +119,17 @@ struct MailboxState: ~Copyable {
         mayHoldBatch = true
     }
 
-    /// Uses the ticket of a number: moves the first message out. False if the ticket is stale.
-    mutating func takeFirst(_ number: Int, into place: MessageAddress, _ envelope: inout Envelope?) -> Bool {
-        guard number >= letIn - incoming.count, !incoming.isEmpty else { return false }
+    /// Uses tickets up to the first that is not stale, and moves its message out.
+    ///
+    /// - Parameter numbers: Those of the tickets. The listener has none before them.
+    /// - Returns: How many tickets were used: all if there was no message.
+    mutating func takeFirst(of numbers: Range<Int>, into place: MessageAddress, _ envelope: inout Envelope?) -> (
+        used: Int, hasMessage: Bool
+    ) {
+        let first = letIn - incoming.count
+        guard first < numbers.upperBound else { return (numbers.count, false) }
         envelope = incoming.moveFirst(to: place)
-        return true
+        return (first - numbers.lowerBound + 1, true)
     }
 
     /// The calls for so many tickets have ended. True if there are no more.

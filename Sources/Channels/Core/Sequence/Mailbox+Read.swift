@@ -55,7 +55,9 @@ extension Mailbox {
             return hasTaken
         }
         guard hadMessages else { return false }
-        Lane.gather(arrived, beyond: delivered.load(ordering: .relaxed))
+        // Not for as many as would be dropped.
+        let most = min(Lane.gathered, state.policy.limit / 2)
+        Lane.gather(arrived, beyond: delivered.load(ordering: .relaxed), most: most)
         return mayHoldMessages
     }
 
