@@ -7,14 +7,15 @@
  *
  *   here                      in Sources/Channels/Core/Lane
  *   Poster                    Mailbox.enqueue, .mayCall; Lane.enqueue, .append; LaneState.append, .areStale
- *   Worker                    Lane.schedule, .drain, .deliverTaken, .deliverOneByOne, .refill, .endTurn
+ *   Worker                    Lane.schedule, .drain, .takeBackFromCancellers, .deliverTaken, .deliverBatch, .deliverOneByOne, .refill, .endTurn
  *   Canceller                 ListenerEntry.cancel, Lane.discard, .waitForCall
  *
  * Memory: sequentially consistent, but for what has a barrier of its own: the drain's store of `current` may be delayed (`stored` is what others
- * see) until it makes a barrier or somebody makes one on every thread. All else is guarded by `lock`. Left out: batches (a mailbox without a
- * bound gives one message at a time here), envelopes, the freeing of closures, compaction: LaneStateTests has these.
+ * see) until it makes a barrier or somebody makes one on every thread. The batch that the drain has taken from listener 0 is the drain's in its
+ * turn; between two turns it belongs to who holds the lock and has claimed it by `betweenTurns`. All else is guarded by `lock`. Left out:
+ * envelopes, the freeing of closures, compaction: LaneStateTests has these.
  *
- * Asserted: one drain and one call at a time; each poster's messages are called in the order posted, across listeners; no call of a listener
+ * Asserted: one drain and one call at a time; one thread at a time uses the batch; each poster's messages are called in the order posted, across listeners; no call of a listener
  * once its cancelAndDrain has returned; cancelAndDrain returns, with no waiter left behind; in the end every message was delivered, dropped,
  * discarded or refused, the last two only where the listener was cancelled; no tickets are left in a lane without a job.
  *
@@ -25,6 +26,8 @@
  * -DIDLE_UNLOCKED   the drain looks whether there is a ticket and becomes idle in two sections (with RUN=2)
  * -DLATE_TICKET     the ticket is appended in a section after that of the message
  * -DFORGETS_TAKEN   a drain that has taken more than it used becomes idle
+ * -DUNCLAIMED       a canceller discards what the drain has taken without claiming it
+ * -DNO_WAIT         a turn begins although a canceller has claimed what the one before has left
  * -DNO_STALE        a message that is dropped leaves its ticket good
  * -DIGNORES_OWN     a post on the lane's own actor calls the listener although an earlier one of the actor waits
  * -DNO_BARRIER      cancelAndDrain makes no barrier before it looks at `current`
@@ -61,6 +64,10 @@ byte lastOf[2];                 /* the last message of each poster that was deli
 chan tickets = [8] of { byte, bool };
 /* What the drain has taken, one or two at a time, and not used. */
 chan taken = [2] of { byte, bool };
+bool betweenTurns;              /* a turn has left some of it, and no canceller has claimed it */
+/* The messages of listener 0 that the drain has taken. */
+chan batch0 = [4] of { byte };
+byte usingBatch;
 /* The mailboxes' messages. */
 chan inbox0 = [4] of { byte };
 chan inbox1 = [4] of { byte };
@@ -108,6 +115,32 @@ inline letIn(m, n) {
         inbox1!m
     fi;
     at[m] = incoming
+}
+
+/* The drain takes all that listener 0's mailbox has. Under the lock. */
+inline takeAll() {
+    beginUse();
+    d_step {
+        do
+        :: len(inbox0) > 0 -> inbox0?m; batch0!m
+        :: else -> break
+        od;
+        m = NOBODY
+    };
+    usingBatch--
+}
+
+inline beginUse() { atomic { usingBatch++; assert(usingBatch == 1) } }
+
+inline discardBatch() {
+    beginUse();
+    d_step {
+        do
+        :: len(batch0) > 0 -> batch0?m; at[m] = discarded
+        :: else -> break
+        od
+    };
+    usingBatch--
 }
 
 inline addTicket(n, isOwn) {
@@ -174,7 +207,20 @@ endWorker:
         atomic { !onActor -> onActor = true };
 #endif
         if
-        :: len(taken) > 0 -> atomic { drains++; assert(drains == 1); n = 0; goto aCall }
+        :: len(taken) > 0 ->
+            if
+            :: atomic { betweenTurns -> betweenTurns = false }
+#ifndef NO_WAIT
+            /* A canceller has claimed it, and holds the lock until it is done. */
+            :: atomic { !betweenTurns -> skip };
+                acquire();
+                betweenTurns = false;
+                lock = false
+#else
+            :: !betweenTurns -> skip
+#endif
+            fi;
+            atomic { drains++; assert(drains == 1); n = 0; goto aCall }
         :: else
         fi;
         acquire();
@@ -203,7 +249,8 @@ aTurn:
                     :: true
                     fi;
                     l = NOBODY; isOwn = false
-                }
+                };
+                if :: len(batch0) == 0 -> takeAll() :: else fi
             fi;
             lock = false;
 aCall:
@@ -212,13 +259,22 @@ aCall:
             current = l;
             if :: hasWaiters -> current = NOBODY; resumeWaiter(); current = l :: else fi;
             if
-            :: l == 0 && cancelled -> if :: isOwn -> own-- :: else fi
+            :: l == 0 && cancelled ->
+                discardBatch();
+                atomic { m = NOBODY; if :: isOwn -> own-- :: else fi }
+            :: l == 0 && !cancelled ->
+                if :: len(batch0) == 0 -> acquire(); takeAll(); lock = false :: else fi;
+                beginUse();
+                /* Without a message: it has been cancelled meanwhile. */
+                if :: len(batch0) > 0 -> batch0?m; isIn = true :: else fi;
+                usingBatch--;
+                if :: isOwn -> own-- :: else fi;
+                if :: isIn -> call(m, l) :: else fi
             :: else ->
                 acquire();
                 d_step {
                     isIn = false;
                     if
-                    :: l == 0 && len(inbox0) > 0 -> inbox0?m; isIn = true
                     :: l == 1 && stale1 > 0 -> stale1--
                     :: l == 1 && stale1 == 0 && len(inbox1) > 0 -> inbox1?m; isIn = true
                     :: else
@@ -241,7 +297,12 @@ aCall:
             :: n < RUN -> goto aTurn
 #ifndef FORGETS_TAKEN
             /* The next turn begins with what is left, and without the lock. */
-            :: n >= RUN && len(taken) > 0 -> atomic { drains--; jobs++ }
+            :: n >= RUN && len(taken) > 0 ->
+                if
+                :: betweenTurns = true
+                :: acquire(); betweenTurns = true; lock = false
+                fi;
+                atomic { drains--; jobs++ }
             :: n >= RUN && len(taken) == 0 ->
 #else
             :: else ->
@@ -273,7 +334,7 @@ endStores:
 
 /* cancelAndDrain of listener 0, or none. */
 proctype Canceller() {
-    byte m;
+    byte m; bool claims;
     if
     :: true ->
         cancelled = true;
@@ -283,8 +344,17 @@ proctype Canceller() {
             :: len(inbox0) > 0 -> inbox0?m; at[m] = discarded
             :: else -> break
             od;
-            m = 0
+            m = 0;
+            claims = betweenTurns;
+            betweenTurns = false
         };
+#ifndef UNCLAIMED
+        if :: claims || phase != draining -> discardBatch() :: else fi;
+#else
+        discardBatch();
+#endif
+        if :: claims -> betweenTurns = true :: else fi;
+        atomic { m = 0; claims = false };
         lock = false;
         posting == 0;
 #ifndef NO_BARRIER
@@ -319,7 +389,7 @@ proctype Quiet() {
     timeout;
     assert(at[0] != unposted && at[1] != unposted && at[2] != unposted && at[3] != unposted);
     assert(at[0] != incoming && at[1] != incoming && at[2] != incoming && at[3] != incoming);
-    assert(phase == idle && jobs == 0 && len(tickets) == 0 && len(taken) == 0 && !waiting && !lock && own == 0 && stale1 == 0);
+    assert(phase == idle && jobs == 0 && len(tickets) == 0 && len(taken) == 0 && len(batch0) == 0 && !waiting && !lock && own == 0 && stale1 == 0);
     assert(cancelled || at[0] == delivered && at[2] == delivered);
     assert(at[1] == delivered || at[3] == delivered);
     assert(at[1] != discarded && at[3] != discarded && at[1] != refused && at[3] != refused)
