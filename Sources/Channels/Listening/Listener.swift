@@ -66,6 +66,7 @@ extension Listener {
     ///
     /// - Parameter transform: Makes a message of what the source posts. It runs where the listener runs, once
     ///   per call: on the listener's isolation, or where a sequence is read. It must not block.
+    @inlinable
     public consuming func adapted<Source>(
         _ transform: @escaping @Sendable (Source) -> Message
     ) -> Listener<Source> {
@@ -73,19 +74,26 @@ extension Listener {
     }
 
     /// The same, given what travelled with the message.
+    @inlinable
     consuming func adapted<Source>(
         _ transform: @escaping @Sendable (Source, PostContext) -> Message
     ) -> Listener<Source> {
-        var registration = registration
-        switch registration.delivery {
-        case .isolated, .owner, .queue, .sequence:
-            let original = AdaptedBody(registration)
-            registration.isBare = false
-            registration.call = BareCall { message, owner, frame in
-                let adapted = transform(message.load(as: Source.self), PostContext(frame))
-                original.run(adapted, owner, frame)
+        guard let original = AdaptedBody(registration, from: Message.self, to: Source.self) else {
+            return adaptedAwaiting(transform)
+        }
+        return Listener<Source>(
+            registration.calling { message, owner, frame in
+                original.run(transform(message.load(as: Source.self), PostContext(frame)), owner, frame)
             }
-        case .async(let original, let isolation):
+        )
+    }
+
+    @usableFromInline
+    consuming func adaptedAwaiting<Source>(
+        _ transform: @escaping @Sendable (Source, PostContext) -> Message
+    ) -> Listener<Source> {
+        var registration = registration
+        if case .async(let original, let isolation) = registration.delivery {
             let call: AsyncListenerCall = { message, owner, context in
                 // On the heap, because it stays in its place while the closure is awaited.
                 let adapted = KeptMessage(transform(message.load(as: Source.self), context))
@@ -93,8 +101,6 @@ extension Listener {
                 try await original(adapted.address, owner, context)
             }
             registration.delivery = .async(call, isolation)
-        case .interceptor, .responder, .forwarder:
-            preconditionFailure("an interceptor of \(Message.self) cannot be adapted to \(Source.self)")
         }
         return Listener<Source>(registration)
     }
@@ -105,15 +111,7 @@ extension Listener {
         _ transform: @escaping @Sendable (Source) -> Message?
     ) -> Listener<Source> {
         var registration = registration
-        switch registration.delivery {
-        case .isolated, .owner, .queue:
-            let original = AdaptedBody(registration)
-            registration.isBare = false
-            registration.call = BareCall { message, owner, frame in
-                guard let adapted = transform(message.load(as: Source.self)) else { return }
-                original.run(adapted, owner, frame)
-            }
-        case .async(let original, let isolation):
+        if case .async(let original, let isolation) = registration.delivery {
             let call: AsyncListenerCall = { message, owner, context in
                 guard let message = transform(message.load(as: Source.self)) else { return }
                 // On the heap, because it stays in its place while the closure is awaited.
@@ -122,40 +120,74 @@ extension Listener {
                 try await original(adapted.address, owner, context)
             }
             registration.delivery = .async(call, isolation)
-        case .sequence, .interceptor, .responder, .forwarder:
+            return Listener<Source>(registration)
+        }
+        guard !registration.isSequence, let original = AdaptedBody(registration, from: Message.self, to: Source.self)
+        else {
             preconditionFailure("messages of \(Source.self) cannot be skipped for this listener of \(Message.self)")
         }
-        return Listener<Source>(registration)
+        return Listener<Source>(
+            registration.calling { message, owner, frame in
+                guard let adapted = transform(message.load(as: Source.self)) else { return }
+                original.run(adapted, owner, frame)
+            }
+        )
     }
 }
 
-/// The body of a listener that has been adapted to another source.
-private struct AdaptedBody: Sendable {
-    let call: BareCall
-    let isBare: Bool
-    let isSequence: Bool
+/// The body of a listener that has been adapted to another source. An object, so that calling it retains nothing.
+@usableFromInline
+final class AdaptedBody: Sendable {
+    private let body: ListenerBody
+    private let isBare: Bool
+    /// Whether the reader of a sequence expects the message as it is.
+    @usableFromInline let isRead: Bool
 
-    init(_ registration: Registration) {
-        call = registration.call
+    /// Nil for one that is awaited.
+    @usableFromInline
+    init?(_ registration: Registration, from message: Any.Type, to source: Any.Type) {
+        switch registration.delivery {
+        case .isolated, .owner, .queue, .sequence: break
+        case .async: return nil
+        case .interceptor, .responder, .forwarder:
+            preconditionFailure("an interceptor of \(message) cannot be adapted to \(source)")
+        }
+        body = ListenerBody(registration.call)
         isBare = registration.isBare
-        isSequence = registration.isSequence
+        isRead = registration.isSequence && registration.isBare
     }
 
+    @inlinable
     func run<Message>(_ message: Message, _ owner: OwnerReference?, _ frame: FrameReference) {
-        if isSequence, isBare {
-            // Innermost: the reader of the sequence expects the element in this place.
-            frame.pointee.place?.initialize(to: message)
-            return
+        guard !isRead else { return keep(message, frame) }
+        MessageAddress.lending(message) { run($0, owner, frame) }
+    }
+
+    @usableFromInline
+    func run(_ message: MessageAddress, _ owner: OwnerReference?, _ frame: FrameReference) {
+        if !isBare {
+            body.callGeneral(message, owner, frame)
+        } else if let owner {
+            body.callBare(message, owner: owner)
+        } else {
+            body.callBare(message)
         }
-        let body = ListenerBody(call)
-        MessageAddress.lending(message) {
-            if !isBare {
-                body.callGeneral($0, owner, frame)
-            } else if let owner {
-                body.callBare($0, owner: owner)
-            } else {
-                body.callBare($0)
-            }
-        }
+    }
+
+    /// Innermost: the reader of the sequence expects the element in this place.
+    @usableFromInline
+    func keep<Message>(_ message: Message, _ frame: FrameReference) {
+        frame.pointee.place?.initialize(to: message)
+    }
+}
+
+extension Registration {
+    /// The same, for another call, which takes the frame.
+    @usableFromInline
+    consuming func calling(_ call: @escaping ListenerCall) -> Registration {
+        var other = self
+        other.isBare = false
+        other.call = BareCall(call: call)
+        return other
     }
 }

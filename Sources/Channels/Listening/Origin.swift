@@ -4,4 +4,7 @@ public enum Origin: Hashable, Sendable {
     case local
     /// In another process; the text names it.
     case remote(String)
+
+    /// The other process; nil in this one.
+    var process: String? { if case .remote(let process) = self { process } else { nil } }
 }

@@ -9,10 +9,11 @@ public struct Posted<Message: Sendable>: Sendable {
     /// To make it the owner of a listener, cast it to a class or a protocol first: Swift 6.3 does not compile
     /// an owner of this type.
     public let sender: (any AnyObject & Sendable)?
+    @usableFromInline let place: PostPlace?
     /// The name of the channel, if it has one.
-    public let channelName: String?
+    @inlinable public var channelName: String? { place?.channelName }
     /// Whether the message was posted in this process or came in over a bridge.
-    public let origin: Origin
+    @inlinable public var origin: Origin { place?.process.map { .remote($0) } ?? .local }
 
     /// Creates a post, for tests of code that is handed one.
     public init(
@@ -21,14 +22,13 @@ public struct Posted<Message: Sendable>: Sendable {
         channelName: String? = nil,
         origin: Origin = .local
     ) {
-        self.message = message
-        self.sender = sender
-        self.channelName = channelName
-        self.origin = origin
+        self.init(message, PostContext(sender: sender, place: .at(channelName, origin.process)))
     }
 
-    @usableFromInline
+    @inlinable
     init(_ message: Message, _ context: PostContext) {
-        self.init(message, sender: context.sender, channelName: context.channelName, origin: context.origin)
+        self.message = message
+        sender = context.sender
+        place = context.place
     }
 }

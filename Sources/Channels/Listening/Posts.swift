@@ -10,11 +10,12 @@ public struct Posts<Source: Listenable>: Listenable {
     /// A message of the source, and who posted it.
     public typealias Message = Posted<Source.Message>
 
-    private let source: Source
+    @usableFromInline let source: Source
 
     init(_ source: Source) { self.source = source }
 
     /// Registers a listener with the source. See ``Listenable/register(_:isolation:)``.
+    @inlinable
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         source.register(
             listener.adapted { message, context in Posted(message, context) },

@@ -122,7 +122,7 @@ extension Switchboard {
         return reached ?? postToChannel(of: key, message, from: sender, echo: echo, at: site, isolation: isolation)
     }
 
-    /// Posts where nobody but patterns may listen.
+    /// Posts on a name of which there is no channel: patterns may hear it.
     @usableFromInline @inline(never)
     func postToChannel<Message: Sendable>(
         of key: NameKey,

@@ -101,8 +101,8 @@ private final class PatternForwarder: Forwarder, @unchecked Sendable {  // const
         into translation: inout Translation
     ) -> MessageAddress? {
         var content = list.layout.boxed(message)
-        if let intake, let name = context.channelName {
-            guard context.origin == .local, let taken = intake(name, content) else { return nil }
+        if let intake, let place = context.place, let name = place.channelName {
+            guard place.process == nil, let taken = intake(name, content) else { return nil }
             content = taken
         }
         return translation.fill(with: Posted(content, context))

@@ -17,7 +17,7 @@ final class Registry: Sendable {
         references[Int(truncatingIfNeeded: key.hash >> 32) & (Self.shardCount - 1)].borrow(body)
     }
 
-    /// Posts on the channel that carries messages of a type, if it has listeners; nil if there is none.
+    /// Posts on the channel that carries messages of a type; nil if there is none, or one of another kind.
     @inline(__always)
     func post(
         _ message: MessageAddress,

@@ -60,11 +60,7 @@ extension RegistryShard {
         let thread = ThreadReference.current
         let use = beginReading(thread)
         defer { endReading(use, thread) }
-        switch table?.borrow({ $0.find(key) }) {
-        case .slot(let slot): return slot.borrow(body)
-        case .unknown: return slotUnderLock(of: key)?.borrow(body)
-        case .nothing, nil: return nil
-        }
+        return findSlot(key)?.borrow(body)
     }
 
     /// The caller has announced that it reads the shard. (Whoever holds the lock waits for no reader.)
@@ -114,10 +110,15 @@ extension RegistryShard {
             )
         }
         let use = beginReading(thread)
-        let found = find(key, ofMessages: type)
-        guard let found else {
+        guard let slot = findSlot(key), slot.borrow({ $0.messageType }) == type else {
             endReading(use, thread)
             return nil
+        }
+        let found = slot.borrow { (channel: $0.heldAddress, list: $0.listReference) }
+        guard found.channel != 0 else {
+            let living = slot.borrow { $0.livingWithList }
+            endReading(use, thread)
+            return post(message, on: living, from: sender, echo: echo, isolation: isolation, at: site)
         }
         use.pointee.list.store(found.channel, ordering: .releasing)
         thread.pointee.nameDepth = depth + 1
@@ -128,25 +129,13 @@ extension RegistryShard {
         return reached
     }
 
-    /// The address of a channel of messages of a type that the switchboard keeps alive, and its list. The
-    /// shard is announced.
+    /// The slot of a name, if it is in use. The shard is announced.
     @inline(__always)
-    private func find(
-        _ key: NameKey,
-        ofMessages type: ObjectIdentifier
-    ) -> (channel: UInt, list: Unretained<ListenerList>)? {
-        let slot: Unretained<RegistrySlot>
+    private func findSlot(_ key: NameKey) -> Unretained<RegistrySlot>? {
         switch table?.borrow({ $0.find(key) }) {
-        case .slot(let found): slot = found
-        case .unknown:
-            guard let found = slotUnderLock(of: key) else { return nil }
-            slot = found
-        case .nothing, nil: return nil
-        }
-        return slot.borrow { slot in
-            guard slot.messageType == type else { return nil }
-            let channel = slot.heldAddress
-            return channel == 0 ? nil : (channel, slot.listReference)
+        case .slot(let slot): slot
+        case .unknown: slotUnderLock(of: key)
+        case .nothing, nil: nil
         }
     }
 
@@ -161,14 +150,23 @@ extension RegistryShard {
         isolation: (any Actor)?,
         at site: PackedSite
     ) -> Int? {
-        let found = read(key) { slot -> (channel: AnyObject, list: ListenerList)? in
-            guard slot.messageType == type, let channel = slot.heldObject else { return nil }
-            return (channel.object, slot.list)
-        }
-        guard let found else { return nil }
-        // The channel lives until the post has ended, even if its name is removed.
-        defer { withExtendedLifetime(found.channel) {} }
-        return found.list.post(message, from: sender, echo: echo, isolation: isolation, at: site)
+        let living = read(key) { slot in slot.messageType == type ? slot.livingWithList : nil }
+        return post(message, on: living, from: sender, echo: echo, isolation: isolation, at: site)
+    }
+
+    /// Posts on a channel that lives until the post has ended, even if its name is removed. Nil if there is none.
+    @inline(never)
+    private func post(
+        _ message: MessageAddress,
+        on living: (channel: AnyObject, list: Unretained<ListenerList>)?,
+        from sender: AnyObject?,
+        echo: Bool,
+        isolation: (any Actor)?,
+        at site: PackedSite
+    ) -> Int? {
+        guard let living else { return nil }
+        defer { withExtendedLifetime(living.channel) {} }
+        return living.list.borrow { $0.post(message, from: sender, echo: echo, isolation: isolation, at: site) }
     }
 
     // MARK: Releasing

@@ -269,7 +269,7 @@ public final class Switchboard: Sendable {
         do { return try body() } catch { preconditionFailure("\(error)") }
     }
 
-    /// Posts where the switchboard keeps a channel, because it has listeners of its own; nil if it does not.
+    /// Posts on the channel of a name; nil if there is none that carries messages of the type.
     @usableFromInline
     func post(
         _ message: MessageAddress,

@@ -220,13 +220,11 @@ extension Lane {
                 guard !listener.isCancelled else { break }
                 var envelope: Envelope?
                 let numbers = ticket.numbers.dropFirst(used)
-                let (count, hasMessage) = lock.withLock {
-                    mailbox.state.takeFirst(of: numbers, into: message, &envelope)
-                }
-                used += count
-                areUsed(count, of: ticket, mailbox)
+                let taken = lock.withLock { mailbox.state.takeFirst(of: numbers, into: message, &envelope) }
+                used += taken.used
+                areUsed(taken.used, of: ticket, mailbox)
                 // Dropped or discarded meanwhile.
-                guard hasMessage else { break }
+                guard taken.hasMessage else { break }
                 mailbox.countDelivered()
                 call(listener, message, owner, frame, envelope)
                 mailbox.layout.destroy(message)

@@ -19,7 +19,8 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     /// The type of the channel, for the text of faults.
     let channelType: any Any.Type
     let kind: ChannelKind
-    let name: String?
+    /// Has the name; nil where there is none.
+    let place: PostPlace?
     let reentrancy: Reentrancy
     let faults: FaultReporter
     let isLocal: Bool
@@ -83,7 +84,7 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
         self.layout = layout
         self.channelType = channelType
         self.kind = kind
-        self.name = name
+        place = .at(name)
         self.reentrancy = reentrancy
         self.faults = faults
         isLocal = kind == .local
@@ -105,6 +106,8 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
 
     /// Whether the channel was deallocated.
     var hasClosed: Bool { withBareLock { isClosed } }
+
+    var name: String? { place?.channelName }
 
     /// The channel's name, or its type if it has none.
     var displayName: String { name ?? "\(channelType)" }

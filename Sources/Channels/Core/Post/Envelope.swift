@@ -16,18 +16,39 @@ final class Envelope: Sendable {
     }
 }
 
+/// Where a message was posted. An object, so that handing a ``Posted`` on counts one reference and copies no texts.
+@usableFromInline
+final class PostPlace: Sendable {
+    @usableFromInline let channelName: String?
+    /// The process it came from, if it came in over a bridge.
+    @usableFromInline let process: String?
+
+    private init(_ channelName: String?, _ process: String?) {
+        self.channelName = channelName
+        self.process = process
+    }
+
+    /// Nil for a channel without a name in this process.
+    static func at(_ channelName: String?, _ process: String? = nil) -> PostPlace? {
+        channelName == nil && process == nil ? nil : PostPlace(channelName, process)
+    }
+}
+
 /// What a listener can be told about a post besides the message; see ``Posted``.
 @usableFromInline
 struct PostContext: Sendable {
-    let sender: (any AnyObject & Sendable)?
-    let channelName: String?
-    let origin: Origin
+    @usableFromInline let sender: (any AnyObject & Sendable)?
+    @usableFromInline let place: PostPlace?
+
+    init(sender: (any AnyObject & Sendable)?, place: PostPlace?) {
+        self.sender = sender
+        self.place = place
+    }
 
     /// For a message out of a mailbox.
     init(_ envelope: Envelope?, _ list: ListenerList) {
         sender = envelope?.sender
-        channelName = list.name
-        origin = envelope?.origin ?? .local
+        place = list.place(envelope)
     }
 
     /// For a post under way, or a delivery from a mailbox.
@@ -37,7 +58,13 @@ struct PostContext: Sendable {
         // One that is being deinitialised is not handed out: a listener might keep it.
         sender = frame.pointee.sender?.living.map { sendable($0) } ?? envelope?.sender
         // The poster keeps the list alive.
-        channelName = frame.pointee.list.borrow { $0.name }
-        origin = envelope?.origin ?? .local
+        place = frame.pointee.list.borrow { $0.place(envelope) }
+    }
+}
+
+extension ListenerList {
+    fileprivate func place(_ envelope: Envelope?) -> PostPlace? {
+        guard let process = envelope?.origin.process else { return place }
+        return .at(name, process)
     }
 }
