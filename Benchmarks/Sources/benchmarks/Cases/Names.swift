@@ -11,6 +11,7 @@ enum Names {
             + Case.plain("named-lookup", [1], namedLookup)
             + Case.plain("run-time-lookup", [1], runTimeLookup)
             + Case.plain("pattern-listeners", listeners, patternListeners)
+            + Case.plain("pattern-weak", listeners, patternWeak)
             + Case.plain("other-patterns", listeners, otherPatterns)
     }
 
@@ -78,6 +79,19 @@ enum Names {
         return { operations in
             for number in 0..<operations { board[name].post(number) }
             withExtendedLifetime((channel, tokens)) {}
+        }
+    }
+
+    /// The same with weak owners, which do not look at the message: its type is known only when the program runs.
+    private static func patternWeak(_ count: Int) -> (Int) -> Void {
+        let board = Switchboard()
+        let name: ChannelName<Int> = "shop.checkout"
+        let channel = board.channel(name)
+        let owners = counters(count)
+        for owner in owners { board[matching: "shop.*"].listen(owner) { me, _ in me.add(1) } }
+        return { operations in
+            for number in 0..<operations { board[name].post(number) }
+            withExtendedLifetime((channel, owners)) {}
         }
     }
 

@@ -5,6 +5,7 @@ enum Posting {
     static var cases: [Case] {
         Case.plain("channel-token", Floors.listeners, channelToken)
             + Case.plain("channel-weak", Floors.listeners, channelWeak)
+            + Case.plain("channel-posts", Floors.listeners, channelPosts)
             + Case.plain("local-token", Floors.listeners, localToken)
             + Case.plain("local-weak", Floors.listeners, localWeak)
             + Case.main("main-actor", Floors.listeners, mainActor)
@@ -25,6 +26,16 @@ enum Posting {
         let channel = Channel<Int>()
         let owners = counters(count)
         for owner in owners { channel.listen(owner) { me, number in me.add(number) } }
+        return { operations in
+            for number in 0..<operations { channel.post(number) }
+            withExtendedLifetime(owners) {}
+        }
+    }
+
+    private static func channelPosts(_ count: Int) -> (Int) -> Void {
+        let channel = Channel<Int>()
+        let owners = counters(count)
+        for owner in owners { channel.posts.listen(owner) { me, post in me.add(post.message) } }
         return { operations in
             for number in 0..<operations { channel.post(number) }
             withExtendedLifetime(owners) {}
