@@ -1,6 +1,7 @@
 /// A message, and who posted it, on which channel, from where.
 ///
 /// Listeners to ``Listenable/posts`` and to a pattern, and interceptors, are handed one.
+@frozen
 public struct Posted<Message: Sendable>: Sendable {
     /// The message.
     public let message: Message

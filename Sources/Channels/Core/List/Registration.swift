@@ -7,7 +7,7 @@ public import Dispatch
 ///
 /// It has six fields, because the compiler takes a struct of up to six apart: a larger one is built in memory,
 /// and each reference in it is retained for that.
-@usableFromInline
+@frozen @usableFromInline
 struct Registration {
     /// Where and how the listener is called.
     @usableFromInline

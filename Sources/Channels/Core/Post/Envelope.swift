@@ -35,7 +35,7 @@ final class PostPlace: Sendable {
 }
 
 /// What a listener can be told about a post besides the message; see ``Posted``.
-@usableFromInline
+@frozen @usableFromInline
 struct PostContext: Sendable {
     @usableFromInline let sender: (any AnyObject & Sendable)?
     @usableFromInline let place: PostPlace?

@@ -127,7 +127,7 @@ struct Erased: ~Copyable {
 }
 
 /// A closure whose type has been forgotten: a ``ListenerCall``, or the contents of a `Body1` or `Body2`.
-@usableFromInline
+@frozen @usableFromInline
 struct BareCall: Sendable {
     // Only the two words matter; `ListenerBody`, which knows what they are, calls them.
     private let storage: ListenerCall
