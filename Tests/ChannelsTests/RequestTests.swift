@@ -1,5 +1,6 @@
 import Channels
 import ChannelsTesting
+import Foundation
 import Testing
 
 /// The settled details of requests.
@@ -112,6 +113,8 @@ struct RequestTests {
                 await cancelled.wait()
             } onCancel: {
                 cancelled.open()
+                // Whoever cancels is held, so that the responder has time to answer all the same.
+                for _ in 0..<2_000 { sched_yield() }
             }
             #expect(Task.isCancelled)
             ended.open()

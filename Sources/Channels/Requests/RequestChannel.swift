@@ -264,8 +264,9 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         return try await withTaskCancellationHandler {
             try await first.value()
         } onCancel: {
-            task.cancel()
+            // Before the responder hears of it, which may answer at once.
             first.finish(.failure(CancellationError()))
+            task.cancel()
         }
     }
 

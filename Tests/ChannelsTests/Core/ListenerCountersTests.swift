@@ -2,7 +2,18 @@ import Testing
 
 @testable import Channels
 
+private protocol Ringing: AnyObject, Sendable { func sound() }
+private final class Clapper: Ringing { func sound() {} }
+
 struct ListenerCountersTests {
+    @Test func anObserverWhoseOwnerHasGoneIsRemovedByTheNextMessage() {
+        let channel = ProtocolChannel<any Ringing>()
+        do { channel.add(Clapper()) }
+        #expect(channel.list.listenerCountNow == 1)
+        #expect(channel.notify { $0.sound() } == 0)
+        #expect(channel.list.listenerCountNow == 0)
+    }
+
     @Test func eachTurnThatWasReservedIsTakenOnce() {
         let channel = Channel<Int>()
         let counters = ListenerCounters()

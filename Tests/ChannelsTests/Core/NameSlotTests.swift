@@ -65,4 +65,11 @@ struct NameSlotTests {
         let parts = forwarders.end().map(\.count)
         #expect(parts.reduce(0, +) == count && (parts.max() ?? 0) < Forwarders.longestPart)
     }
+
+    @Test func forwardersThatHaveEndedTakeNoMore() {
+        var forwarders = Forwarders()
+        #expect(forwarders.mayInsert(64))
+        _ = forwarders.end()
+        #expect(!forwarders.mayInsert(64))
+    }
 }

@@ -1,4 +1,5 @@
 import Channels
+import ChannelsTesting
 import Dispatch
 import Foundation
 import Testing
@@ -358,4 +359,17 @@ final class CallCounter: ChannelInstrument {
     }
 
     func report(_ fault: Fault) { faults.add() }
+
+    @Test func aListenerRegisteredDuringAPostThatIsCountedHearsTheNext() {
+        let channel = Channel<Int>(diagnostics: .counts)
+        let (heard, late) = (Recorder<Int>(), Recorder<Int>())
+        let tokens = Recorder<ListenerToken>()
+        let first = channel.listen { message in
+            heard.record(message)
+            if message == 1 { tokens.record(channel.listen { late.record($0) }) }
+        }
+        for message in 1...2 { channel.post(message) }
+        #expect(heard.all == [1, 2] && late.all == [2])
+        withExtendedLifetime((first, tokens)) {}
+    }
 }

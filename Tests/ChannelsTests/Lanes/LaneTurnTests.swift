@@ -110,6 +110,22 @@ struct LaneTurnTests {
         withExtendedLifetime(tokens) {}
     }
 
+    /// Otherwise the lane would keep one of its tickets for the drain, which has nothing to discard.
+    @Test func aMailboxThatHasEndedKeepsNoTicketForABatchThatIsDiscarded() {
+        let layout = MessageLayout(Int.self)
+        var state = MailboxState(layout, .unbounded)
+        for number in 0..<3 { MessageAddress.lending(number) { _ = state.append(copying: $0) } }
+        var batch = MessageQueue(layout)
+        var discarded = MessageQueue(layout)
+        state.takeAll(into: &batch)
+        let stale = state.end(into: &discarded).stale
+        let skipped = state.skipTickets(3, from: 0)
+        state.end(batch: &batch, into: &discarded)
+        let last = state.skipTickets(1, from: 2)
+        let left = state.tickets
+        #expect(stale == 3 && skipped == 2 && last == 1 && left == 0)
+    }
+
     /// For each of them by itself, the drain would take the lock, and more would be dropped meanwhile.
     @Test func takingAMessageUsesTheTicketsOfThoseDroppedBeforeItAsWell() {
         var state = MailboxState(MessageLayout(Int.self), .newest(2))
