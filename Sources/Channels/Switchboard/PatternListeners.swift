@@ -100,8 +100,11 @@ final class PatternListeners: Sendable {
 
     func remove(_ listener: PatternListener) {
         let wasIn = table.withLock { table in
-            guard let index = table.listeners.firstIndex(where: { $0 === listener }) else { return false }
-            table.listeners.remove(at: index)
+            // Not removed in place: others read the array without the lock. That is safe, but the order between the
+            // last use of theirs and this one is in the runtime, where the thread sanitizer does not see it.
+            let others = table.listeners.filter { $0 !== listener }
+            guard others.count < table.listeners.count else { return false }
+            table.listeners = others
             count.store(table.listeners.count, ordering: .releasing)
             return true
         }

@@ -66,6 +66,19 @@ struct NameSlotTests {
         #expect(parts.reduce(0, +) == count && (parts.max() ?? 0) < Forwarders.longestPart)
     }
 
+    @Test func aPostByNameKeepsNothingOfAChannelThatOnlyItsUserKeeps() {
+        let board = Switchboard()
+        let name: ChannelName<Int> = "slot.user"
+        weak var list: ListenerList?
+        do {
+            let channel = board.channel(name)
+            list = channel.list
+            #expect(board[name].post(1) == 0)
+            withExtendedLifetime(channel) {}
+        }
+        #expect(list == nil)
+    }
+
     @Test func forwardersThatHaveEndedTakeNoMore() {
         var forwarders = Forwarders()
         #expect(forwarders.mayInsert(64))
