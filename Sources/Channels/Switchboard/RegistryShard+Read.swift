@@ -21,10 +21,10 @@ internal import Synchronization
 //    reader clears its slot and then reads `hasRetired`; `release` sets that, runs a barrier on every thread,
 //    and looks again (`ListenerList.barrierThenCollect` says why one of the two notices).
 //
-// A channel found was kept by the switchboard during the search. If it is removed meanwhile, if another takes
-// the name, of whatever type, or if its last listener goes, the post is one that began before that. A post
-// that begins after a change has returned finds what the change left: it announces itself later, and reads
-// what was stored.
+// A channel found was kept by the switchboard during the search, or, where it has no listeners of its own, is
+// retained for the post: patterns may hear it. If it is removed meanwhile, if another takes the name, of whatever
+// type, or if its last listener goes, the post is one that began before that. A post that begins after a change has
+// returned finds what the change left: it announces itself later, and reads what was stored.
 extension RegistryShard {
     // MARK: Announcing
 
