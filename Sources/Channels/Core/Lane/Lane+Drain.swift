@@ -265,6 +265,7 @@ extension Lane {
         lock.withLock { isBetweenTurns.store(false, ordering: .relaxed) }
     }
 
+    /// Waits for as many messages as the drain takes next, if no buffer of the lane is likely to overflow meanwhile.
     private func gather() {
         let most = isBehind ? Self.gathered : DrainTurn.mostCalls
         Self.gather(arrived, beyond: takenCount, most: min(most, smallestBuffer.load(ordering: .relaxed) / 2))
