@@ -15,9 +15,10 @@
  * turn; between two turns it belongs to who holds the lock and has claimed it by `betweenTurns`. All else is guarded by `lock`. Left out:
  * envelopes, the freeing of closures, compaction: LaneStateTests has these.
  *
- * Asserted: one drain and one call at a time; one thread at a time uses the batch; each poster's messages are called in the order posted, across listeners; no call of a listener
- * once its cancelAndDrain has returned; cancelAndDrain returns, with no waiter left behind; in the end every message was delivered, dropped,
- * discarded or refused, the last two only where the listener was cancelled; no tickets are left in a lane without a job.
+ * Asserted: one drain and one call at a time; one thread at a time uses the batch; each poster's messages are called in the order posted, across
+ * listeners; no call of a listener once its cancelAndDrain has returned; cancelAndDrain returns, with no waiter left behind; in the end every
+ * message was delivered, dropped, discarded or refused, the last two only where the listener was cancelled; no tickets are left in a lane without
+ * a job.
  *
  * -DRUN=n           calls before others have a turn (1)
  * -DQUEUE           on a concurrent queue: jobs may overlap, nothing is called at once
