@@ -88,15 +88,17 @@ extension Listener {
         )
     }
 
+    /// Not called where the transform returns nil.
     @usableFromInline
     consuming func adaptedAwaiting<Source>(
-        _ transform: @escaping @Sendable (Source, PostContext) -> Message
+        _ transform: @escaping @Sendable (Source, PostContext) -> Message?
     ) -> Listener<Source> {
         var registration = registration
         if case .async(let original, let isolation) = registration.delivery {
             let call: AsyncListenerCall = { message, owner, context in
+                guard let message = transform(message.load(as: Source.self), context) else { return }
                 // On the heap, because it stays in its place while the closure is awaited.
-                let adapted = KeptMessage(transform(message.load(as: Source.self), context))
+                let adapted = KeptMessage(message)
                 defer { withExtendedLifetime(adapted) {} }
                 try await original(adapted.address, owner, context)
             }
@@ -107,24 +109,16 @@ extension Listener {
 
     /// The same, for a source whose messages do not all reach the listener: it is not called where the
     /// transform returns nil. Not for sequences, whose readers expect an element for each message.
+    @inlinable
     consuming func adaptedOrSkipped<Source>(
         _ transform: @escaping @Sendable (Source) -> Message?
     ) -> Listener<Source> {
-        var registration = registration
-        if case .async(let original, let isolation) = registration.delivery {
-            let call: AsyncListenerCall = { message, owner, context in
-                guard let message = transform(message.load(as: Source.self)) else { return }
-                // On the heap, because it stays in its place while the closure is awaited.
-                let adapted = KeptMessage(message)
-                defer { withExtendedLifetime(adapted) {} }
-                try await original(adapted.address, owner, context)
-            }
-            registration.delivery = .async(call, isolation)
-            return Listener<Source>(registration)
-        }
-        guard !registration.isSequence, let original = AdaptedBody(registration, from: Message.self, to: Source.self)
-        else {
-            preconditionFailure("messages of \(Source.self) cannot be skipped for this listener of \(Message.self)")
+        precondition(
+            !registration.isSequence,
+            "messages of \(Source.self) cannot be skipped for a sequence of \(Message.self)"
+        )
+        guard let original = AdaptedBody(registration, from: Message.self, to: Source.self) else {
+            return adaptedAwaiting { message, _ in transform(message) }
         }
         return Listener<Source>(
             registration.calling { message, owner, frame in

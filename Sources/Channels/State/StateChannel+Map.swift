@@ -27,8 +27,8 @@ public struct MappedState<State: Sendable, Part: Equatable & Sendable>: Listenab
     /// What listeners hear: the part.
     public typealias Message = Part
 
-    private let state: StateChannel<State>
-    private let part: @Sendable (State) -> Part
+    @usableFromInline let state: StateChannel<State>
+    @usableFromInline let part: @Sendable (State) -> Part
 
     init(state: StateChannel<State>, part: @escaping @Sendable (State) -> Part) {
         self.state = state
@@ -39,6 +39,7 @@ public struct MappedState<State: Sendable, Part: Equatable & Sendable>: Listenab
     public var value: Part { part(state.value) }
 
     /// Registers a listener with the state. See ``StateChannel/register(_:isolation:)``.
+    @inlinable
     public func register(_ listener: consuming Listener<Part>, isolation: isolated (any Actor)?) -> ListenerToken {
         let heard = LastPart<Part>()
         guard !listener.registration.isSequence else { return registerSequence(listener, heard) }
@@ -50,7 +51,8 @@ public struct MappedState<State: Sendable, Part: Equatable & Sendable>: Listenab
 
     /// A reader takes what waits in its buffer, and cannot skip any of it: a state of its own, which is set
     /// to new parts only, stands in between.
-    private func registerSequence(_ listener: consuming Listener<Part>, _ heard: LastPart<Part>) -> ListenerToken {
+    @usableFromInline
+    func registerSequence(_ listener: consuming Listener<Part>, _ heard: LastPart<Part>) -> ListenerToken {
         let options = ListenerOptions(listener.registration.priority, listener.registration.site)
         let first = heard.setting(part(state.value))
         let parts = StateChannel<Part>(first)
@@ -68,23 +70,28 @@ public struct MappedState<State: Sendable, Part: Equatable & Sendable>: Listenab
     }
 }
 
-/// The part that a listener has heard last. A listener is called once at a time, so the lock is never waited
-/// for.
-private final class LastPart<Part: Equatable & Sendable>: Sendable {
-    private let last = Locked<Part?>(nil)
+/// The part that a listener has heard last.
+///
+/// Guards: a listener is called once at a time, and a call sees what the one before it wrote, whichever threads
+/// run them; so does the feed of a sequence, whose part is set before the feed is registered.
+@usableFromInline
+final class LastPart<Part: Equatable & Sendable>: @unchecked Sendable {  // see above
+    @usableFromInline var last: Part?
+
+    @usableFromInline
+    init() {}
 
     func setting(_ part: Part) -> Part {
-        last.withLock { $0 = part }
+        last = part
         return part
     }
 
     /// The part, if it is another than the last.
+    @inlinable
     func ifNew(_ part: Part) -> Part? {
-        // `==` is the user's, so it runs without the lock.
-        if let heard = last.withLock({ $0 }), heard == part { return nil }
-        var replaced: Part? = part
-        last.withLock { swap(&$0, &replaced) }
-        return withExtendedLifetime(replaced) { part }
+        if let last, last == part { return nil }
+        last = part
+        return part
     }
 }
 

@@ -105,5 +105,6 @@ extension Registration {
 
     var isInterceptor: Bool { extras?.isInterceptor == true }
 
+    @usableFromInline
     var isSequence: Bool { if case .sequence? = extras?.delivery { true } else { false } }
 }
