@@ -105,8 +105,10 @@ struct DeadLetterTests {
         )
         try await wire.publish(.event("no sale", to: "shop.sold", id: "7"), durable: true)
         #expect(await kept.first(1).first?.headers["dead-letter-id"] == "7")
-        // The letter of a letter is not kept: it cannot be decoded either.
-        #expect(await kitchen.deadLetters.first(2).map(\.message.subject) == ["shop.sold", "dead.shop.sold"])
+        // The letter of a letter is not kept: it cannot be decoded either. Which of the two is told first is not
+        // promised: the letter may have arrived before its publisher knows that it is kept.
+        let subjects = await kitchen.deadLetters.first(2).map(\.message.subject)
+        #expect(Set(subjects) == ["shop.sold", "dead.shop.sold"])
         try await kitchen.stop()
         #expect(kept.count == 1)
         try await wire.close(within: .seconds(1))
