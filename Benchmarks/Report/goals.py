@@ -29,6 +29,7 @@ GOALS = (
     ("listeners by pattern in terms of the channel's own, 16, weak owners", "ratio/pattern-weak/16:channel-weak/16", "<=", 2),
     ("looking up a typed name, ns over a held channel", "over/named-post/1:channel-token/1", "<=", 50),
     ("a message to an actor, ns", "per-message/mailbox-actor/1", "<=", 25),
+    ("a message of another thread to each of 16 listeners on the main actor, ns", "per-message/mailbox-main/16", "<=", 25),
     ("a message to a queue, ns", "per-message/mailbox-queue/1", "<=", 25),
     ("a message through `messages()`, ns", "per-message/mailbox-sequence/1", "<=", 60),
     ("allocations of a message to an actor", "allocations/mailbox-actor/1", "<=", 0.02),

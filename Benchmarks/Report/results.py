@@ -34,6 +34,7 @@ POSTING = (
     ("notification-typed", "NotificationCenter, typed", PEER),
     ("notification-user-info", "NotificationCenter, userInfo", PEER),
     ("mailbox-actor", "Channel, owners that are actors", OURS),
+    ("mailbox-main", "Channel, main-actor owners, from another thread", OURS),
     ("mailbox-queue", "Channel, each on a queue", OURS),
     ("mailbox-sequence", "Channel, messages()", OURS),
     ("dispatch-async", "DispatchQueue.async", PEER),
@@ -152,6 +153,7 @@ def main(files):
                  figures(f"per-message/{case}/4"), figures(f"allocations/{case}/1")]
                 for case, label in (
                     ("mailbox-actor", "to an actor"),
+                    ("mailbox-main", "to the main actor, from another thread"),
                     ("mailbox-queue", "to a queue"),
                     ("mailbox-sequence", "through `messages()`"),
                     ("dispatch-async", "DispatchQueue.async"),

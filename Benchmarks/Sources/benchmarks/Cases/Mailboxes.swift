@@ -8,6 +8,7 @@ enum Mailboxes {
 
     static var cases: [Case] {
         Case.waiting("mailbox-actor", listeners, messages: Streams.burst, actor)
+            + Case.waiting("mailbox-main", listeners, messages: Streams.burst, main)
             + Case.waiting("mailbox-queue", listeners, messages: Streams.burst, queue)
             + Case.waiting("mailbox-sequence", listeners, messages: Streams.burst, sequence)
     }
@@ -20,6 +21,20 @@ enum Mailboxes {
         for owner in owners { channel.listen(owner) { me, number in me.take(number) } }
         return { operations in
             postBurst(on: channel, operations)
+            await arrivals.wait(for: count)
+            withExtendedLifetime(owners) {}
+        }
+    }
+
+    /// Posted by another thread.
+    @MainActor
+    private static func main(_ count: Int) -> @MainActor (Int) async -> Void {
+        let arrivals = Arrivals()
+        let channel = Channel<Int>()
+        let owners = (0..<count).map { _ in MainReceiver(arrivals) }
+        for owner in owners { channel.listen(owner) { me, number in me.take(number) } }
+        return { operations in
+            Task.detached { postBurst(on: channel, operations) }
             await arrivals.wait(for: count)
             withExtendedLifetime(owners) {}
         }
@@ -63,6 +78,18 @@ enum Mailboxes {
 
 /// An owner that is an actor.
 private actor Receiver {
+    private let check: OrderCheck
+
+    init(_ arrivals: Arrivals) {
+        check = OrderCheck(arrivals)
+    }
+
+    func take(_ number: Int) { check.take(number) }
+}
+
+/// An owner on the main actor.
+@MainActor
+private final class MainReceiver {
     private let check: OrderCheck
 
     init(_ arrivals: Arrivals) {
