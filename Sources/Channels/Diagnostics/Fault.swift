@@ -39,7 +39,19 @@ public struct Fault: Sendable, CustomStringConvertible {
     /// The error, for ``Code/listenerThrew`` and ``Code/bridgeFailed``.
     public let underlyingError: (any Error)?
     /// The limit or other value that was hit.
-    public let detail: String?
+    public var detail: String? {
+        switch wording {
+        case .text(let text): text
+        case .buffering(let policy): "buffering \(policy)"
+        }
+    }
+    private let wording: Wording
+
+    /// What ``detail`` says. It is worded when somebody asks: a handler may be told of millions of drops.
+    enum Wording: Sendable {
+        case text(String?)
+        case buffering(BufferingPolicy)
+    }
 
     /// Creates a fault, for tests of fault handlers.
     public init(
@@ -51,13 +63,25 @@ public struct Fault: Sendable, CustomStringConvertible {
         underlyingError: (any Error)? = nil,
         detail: String? = nil
     ) {
+        self.init(code, channelKind, channelName, registrationSite, count, underlyingError, .text(detail))
+    }
+
+    init(
+        _ code: Code,
+        _ channelKind: ChannelKind,
+        _ channelName: String,
+        _ registrationSite: RegistrationSite?,
+        _ count: Int,
+        _ underlyingError: (any Error)?,
+        _ wording: Wording
+    ) {
         self.code = code
         self.channelKind = channelKind
         self.channelName = channelName
         self.registrationSite = registrationSite
         self.count = count
         self.underlyingError = underlyingError
-        self.detail = detail
+        self.wording = wording
     }
 
     /// One line that names everything involved.

@@ -39,7 +39,7 @@ final class FaultReporter: Sendable {
         listener: ListenerEntry?,
         count: Int? = nil,
         error: (any Error)? = nil,
-        detail: String? = nil
+        detail: Fault.Wording = .text(nil)
     ) {
         let site = listener?.site.site
         let meter = list.knownMeter?.object
@@ -68,19 +68,11 @@ final class FaultReporter: Sendable {
         site: RegistrationSite? = nil,
         count: Int? = nil,
         error: (any Error)? = nil,
-        detail: String? = nil,
+        detail: Fault.Wording = .text(nil),
         _ instruments: Instruments? = nil
     ) {
         let count = count ?? countAnother(Place(code: code, kind: kind, channel: channel, site: site))
-        let fault = Fault(
-            code: code,
-            channelKind: kind,
-            channelName: channel,
-            registrationSite: site,
-            count: count,
-            underlyingError: error,
-            detail: detail
-        )
+        let fault = Fault(code, kind, channel, site, count, error, detail)
         let thread = ThreadReference.current
         guard !thread.pointee.isReportingFault else { return fault.write() }
         thread.pointee.isReportingFault = true

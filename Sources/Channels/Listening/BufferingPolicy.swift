@@ -29,5 +29,11 @@ public struct BufferingPolicy: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// As written in code: `newest(64)`.
-    public var description: String { kind == .unbounded ? "unbounded" : "\(kind)(\(limit))" }
+    public var description: String {
+        switch kind {
+        case .unbounded: "unbounded"
+        case .oldest: "oldest(\(limit))"
+        case .newest: "newest(\(limit))"
+        }
+    }
 }

@@ -330,7 +330,7 @@ extension StateCore {
                     .stateBacklog,
                     list: list,
                     listener: nil,
-                    detail: "more than \(StateTurns.mostWaiting) values wait to be delivered"
+                    detail: .text("more than \(StateTurns.mostWaiting) values wait to be delivered")
                 )
             }
         }

@@ -57,7 +57,7 @@ extension Switchboard {
 
     /// Raises a fault of a bridge.
     package func reportBridgeFault(on channel: String, error: any Error, detail: String? = nil) {
-        faults.report(.bridgeFailed, .bridge, channel, error: error, detail: detail)
+        faults.report(.bridgeFailed, .bridge, channel, error: error, detail: .text(detail))
     }
 }
 

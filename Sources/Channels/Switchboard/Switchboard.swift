@@ -202,7 +202,7 @@ public final class Switchboard: Sendable {
                 .reentrancyMismatch,
                 .messages,
                 channel.list.displayName,
-                detail: "asked for with \(reentrancy), created with \(channel.list.reentrancy)"
+                detail: .text("asked for with \(reentrancy), created with \(channel.list.reentrancy)")
             )
         }
         return channel

@@ -210,8 +210,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     private func reportDrop(in list: ListenerList, for listener: ListenerEntry) {
         let (count, policy) = withLock { (state.dropped, state.policy) }
         guard list.faults.hears(count) else { return }
-        let detail = "buffering \(policy)"
-        list.faults.report(.bufferOverflow, list: list, listener: listener, count: count, detail: detail)
+        list.faults.report(.bufferOverflow, list: list, listener: listener, count: count, detail: .buffering(policy))
     }
 
     /// Puts a message in with which nothing travels, into a buffer without a bound.

@@ -129,7 +129,7 @@ extension ListenerList {
             list: self,
             listener: top.pointee.listener?.object,
             count: count,
-            detail: detail
+            detail: .text(detail)
         )
     }
 }
