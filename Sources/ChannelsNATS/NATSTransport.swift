@@ -90,7 +90,7 @@ public final class NATSTransport: Transport {
     private func open(_ relay: EventRelay) async throws -> Session {
         let holder = SessionHolder()
         let connection = try await NATSConnection.connect(configuration) { event in
-            relay.report(event)
+            if !Presence.copesWith(event) { relay.report(event) }
             switch event {
             case .interrupted: holder.session?.inbox.failBound()
             case .reconnected: holder.session?.restore { relay.report($0) }

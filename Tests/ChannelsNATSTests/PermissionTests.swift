@@ -23,25 +23,27 @@ extension RequestName<Int, Int> {
 @Suite(.timeLimit(.minutes(5)))
 struct PermissionTests {
     /// The permissions that the guide Running over NATS lists, for a bridge with everything.
-    private static func user(_ name: String) -> String {
-        """
-        { user: \(name), password: secret, permissions: {
-            publish: { allow: [
-                "shop.>", "price", "$KV.channels.shop.>",
-                "$JS.API.STREAM.NAMES", "$JS.API.STREAM.INFO.SHOP", "$JS.API.STREAM.INFO.KV_channels",
-                "$JS.API.CONSUMER.DURABLE.CREATE.SHOP.*", "$JS.API.CONSUMER.INFO.SHOP.*",
-                "$JS.API.CONSUMER.MSG.NEXT.SHOP.*", "$JS.ACK.SHOP.>",
-                "$JS.API.CONSUMER.CREATE.KV_channels.*.$KV.channels.shop.>",
-                "$JS.API.CONSUMER.DELETE.KV_channels.*"
-            ] }
-            subscribe: { allow: ["shop.>", "price", "_INBOX_\(name).>"] }
-            allow_responses: true
-        } }
-        """
+    private static func user(_ name: String, tells presence: Bool = true) -> String {
+        let told = presence ? ", \"_CHANNELS.SHOP.*\"" : ""
+        return """
+            { user: \(name), password: secret, permissions: {
+                publish: { allow: [
+                    "shop.>", "price", "$KV.channels.shop.>",
+                    "$JS.API.STREAM.NAMES", "$JS.API.STREAM.INFO.SHOP", "$JS.API.STREAM.INFO.KV_channels",
+                    "$JS.API.CONSUMER.DURABLE.CREATE.SHOP.*", "$JS.API.CONSUMER.INFO.SHOP.*",
+                    "$JS.API.CONSUMER.MSG.NEXT.SHOP.*", "$JS.ACK.SHOP.>",
+                    "$JS.API.CONSUMER.CREATE.KV_channels.*.$KV.channels.shop.>",
+                    "$JS.API.CONSUMER.DELETE.KV_channels.*"\(told)
+                ] }
+                subscribe: { allow: ["shop.>", "price", "_INBOX_\(name).>"\(told)] }
+                allow_responses: true
+            } }
+            """
     }
 
-    private static var configuration: String {
-        "authorization { users: [ { user: admin, password: secret }, \(user("till")), \(user("kitchen")) ] }"
+    private static func configuration(tells presence: Bool = true) -> String {
+        let users = "\(user("till", tells: presence)), \(user("kitchen", tells: presence))"
+        return "authorization { users: [ { user: admin, password: secret }, \(users) ] }"
     }
 
     private func configuration(_ server: NATSServer, _ user: String) -> NATSConfiguration {
@@ -62,8 +64,9 @@ struct PermissionTests {
         try await admin.close(within: .patience)
     }
 
-    @Test func bridgeNeedsNoMorePermissionsThanTheGuideLists() async throws {
-        let server = try await NATSServer(.init(configuration: Self.configuration))
+    /// Without the one for `_CHANNELS`, it only waits for longer after a crash.
+    @Test(arguments: [true, false]) func bridgeNeedsNoMorePermissionsThanTheGuideLists(presence: Bool) async throws {
+        let server = try await NATSServer(.init(configuration: Self.configuration(tells: presence)))
         try await makeStreams(server)
         let refusals = Recorder<Fault>()
         let tokens = Recorder<ListenerToken>()
@@ -123,8 +126,29 @@ struct PermissionTests {
         withExtendedLifetime(tokens) {}
     }
 
+    /// At once with the permission for `_CHANNELS`; without it, after the acknowledgement wait, and nothing is refused.
+    @Test(arguments: [true, false]) func whatAKilledProcessHadComesToTheNext(presence: Bool) async throws {
+        let server = try await NATSServer(.init(configuration: Self.configuration(tells: presence)))
+        try await makeStreams(server)
+        var configuration = configuration(server, "kitchen")
+        configuration.deliveries.acknowledgementWait = presence ? .seconds(3_600) : .milliseconds(600)
+        var killed: NATSTransport? = NATSTransport(configuration)
+        let taken = Recorder<InboundMessage>()
+        try await killed?.connect { _ in }
+        try await killed?.subscribe(to: "shop.sold", durableName: "kitchen") { taken.record($0) }
+        await taken.wait(count: 1)
+        killed = nil
+        let next = NATSTransport(configuration)
+        let (heard, events) = (Recorder<InboundMessage>(), Recorder<TransportEvent>())
+        try await next.connect { events.record($0) }
+        try await next.subscribe(to: "shop.sold", durableName: "kitchen") { heard.record($0) }
+        #expect(await heard.wait(count: 1).map(\.deliveryCount) == [2])
+        try await next.close(within: .patience)
+        #expect(events.all.allSatisfy { if case .failed = $0 { false } else { true } }, "\(events.all)")
+    }
+
     @Test func userWithTheseCanNeitherManageStreamsNorHearTheRepliesToOthers() async throws {
-        let server = try await NATSServer(.init(configuration: Self.configuration))
+        let server = try await NATSServer(.init(configuration: Self.configuration()))
         try await makeStreams(server)
         let events = Recorder<TransportEvent>()
         let till = NATSTransport(configuration(server, "till"))
@@ -150,7 +174,7 @@ struct PermissionTests {
 
     /// The C client keeps one error only, and other refusals come meanwhile.
     @Test func refusedSubscriptionThrowsWhateverElseIsRefusedMeanwhile() async throws {
-        let server = try await NATSServer(.init(configuration: Self.configuration))
+        let server = try await NATSServer(.init(configuration: Self.configuration()))
         let till = NATSTransport(configuration(server, "till"))
         try await till.connect { _ in }
         for number in 0..<100 {

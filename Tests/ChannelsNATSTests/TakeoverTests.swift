@@ -66,6 +66,57 @@ struct TakeoverTests {
         #expect(takeover.isOver)
     }
 
+    // MARK: Taken back
+
+    private let takenBack = Takeover<UInt64>(unsettled: 3, last: 10, areTakenBack: true)
+
+    @Test func messagesThatAreTakenBackArePassedOnInOrderWhenAllHaveCome() {
+        var takeover = takenBack
+        #expect(takeover.limit == .max)
+        let early = pass([9, 4], to: &takeover)
+        #expect(early.isEmpty && takeover.isOrdering)
+        let late = pass([7, 11], to: &takeover)
+        #expect(late == [4, 7, 9, 11] && takeover.isOver)
+    }
+
+    @Test func newerMessageEndsTheWaitForOlderOnes() {
+        var takeover = takenBack
+        let passed = pass([9, 4, 11, 12], to: &takeover)
+        #expect(passed == [4, 9, 11, 12] && takeover.isOver)
+    }
+
+    @Test func endOfARequestEndsTheWaitForOlderOnes() {
+        var takeover = takenBack
+        let early = pass([9, 4], to: &takeover)
+        let late = takeover.requestEnded()
+        #expect(early.isEmpty && late == [4, 9] && takeover.isOver)
+    }
+
+    @Test func whereThereIsNoRoomThoseThatHaveComeArePassedOnInOrder() {
+        var takeover = takenBack
+        let early = pass([9, 7], to: &takeover)
+        let full = takeover.isFull()
+        #expect(early.isEmpty && full == [7, 9] && takeover.isOrdering)
+        let late = pass([4], to: &takeover)
+        #expect(late == [4] && takeover.isOver)
+    }
+
+    @Test func messagesThatAreNotTakenBackAfterAllAreWaitedFor() {
+        var (takeover, other) = (takenBack, takenBack)
+        let passed = pass([11], to: &takeover)
+        #expect(passed.isEmpty && takeover.isWaiting)
+        let ended = other.requestEnded()
+        #expect(ended.isEmpty && !other.isOrdering && other.limit == 3)
+    }
+
+    @Test(arguments: [true, false]) func messageThatComesTwiceIsNotTakenForAnotherOne(areTakenBack: Bool) {
+        var takeover = Takeover<UInt64>(unsettled: 3, last: 10, areTakenBack: areTakenBack)
+        _ = pass([4, 4, 4], to: &takeover)
+        #expect(!takeover.isOver)
+        let passed = pass([7, 9], to: &takeover)
+        #expect(passed.suffix(2) == [7, 9] && takeover.isOver)
+    }
+
     @Test func floorTellsWhetherOthersHaveSettledThem() {
         #expect(!started.areSettled(upTo: 9) && started.areSettled(upTo: 10) && started.areSettled(upTo: 11))
     }

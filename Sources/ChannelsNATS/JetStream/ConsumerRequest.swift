@@ -88,7 +88,7 @@ struct KnownConsumer: Decodable {
 
 /// What a consumer has delivered, as the server says.
 struct ConsumerState: Decodable {
-    private struct Position: Decodable { var streamSeq: UInt64? }
+    private struct Position: Decodable { var streamSeq, consumerSeq: UInt64? }
 
     private var delivered: Position?
     private var ackFloor: Position?
@@ -99,6 +99,8 @@ struct ConsumerState: Decodable {
     var unsettled: Int { numAckPending ?? 0 }
     /// The sequence in the stream of the last message that was delivered for the first time.
     var lastDelivered: UInt64 { delivered?.streamSeq ?? 0 }
+    /// The number of the last delivery, of which a message may have had several.
+    var lastDelivery: UInt64 { delivered?.consumerSeq ?? 0 }
     /// Up to which sequence in the stream all messages are settled.
     var lastSettled: UInt64 { ackFloor?.streamSeq ?? 0 }
     /// How many requests for messages are pending.

@@ -31,6 +31,8 @@ final class DurableSubscription: Sendable {
         var needsConsumer = false
         var isClosing = false
         var subscription: NATSSubscription?
+        /// Tells other processes of the name that this one lives.
+        var presence: NATSSubscription?
         var unsettled: UnsettledMessages?
         /// Creates the consumer again. Cancelled by ``close()``.
         var restarting: Task<Void, Never>?
@@ -112,21 +114,20 @@ final class DurableSubscription: Sendable {
                 durable?.received(received, unsettled, onMessage, onUnreadable)
             }
         )
-        let found: ConsumerState
         do {
-            found = try await durable.createConsumer()
+            let takeover = try await durable.takeOver()
+            durable.begin(subscription, unsettled, takeover, deliveries.acknowledgementWait / 3)
         } catch {
             await subscription.cancel()
             throw error
         }
-        durable.begin(subscription, unsettled, found, deliveries.acknowledgementWait / 3)
         return durable
     }
 
     private func begin(
         _ subscription: NATSSubscription,
         _ unsettled: UnsettledMessages,
-        _ found: ConsumerState,
+        _ takeover: Takeover<Arrival>,
         _ reportInterval: Duration
     ) {
         // Three reports in the acknowledgement wait, or a look at the server each second.
@@ -136,7 +137,7 @@ final class DurableSubscription: Sendable {
         update {
             ($0.subscription, $0.unsettled) = (subscription, unsettled)
             ($0.began, $0.lastHeard) = (.now, .now)
-            $0.takeover = Takeover(unsettled: found.unsettled, last: found.lastDelivered)
+            $0.takeover = takeover
             $0.pull.start()
         }
         keepUp(reportInterval, every: interval)
@@ -173,19 +174,22 @@ final class DurableSubscription: Sendable {
             $0.pull.stop()
         }
         if connection.isConnected { await isQuiet.wait(atMost: Self.requestLife * 2, clock: ContinuousClock()) }
-        let (subscription, unsettled, tasks) = state.withLock { state in
+        let (subscription, presence, unsettled, tasks) = state.withLock { state in
             defer {
                 (state.subscription, state.unsettled, state.restarting, state.looking) = (nil, nil, nil, nil)
+                state.presence = nil
             }
-            return (state.subscription, state.unsettled, [state.restarting, state.looking])
+            return (state.subscription, state.presence, state.unsettled, [state.restarting, state.looking])
         }
         await subscription?.cancel()
         for task in tasks { task?.cancel() }
         for task in tasks { await task?.value }
         guard jetStream.configuration.deliveries.isTemporary else {
             unsettled?.giveBack()
+            await presence?.cancel()
             return
         }
+        await presence?.cancel()
         connection.sendSoon(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(consumer)"))
     }
 
@@ -308,6 +312,25 @@ final class DurableSubscription: Sendable {
 
     // MARK: Taking over
 
+    /// Creates the consumer, finds what others have not settled, and takes it back if they are gone.
+    private func takeOver() async throws -> Takeover<Arrival> {
+        let presence = Presence(
+            jetStream: jetStream,
+            connection: connection,
+            stream: request.streamName,
+            consumer: request.config.durableName
+        )
+        // In this order: whoever has a message when the consumer is looked at can be asked for afterwards, because
+        // it has told that it lives before it asked for messages.
+        let found = try await createConsumer()
+        let isFree = if found.unsettled > 0 { await presence.isNobodyThere() } else { false }
+        let subscription = try await presence.begin()
+        state.withLock { $0.presence = subscription }
+        // One that cannot tell that it lives would have its messages taken in turn.
+        let areTakenBack = if isFree, subscription != nil { await presence.takeBack(found) } else { false }
+        return Takeover(unsettled: found.unsettled, last: found.lastDelivered, areTakenBack: areTakenBack)
+    }
+
     /// Lets the messages come that earlier processes of the name have not settled, once nobody can keep them.
     private func checkTakeover() {
         let wait = jetStream.configuration.deliveries.acknowledgementWait
@@ -347,10 +370,12 @@ extension DurableSubscription.State {
     fileprivate mutating func received(_ arrival: DurableSubscription.Arrival) -> [DurableSubscription.Arrival]? {
         received(bytes: arrival.bytes)
         guard !takeover.isOver else { return nil }
+        let wasOrdering = takeover.isOrdering
         let passed = takeover.received(arrival, sequence: arrival.delivery.streamSequence)
-        // What is set aside takes up no room: the older messages need it.
+        if takeover.isOrdering { return pull.isPending || pull.hasRoom ? passed : takeover.isFull() }
+        // What is newer takes up no room while it is set aside: the older messages need it.
         if passed.isEmpty { pull.settled(bytes: arrival.bytes) }
-        for other in passed where other.held !== arrival.held { pull.takenUp(bytes: other.bytes) }
+        if !wasOrdering { for other in passed where other.held !== arrival.held { pull.takenUp(bytes: other.bytes) } }
         return passed
     }
 
@@ -361,8 +386,9 @@ extension DurableSubscription.State {
 
     /// - Returns: What to pass on.
     fileprivate mutating func requestEnded() -> [DurableSubscription.Arrival] {
+        let isNewer = !takeover.isOrdering
         let passed = takeover.requestEnded()
-        for arrival in passed { pull.takenUp(bytes: arrival.bytes) }
+        if isNewer { for arrival in passed { pull.takenUp(bytes: arrival.bytes) } }
         return passed
     }
 }

@@ -118,6 +118,9 @@ struct PullState {
         return request
     }
 
+    /// Whether there is room enough to ask for more.
+    var hasRoom: Bool { room != nil }
+
     private var room: (messages: Int, bytes: Int?)? {
         guard unsettled > 0 else { return tooSmall == byteLimit ? (1, nil) : (limit, byteLimit) }
         let (messages, bytes) = (limit - unsettled, byteLimit - unsettledBytes)

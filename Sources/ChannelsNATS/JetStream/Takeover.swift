@@ -2,12 +2,18 @@
 /// How a process that starts takes over what earlier ones of its name have not settled, before what is newer: the
 /// transitions, without locks.
 ///
-/// A process that was killed gives nothing back: the server keeps what that one had until its acknowledgement wait
-/// is over, and delivers newer messages meanwhile. So no more messages are fetched than older ones are missing. If
-/// a newer one comes, the older ones are still kept: it is set aside, and nothing more is fetched until the wait is
-/// over. Then the server delivers the older ones before anything else.
+/// A process that was killed gives nothing back. Where it is certain that nobody has the older messages any more, they
+/// have been taken back for it: then the server delivers them before anything else, in any order if several
+/// processes were killed, so they are put in order here.
+///
+/// Otherwise the server keeps them until their acknowledgement wait is over, and delivers newer messages meanwhile. So
+/// no more messages are fetched than older ones are missing. If a newer one comes, the older ones are still
+/// kept: it is set aside, and nothing more is fetched until the wait is over. Then the server delivers the older ones
+/// before anything else.
 struct Takeover<Message> {
     private enum Phase {
+        /// The older messages come at once: they are set aside until all have come.
+        case ordering
         /// Fetches as many messages as are missing.
         case collecting
         /// A newer message has come: fetches nothing.
@@ -22,17 +28,23 @@ struct Takeover<Message> {
     private var older: Int
     /// The sequence in the stream of the last of them.
     private let last: UInt64
-    private var setAside: [Message] = []
+    /// The sequences of those that have come. The server may deliver one again before it is settled.
+    private var come: Set<UInt64> = []
+    private var setAside: [(sequence: UInt64, message: Message)] = []
 
     /// - Parameters:
     ///   - unsettled: How many messages others have not settled when this process starts.
     ///   - last: The sequence in the stream of the last message that was delivered to them.
-    init(unsettled: Int, last: UInt64) {
-        phase = unsettled > 0 ? .collecting : .over
+    ///   - areTakenBack: Whether the server delivers them at once.
+    init(unsettled: Int, last: UInt64, areTakenBack: Bool = false) {
+        phase = unsettled == 0 ? .over : areTakenBack ? .ordering : .collecting
         (older, self.last) = (unsettled, last)
     }
 
     var isOver: Bool { phase == .over }
+
+    /// Whether older messages are set aside, until they are in order.
+    var isOrdering: Bool { phase == .ordering }
 
     /// Whether newer messages wait for the older ones.
     var isWaiting: Bool { phase == .waiting }
@@ -42,7 +54,7 @@ struct Takeover<Message> {
         switch phase {
         case .collecting: older
         case .waiting: 0
-        case .draining, .over: .max
+        case .ordering, .draining, .over: .max
         }
     }
 
@@ -56,13 +68,18 @@ struct Takeover<Message> {
     /// - Returns: Those to pass on now, in order.
     mutating func received(_ message: Message, sequence: UInt64) -> [Message] {
         guard phase != .over else { return [message] }
+        if sequence <= last, come.insert(sequence).inserted { older -= 1 }
+        if phase == .ordering, !come.isEmpty {
+            setAside.append((sequence, message))
+            // Before a newer one, the server delivers all older ones that are still in the stream.
+            return older > 0 && sequence <= last ? [] : end()
+        }
         if sequence <= last {
-            older -= 1
             return older > 0 ? [message] : [message] + end()
         }
         if phase == .draining { return end() + [message] }
         phase = .waiting
-        setAside.append(message)
+        setAside.append((sequence, message))
         return []
     }
 
@@ -70,17 +87,36 @@ struct Takeover<Message> {
     ///
     /// - Returns: Messages to pass on now.
     mutating func requestEnded() -> [Message] {
-        phase == .draining ? end() : []
+        switch phase {
+        case .draining: return end()
+        case .ordering where !come.isEmpty: return end()
+        case .ordering:
+            // That they were taken back has had no effect.
+            phase = .collecting
+            return []
+        case .collecting, .waiting, .over: return []
+        }
+    }
+
+    /// There is no room for more messages.
+    ///
+    /// - Returns: Those to pass on now, of which others may be older that come later.
+    mutating func isFull() -> [Message] {
+        guard phase == .ordering else { return [] }
+        defer { setAside = [] }
+        return inOrder
     }
 
     /// Nobody keeps the older messages any more, or they are shared with others, so that there is no order.
     mutating func hasWaited() {
-        if phase != .over { phase = .draining }
+        if phase == .collecting || phase == .waiting { phase = .draining }
     }
 
     private mutating func end() -> [Message] {
-        defer { (phase, setAside) = (.over, []) }
-        return setAside
+        defer { (phase, setAside, come) = (.over, [], []) }
+        return inOrder
     }
+
+    private var inOrder: [Message] { setAside.sorted { $0.sequence < $1.sequence }.map(\.message) }
 }
 #endif

@@ -1,0 +1,75 @@
+#if NATS
+import ChannelsBridge
+
+/// Which processes of a durable name live.
+///
+/// Each subscribes to a subject of the consumer, on which nobody ever answers. Whoever publishes a request there
+/// is told by the server at once if nobody subscribes: a process that has been killed has no connection any more.
+/// Silence means that one lives, or that the server has not noticed its end.
+struct Presence: Sendable {
+    let jetStream: JetStream
+    let connection: NATSConnection
+    let stream: String
+    let consumer: String
+
+    /// How long to wait for the server to say that nobody is there.
+    private static let patience = Duration.milliseconds(250)
+    /// How many messages are taken back at most, settled ones in between included: each costs the server a look.
+    private static let most: UInt64 = 10_000
+
+    /// Keeps the subjects apart from those of messages.
+    private static let prefix = "_CHANNELS."
+    private var subject: String { "\(Self.prefix)\(stream).\(consumer)" }
+
+    /// Whether this is a missing permission, without which it is never certain that nobody is there.
+    static func copesWith(_ event: NATSConnection.Event) -> Bool {
+        guard case .failed(let error) = event, error.code == .permissionDenied else { return false }
+        return error.subject?.hasPrefix(prefix) == true
+    }
+
+    /// Tells others from now on that this process lives. Nil where that is not permitted.
+    func begin() async throws -> NATSSubscription? {
+        do {
+            return try await NATSSubscription.subscribe(to: subject, on: connection, libraryHandler: { _ in })
+        } catch let error as BridgeError where error.code == .permissionDenied {
+            return nil
+        }
+    }
+
+    /// Whether it is certain that no process has told that it lives. To be asked before ``begin()``.
+    func isNobodyThere() async -> Bool {
+        // Twice, because the server may be about to notice that a process has gone.
+        for _ in 0..<2 {
+            let question = NATSMessage(subject: subject)
+            let answer = try? await jetStream.inbox.request(question, timeout: Self.patience)
+            if answer?.isNoResponders == true { return true }
+        }
+        return false
+    }
+
+    /// Returns to the server what processes have not settled that are gone: it delivers that again before anything
+    /// else, without having waited for them.
+    ///
+    /// - Returns: Whether the server has confirmed that.
+    func takeBack(_ found: ConsumerState) async -> Bool {
+        guard found.lastDelivered > found.lastSettled, found.lastDelivered - found.lastSettled <= Self.most else {
+            return false
+        }
+        // Those in between that are settled are ignored.
+        for sequence in found.lastSettled + 1..<found.lastDelivered {
+            connection.sendSoon(negativeAcknowledgement(sequence, found))
+        }
+        let last = negativeAcknowledgement(found.lastDelivered, found)
+        // Acknowledgements are processed in order, so the answer to the last is one to all. Without it, one that is
+        // processed late would take back what this process has been given meanwhile.
+        let answer = try? await jetStream.inbox.request(last, timeout: jetStream.configuration.requestTimeout)
+        return answer.map { !$0.isNoResponders } ?? false
+    }
+
+    private func negativeAcknowledgement(_ sequence: UInt64, _ found: ConsumerState) -> NATSMessage {
+        // The server looks at the two sequences: this one, and one of the consumer that it has delivered.
+        let subject = "$JS.ACK.\(stream).\(consumer).1.\(sequence).\(found.lastDelivery).0.0"
+        return NATSMessage(subject: subject, payload: Array("-NAK".utf8))
+    }
+}
+#endif
