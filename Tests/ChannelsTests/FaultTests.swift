@@ -149,4 +149,42 @@ struct FaultTests {
         }
         #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("listenerThrew"))
     }
+
+    @Test func theFaultOfALoopThroughAnInterceptorNamesTheInterceptor() {
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int>(reentrancy: .nested(limit: 5)) { faults.record($0) }
+        let site = RegistrationSite(fileID: #fileID, line: #line + 1)
+        let token = channel.intercept { post in
+            channel.post(post.message + 1)
+            return .continue
+        }
+        channel.post(1)
+        #expect(faults.all.map(\.code) == [.recursionLimit])
+        #expect(faults.all.first?.registrationSite == site)
+        // The closure holds the channel.
+        token.cancel()
+    }
+
+    @MainActor @Test func theFaultOfALoopOnTheMainActorNamesTheListener() {
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int>(reentrancy: .nested(limit: 5)) { faults.record($0) }
+        let site = RegistrationSite(fileID: #fileID, line: #line + 1)
+        let token = channel.listen { @MainActor message in channel.post(message + 1) }
+        channel.post(1)
+        #expect(faults.all.map(\.code) == [.recursionLimit])
+        #expect(faults.all.first?.registrationSite == site)
+        token.cancel()
+    }
+
+    /// As in a service that was started without.
+    @Test func aFaultWithoutStandardErrorIsNotWrittenAndDisturbsNobody() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            close(2)
+            let channel = Channel<Int>()
+            let token = channel.listen { (_: Int) throws in throw Trouble() }
+            precondition(channel.post(1) == 1 && channel.post(2) == 1)
+            withExtendedLifetime(token) {}
+        }
+    }
 }
