@@ -85,4 +85,17 @@ struct BridgingTests {
         try await deliver(1) { ends.add() }
         #expect(ends.value == 1 && messages.allSatisfy { $0.waitingCount == 1 })
     }
+
+    @Test func whoDoesNotWaitIsToldAfterTheMessagesTurnOnAQueuedChannel() {
+        let channel = Channel<Int>(reentrancy: .queued)
+        let events = Recorder<String>()
+        let token = channel.listen { message in
+            events.record("\(message) begins")
+            if message == 1 { channel.post(2, from: .remote("elsewhere")) { events.record("told") } }
+            events.record("\(message) ends")
+        }
+        channel.post(1)
+        #expect(events.all == ["1 begins", "1 ends", "2 begins", "2 ends", "told"])
+        withExtendedLifetime(token) {}
+    }
 }

@@ -171,6 +171,20 @@ struct MailboxTests {
         #expect(heard.all == [1, 2])
         withExtendedLifetime(token) {}
     }
+
+    @Test func aMessageThatWaitsHasTheSenderItWasPostedFromAndNoOther() async {
+        let channel = Channel<Int>()
+        let queue = DispatchQueue.suspended()
+        let sender = Owner()
+        let heard = Recorder<Bool>()
+        let token = channel.posts.listen(on: queue) { heard.record($0.sender === sender) }
+        for isFromSender in [false, true, false] {
+            if isFromSender { channel.post(1, from: sender) } else { channel.post(1) }
+        }
+        queue.resume()
+        #expect(await heard.wait(count: 3) == [false, true, false])
+        withExtendedLifetime(token) {}
+    }
 }
 
 /// Posts without the isolation of its caller.
