@@ -92,6 +92,8 @@ struct AllowanceTests {
         #expect(channel.messages.map(\.text) == ["0"])
         #expect(try #require(channel.tracedShare) < 1)
         #expect(channel.posters.count == 1)
+        // As many as without a trace are counted of those that follow.
+        #expect(token.deliveredCount < 100)
         // What the first cost is far more than what is due, and is paid back first.
         allowance.renew()
         for message in 100..<200 { board[number].post(message) }
@@ -121,6 +123,37 @@ struct AllowanceTests {
         #expect(try counted().posts == 1_010)
         #expect(try #require(counted().tracedShare) == 0.1)
         withExtendedLifetime((token, allowance)) {}
+    }
+
+    @Test func aTraceThatBeginsAgainIsCompleteUntilItHasCostTooMuch() throws {
+        let token = board[number].listen { _ in }
+        let allowance = limit(.trace(keeping: 4), beyond: .counts)
+        for message in 0..<10 { board[number].post(message) }
+        #expect(try counted().tracedShare != nil)
+        board.diagnostics = .counts
+        #expect(try counted().tracedShare == nil)
+        let plenty = MeteringAllowance(counting: 1, tracing: 1)
+        board.diagnostics = .trace(keeping: 4).limited(by: plenty, beyond: .counts)
+        board[number].post(10)
+        #expect(try counted().tracedShare == nil)
+        #expect(try counted().posters.map(\.posts) == [1])
+        withExtendedLifetime((token, allowance)) {}
+    }
+
+    @Test func whatIsRenewedSoonMaySpendWhatIsDueSinceTheLastTime() {
+        let token = board[number].listen { _ in }
+        let share = 0.001
+        let allowance = MeteringAllowance(counting: share, tracing: 0)
+        board.diagnostics = .counts.limited(by: allowance, beyond: .off)
+        for message in 0..<3_000 { board[number].post(message) }
+        let start = ContinuousClock.now
+        allowance.renew()
+        board.renew(allowance)
+        let microseconds = (ContinuousClock.now - start) / .microseconds(1)
+        let before = token.deliveredCount
+        for message in 0..<3_000 { board[number].post(message) }
+        let most = Int(microseconds * 1_000 * share) / MeteringAllowance.costOfCounting(listeners: 1)
+        #expect(token.deliveredCount - before <= max(most, fewest))
     }
 
     @Test func ofRequestsASampleIsTraced() async throws {
