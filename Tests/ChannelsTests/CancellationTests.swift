@@ -196,4 +196,33 @@ struct CancellationTests {
         #expect(heard.all == ["staying 0", "staying 1", "staying 2", "token"])
         withExtendedLifetime((leaving, staying, token)) {}
     }
+
+    /// What is posted in a turn of a state has its place behind the values set before, which nobody may hear.
+    @MainActor @Test func aPostDoesNotWaitForTheTurnOfAListenerThatHasBeenCancelled() {
+        let state = StateChannel(0)
+        let channel = Channel<Int>()
+        let heard = Recorder<Int>()
+        let cancelled = Slot<ListenerToken>()
+        let first = listenWithoutIsolation(to: state) { value in
+            guard value == 1 else { return }
+            MainActor.assumeIsolated {
+                state.set(2)
+                cancelled.value?.cancel()
+                channel.post(3)
+            }
+            #expect(heard.all == [3])
+        }
+        cancelled.value = state.listen { @MainActor _ in }
+        let token = channel.listen { @MainActor message in heard.record(message) }
+        state.set(1)
+        withExtendedLifetime((first, token)) {}
+    }
+
+    /// A closure written on the main actor would be isolated to it.
+    nonisolated private func listenWithoutIsolation(
+        to state: StateChannel<Int>,
+        _ body: @escaping @Sendable (Int) -> Void
+    ) -> ListenerToken {
+        state.listen { body($0) }
+    }
 }

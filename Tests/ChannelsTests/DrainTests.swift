@@ -197,6 +197,64 @@ struct DrainTests {
         }
     }
 
+    /// Those that hear on one queue or actor have their calls in one turn.
+    @Test func cancelAndDrainWaitsForNoCallOfAnotherListener() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            for _ in 0..<20 {
+                let channel = Channel<Int>()
+                let queue = DispatchQueue.suspended()
+                let (entered, ended) = (Tally(), Tally())
+                let drained = DispatchSemaphore(value: 0)
+                let slot = Slot<ListenerToken>()
+                let token = channel.listen(on: queue) { _ in
+                    entered.add()
+                    while slot.value?.isActive != false { sched_yield() }
+                    // Until the one that drains waits, most likely.
+                    for _ in 0..<100 { sched_yield() }
+                }
+                slot.value = token
+                let other = channel.listen(on: queue) { _ in
+                    drained.wait()
+                    ended.add()
+                }
+                channel.post(1)
+                queue.resume()
+                await entered.wait(until: 1)
+                await token.cancelAndDrain()
+                drained.signal()
+                await ended.wait(until: 1)
+                withExtendedLifetime(other) {}
+            }
+        }
+    }
+
+    @Test func theClosureOfAnAsyncListenerIsFreedThoughItIsDrainedDuringItsLastCall() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let living = Tally()
+            for _ in 0..<20 {
+                let channel = Channel<Int>()
+                let (entered, gate) = (Gate(), Gate())
+                let token = channel.listen { [witness = Witness(living)] (_: Int) async in
+                    entered.open()
+                    await gate.wait()
+                    withExtendedLifetime(witness) {}
+                }
+                channel.post(1)
+                await entered.wait()
+                async let draining: Void = token.cancelAndDrain()
+                while token.isActive { await Task.yield() }
+                // Until the one that drains waits, most likely.
+                for _ in 0..<100 { await Task.yield() }
+                gate.open()
+                await draining
+                await living.wait(untilAtMost: 0)
+                withExtendedLifetime(token) {}
+            }
+        }
+    }
+
     // MARK: How drains end and what they count
 
     /// The messages behind the one being delivered have been taken out of the mailbox already when the

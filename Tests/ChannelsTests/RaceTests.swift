@@ -112,4 +112,28 @@ struct RaceTests {
         await drained.wait()
         token.value = nil
     }
+
+    @Test func aListenerMayBeCancelledWhileItResumes() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let state = StateChannel(0)
+            let tokens = (0..<20_000).map { _ in state.listen { _ in } }
+            for token in tokens { token.pause() }
+            let arrived = Tally()
+            await onThreads(2) { index in
+                for (round, token) in tokens.enumerated() {
+                    arrived.add()
+                    arrived.spin(until: 2 * (round + 1))
+                    if index == 0 {
+                        token.resume()
+                    } else {
+                        // To meet it at every point.
+                        for _ in 0..<(round % 300) { _ = arrived.value }
+                        token.cancel()
+                    }
+                }
+            }
+            precondition(state.isEmpty)
+        }
+    }
 }

@@ -230,4 +230,22 @@ struct StateChannelTests {
         #expect(heard.all == ["first 1", "second 1", "first 2", "second 2"])
         withExtendedLifetime(tokens) {}
     }
+
+    /// One that resumes hears nothing that was set before, as if it had just been registered, and is no new one.
+    @Test func aListenerThatResumesWhileThoseOfItsOwnerAreRemovedIsRemovedToo() {
+        let queue = DispatchQueue.suspended()
+        let owner = Owner()
+        let resumed = Slot<ListenerToken>()
+        let state = StateChannel(Owner { resumed.value?.resume() })
+        // The value waits, and goes when the listener does.
+        let first = state.listen(owner, on: queue) { _, _ in }
+        let second = state.listen(owner) { _, _ in }
+        second.pause()
+        resumed.value = second
+        state.set(Owner())
+        state.removeListeners(of: owner)
+        #expect(!second.isPaused)
+        #expect(!first.isActive && !second.isActive)
+        queue.resume()
+    }
 }
