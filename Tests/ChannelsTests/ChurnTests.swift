@@ -101,4 +101,18 @@ struct ChurnTests {
         #expect(living.value == 0)
         withExtendedLifetime(stays) {}
     }
+
+    /// A post may end at any point of a cancellation.
+    @Test func noClosureIsKeptWherePostsEndWhileItsListenerIsCancelled() async {
+        let channel = Channel<Int>()
+        let living = Tally()
+        let isOver = Tally()
+        async let posting: Void = onThreads(1) { _ in while isOver.value == 0 { channel.post(1) } }
+        for _ in 0..<50_000 {
+            channel.listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }.cancel()
+        }
+        isOver.add()
+        await posting
+        #expect(living.value == 0)
+    }
 }

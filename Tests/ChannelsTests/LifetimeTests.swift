@@ -61,12 +61,17 @@ struct LifetimeTests {
     @Test func memoryStaysBoundedOnASwitchboardOfNamesNobodyPostsTo() throws {
         let board = Switchboard()
         let living = Tally()
+        let staying = Owner()
+        for number in 0..<200 {
+            board[try ChannelName<Int>(validating: "stays.\(number)")].listen(staying) { _, _ in }
+        }
         for number in 0..<5_000 {
             let name = try ChannelName<Int>(validating: "gone.\(number)")
             board[name].listen(Owner()) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} }
         }
         #expect(living.value < 500)
-        #expect(board.snapshot().channels.count < 500)
+        #expect(board.snapshot().channels.count < 700)
+        withExtendedLifetime(staying) {}
     }
 
     @Test func memoryStaysBoundedForEveryKindOfListenerWhoseOwnerGoesWhenNobodyEverPosts() {
@@ -325,8 +330,8 @@ struct LifetimeTests {
 
     @Test func channelsMayDieWhileOtherThreadsCancelTheirTokens() async {
         let living = Tally()
-        for _ in 0..<100 {
-            let channel = Slot(Channel<Int>())
+        for _ in 0..<200 {
+            let channel = Slot(channelThatKeeps(Witness(living)))
             let tokens = (0..<20).map { _ in
                 let witness = Witness(living)
                 return channel.value!.listen { _ in withExtendedLifetime(witness) {} }
@@ -339,10 +344,16 @@ struct LifetimeTests {
                 }
             }
             #expect(tokens.allSatisfy { !$0.isActive })
-            // Whichever thread comes last frees them, after it has told this one that it has ended.
-            await living.wait(untilAtMost: 0)
+            // Whichever thread comes last frees them, after it has told this one that it has ended. Tokens keep
+            // what the channel does.
+            await living.wait(untilAtMost: 1)
             withExtendedLifetime(tokens) {}
         }
+        await living.wait(untilAtMost: 0)
+    }
+
+    private func channelThatKeeps(_ witness: Witness) -> Channel<Int> {
+        Channel { _ in withExtendedLifetime(witness) {} }
     }
 
     /// On a thread with as little stack as secondary threads have on Apple's systems.

@@ -90,6 +90,24 @@ struct MemoryTests {
         }
     }
 
+    @Test func theTableOfNamesIsGivenBackWithTheNames() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            guard isMemoryMeasured() else { return }
+            let board = Switchboard()
+            let before = bytesInUse()
+            do {
+                let tokens = try (0..<50_000).map { number in
+                    board[try ChannelName<Int>(validating: "memory.name-\(number)")].listen { _ in }
+                }
+                for token in tokens { token.cancel() }
+            }
+            let growth = bytesInUse() - before
+            // Which channel has which name takes two words for each name, in a table that is not full.
+            precondition(growth < 50_000 * 24, "\(growth) bytes more")
+        }
+    }
+
     @Test func namesThatComeAndGoAreGivenBackUnderAPattern() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()

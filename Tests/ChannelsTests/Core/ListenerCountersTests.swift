@@ -32,4 +32,18 @@ struct ListenerCountersTests {
         counters.giveUpReservations()
         #expect(!counters.takeReservation())
     }
+
+    @Test func ofAnObserverThatIsRemovedNothingIsKept() {
+        let channel = ProtocolChannel<any Ringing>()
+        let clapper = Clapper()
+        weak var entry: ListenerEntry?
+        channel.add(clapper)
+        channel.list.forEachListener {
+            entry = $0
+            return true
+        }
+        #expect(entry != nil)
+        #expect(channel.remove(clapper))
+        #expect(entry == nil)
+    }
 }

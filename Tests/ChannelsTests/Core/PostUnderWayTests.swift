@@ -1,4 +1,6 @@
 import ChannelsTesting
+import Dispatch
+import Synchronization
 import Testing
 
 @testable import Channels
@@ -19,6 +21,30 @@ struct PostUnderWayTests {
         channel.post(2)
         #expect(ended.all == [[false], [true]])
         #expect(PostUnderWay.posts(on: list).isEmpty && !PostUnderWay.hasPosts(on: list))
+        withExtendedLifetime(token) {}
+    }
+
+    /// Looking for what to free makes the end of a post dearer, and saying that there is something costs a barrier.
+    @Test func postsLookForNothingAnyMoreSomeTimeAfterTheLastCancelledListenerIsFreed() async {
+        let channel = Channel<Int>()
+        let list = channel.list
+        let (entered, release) = (Tally(), DispatchSemaphore(value: 0))
+        let token = channel.listen { message in
+            guard message == 0 else { return }
+            entered.add()
+            release.wait()
+        }
+        for _ in 0..<2 {
+            async let posting: Void = onThreads(1) { _ in channel.post(0) }
+            await entered.wait(until: 1)
+            channel.listen { _ in }.cancel()
+            #expect(list.hasRetired.load(ordering: .relaxed) && list.withBareLock { list.retired.isAnnounced })
+            release.signal()
+            await posting
+            entered.set(0)
+            for _ in 0..<100 { channel.post(1) }
+            #expect(!list.hasRetired.load(ordering: .relaxed) && !list.withBareLock { list.retired.isAnnounced })
+        }
         withExtendedLifetime(token) {}
     }
 }

@@ -174,4 +174,32 @@ private actor Cook {
     private var last: [Int] = []
     func cook(_ message: [Int]) { last = message }
     func answer(_ request: Int) -> [Int] { [request] }
+
+    @Test func aSequenceThatHasBeenReadKeepsOneBlockForMessagesToCome() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            guard isMemoryMeasured() else { return }
+            // A block has 16 KB.
+            let message = (0, 0, 0, 0, 0, 0, 0, 0)
+            let channel = Channel<(Int, Int, Int, Int, Int, Int, Int, Int)>()
+            let read = Tally()
+            let count = 100
+            let tasks = (0..<count).map { _ in
+                let messages = channel.messages()
+                return Task { for await _ in messages { read.add() } }
+            }
+            for _ in 0..<20 { channel.post(message) }
+            await read.wait(until: 20 * count)
+            let before = bytesInUse()
+            for _ in 0..<2_000 { channel.post(message) }
+            await read.wait(until: 2_020 * count)
+            // The readers may be about to wait.
+            let end = ContinuousClock.now + .seconds(2)
+            while bytesInUse() - before > 18_000 * count {
+                precondition(ContinuousClock.now < end, "\((bytesInUse() - before) / count) bytes more for each")
+                await Task.yield()
+            }
+            for task in tasks { task.cancel() }
+        }
+    }
 }
