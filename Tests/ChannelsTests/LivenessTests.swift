@@ -282,4 +282,29 @@ struct LivenessTests {
         #expect(await hasSender.first(1) == [false])
         withExtendedLifetime(token) {}
     }
+
+    /// The threads of the pool are everybody's: the calls of an actor have one for some microseconds at a time.
+    @Test func aTaskWaitsForSomeCallsOfEachBusyActorAndNotForAll() async {
+        let count = 2 * ProcessInfo.processInfo.activeProcessorCount
+        var least = Int.max
+        for _ in 0..<4 {
+            let channel = Channel<Int>()
+            let calls = Tally()
+            let clerks = (0..<count).map { _ in Clerk() }
+            for clerk in clerks {
+                channel.listen(clerk) { (_: isolated Clerk, _) in
+                    let start = ContinuousClock.now
+                    while ContinuousClock.now - start < .microseconds(2) {}
+                    calls.add()
+                }
+            }
+            for message in 0..<2_000 { channel.post(message) }
+            let before = calls.value
+            let later = await Task { calls.value }.value
+            least = min(least, later - before)
+            await calls.wait(until: 2_000 * count)
+            withExtendedLifetime(clerks) {}
+        }
+        #expect(least < 160 * count)
+    }
 }
