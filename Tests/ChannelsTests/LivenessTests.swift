@@ -167,6 +167,71 @@ struct LivenessTests {
         #expect(faults.all.first?.detail?.contains("stack") == true)
     }
 
+    /// The one that is refused hears the next value.
+    @Test func aFirstCallIsRefusedWhereLittleOfTheStackIsLeft() async {
+        let faults = Recorder<Fault>()
+        let heard = Recorder<Int>()
+        let states = (0..<1_100).map { _ in StateChannel<Int>(0) { faults.record($0) } }
+        let owner = Boat()
+        @Sendable func listen(to index: Int) {
+            states[index].listen(owner) { _, number in
+                heard.record(index)
+                if number == 0 { listen(to: index + 1) }
+            }
+        }
+        await Self.withSmallStack { listen(to: 0) }
+        #expect(faults.all.map(\.code) == [.recursionLimit] && faults.all.first?.detail?.contains("stack") == true)
+        let reached = heard.all.count
+        #expect(reached > 8 && heard.all == Array(0..<reached))
+        states[reached].set(1)
+        #expect(heard.all.last == reached)
+    }
+
+    @Test func firstCallsThatLeadToFirstCallsEndWithTheFaultAtADepthOf1024() async {
+        let faults = Recorder<Fault>()
+        let heard = Tally()
+        await onThreads(1) { _ in
+            let states = (0..<1_100).map { _ in StateChannel<Int>(0) { faults.record($0) } }
+            let owner = Boat()
+            @Sendable func listen(to index: Int) {
+                states[index].listen(owner) { _, _ in
+                    heard.add()
+                    listen(to: index + 1)
+                }
+            }
+            listen(to: 0)
+        }
+        #expect(faults.all.map(\.detail) == ["limit 1024"] && heard.value == 1_024)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aStateListenerThatRegistersItselfAgainEndsWithTheFault() {
+        let faults = Recorder<Fault>()
+        let heard = Tally()
+        let state = StateChannel<Int>(0) { faults.record($0) }
+        let owner = Boat()
+        @Sendable func listen() {
+            state.listen(owner, once: true) { _, _ in
+                heard.add()
+                listen()
+            }
+        }
+        listen()
+        #expect(faults.all.map(\.detail) == ["limit 1024"] && heard.value == 1_024)
+    }
+
+    /// Many are no chain.
+    @Test func aFirstCallMayRegisterThousandsOfListeners() {
+        let faults = Recorder<Fault>()
+        let heard = Tally()
+        let state = StateChannel<Int>(0) { faults.record($0) }
+        let owner = Boat()
+        let token = state.listen { _ in
+            for _ in 0..<5_000 { state.listen(owner) { _, _ in heard.add() } }
+        }
+        #expect(heard.value == 5_000 && faults.all.isEmpty)
+        withExtendedLifetime((token, owner)) {}
+    }
+
     @Test func aNestedPostIsRefusedWhereLittleOfTheStackIsLeft() async {
         let faults = Recorder<Fault>()
         let reached = Tally()
@@ -308,3 +373,5 @@ struct LivenessTests {
         #expect(least < 160 * count)
     }
 }
+
+private final class Boat: Sendable {}

@@ -178,10 +178,14 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         // No value is set while the state's lock is held: those that wait were set before this listener came,
         // and its number excludes it from them; those set later find it registered. The value it gets now
         // takes its turn between the two. The list's lock is taken inside, never the reverse.
+        // Delivers a value as `set` does. If that is refused, the listener hears the next one.
+        let isRefused = refusesChange()
         var outcome = (isIn: false, sweeps: false)
         takeTurn(isolation) { guarded, offered in
             outcome = list.insert(entry, priority: priority.rawValue)
-            return outcome.isIn ? admitEntry(entry, &guarded, isolation, &offered) : nil
+            guard outcome.isIn, !isRefused else { return nil }
+            guard hasRoom(&guarded) else { return .refuse }
+            return admitEntry(entry, &guarded, isolation, &offered)
         }
         if outcome.sweeps { list.sweepSome() }
         list.didUnlock()
@@ -194,6 +198,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         guard !refusesChange() else { return }
         takeTurn(nil) { guarded, offered in
             guard entry.isPaused, !entry.hasEnded else { return nil }
+            guard hasRoom(&guarded) else { return .refuse }
             // A new number: values that wait are older than the one it gets now, which takes its turn after
             // them: the deliverer may have found the listener before it was paused and not have called it
             // yet.
