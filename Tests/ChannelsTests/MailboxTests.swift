@@ -185,7 +185,42 @@ struct MailboxTests {
         #expect(await heard.wait(count: 3) == [false, true, false])
         withExtendedLifetime(token) {}
     }
+
+    // MARK: Owners that have gone
+
+    /// Rule 5: nothing waits for an owner that has gone, although nobody runs on its queue who would notice.
+    @Test(.timeLimit(.minutes(1)))
+    func whatWaitsForAnOwnerThatHasGoneIsDiscardedThoughItsQueueStands() async {
+        let living = Tally()
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Witness>()
+        var owner: Receiver? = Receiver()
+        let token = channel.listen(owner!, on: queue) { _, _ in }
+        channel.post(Witness(living))
+        owner = nil
+        for _ in 0..<5_000 { channel.post(Witness(living)) }
+        while living.value > 0 { await Task.yield() }
+        #expect(token.discardedCount > 1 && token.waitingCount == 0 && !token.isActive)
+        #expect(channel.post(Witness(living)) == 0 && living.value == 0)
+        queue.resume()
+    }
+
+    @Test func ownersThatGoWhileTheirQueueStandsLeaveNoMessagesBehind() {
+        let living = Tally()
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Witness>()
+        for _ in 0..<2_000 {
+            let owner = Receiver()
+            channel.listen(owner, on: queue) { _, _ in }
+            channel.post(Witness(living))
+        }
+        #expect(living.value < 500)
+        #expect(channel.listenerCount == 0 && living.value == 0)
+        queue.resume()
+    }
 }
 
 /// Posts without the isolation of its caller.
 private func postFromNoActor(_ message: Int, on channel: Channel<Int>) { channel.post(message) }
+
+private final class Receiver: Sendable {}

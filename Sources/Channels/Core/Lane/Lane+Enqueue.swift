@@ -1,10 +1,13 @@
 internal import CChannels
+internal import Dispatch
 internal import Synchronization
 
 /// How messages and their tickets come into a lane.
 extension Lane {
     /// For so many listeners a message is let in at a time: the drain and other posters wait for the lock.
     private static let mostAtOnce = 32
+    /// After how many messages to a listener its owner is looked for. A power of two.
+    private static let messagesPerLook = 1_024
 
     /// Puts a message in with which nothing travels, into a buffer without a bound: what nearly every post does.
     ///
@@ -103,9 +106,19 @@ extension Lane {
     @inline(__always)
     func append(_ listener: ListenerEntry, _ mailbox: Mailbox, isFirst: Bool, isOwn: Bool) -> Bool {
         if isFirst { mailbox.isBusy.store(true, ordering: .releasing) }
+        if mailbox.state.letIn & (Self.messagesPerLook - 1) == 0 { lookForOwner(of: listener, mailbox) }
         let poster = isOwn ? addOwn(mailbox) : 0
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         return state.append(Unretained(listener), mailbox.state.letIn &- 1, from: poster)
+    }
+
+    /// Posts do not look at the owner of a listener for which messages wait, and the drain may not come to it for
+    /// long: its actor is busy, or its queue suspended. So a job looks, if many wait. Under the lock, where a weak
+    /// reference must not be loaded: the owner may be released then.
+    @inline(never)
+    private func lookForOwner(of listener: ListenerEntry, _ mailbox: Mailbox) {
+        guard listener.hasOwner, mailbox.state.incoming.count >= Self.messagesPerLook else { return }
+        DispatchQueue.global().async { if listener.isOrphan { listener.list?.removeOrphan(listener) } }
     }
 
     @inline(never)

@@ -15,6 +15,12 @@ extension ListenerList {
         return true
     }
 
+    /// Ends a listener whose owner has gone, and discards what waits for it.
+    func removeOrphan(_ entry: ListenerEntry, inSweep: Bool = false) {
+        remove(entry, inSweep: inSweep)
+        entry.mailboxReference?.borrow { $0.discardWaiting() }
+    }
+
     private func takeOut(_ entry: ListenerEntry, wasOwned: Bool, inSweep: Bool) {
         if wasOwned, wasMetered, entry.owner == nil { activeMeter?.lostOwners.wrappingAdd(1, ordering: .relaxed) }
         var freed = RetiredEntries.Chain()
@@ -76,7 +82,7 @@ extension ListenerList {
     var activeListenerCount: Int {
         if withLock({ ownedCount > 0 }) {
             forEachEntry { entry in
-                if entry.isOrphan { remove(entry) }
+                if entry.isOrphan { removeOrphan(entry) }
             }
         }
         return listenerCount.load(ordering: .acquiring)

@@ -167,7 +167,7 @@ extension ListenerList {
         }
         let owner = listener.owner
         guard owner != nil || !listener.hasOwner else {
-            remove(listener)
+            removeOrphan(listener)
             return false
         }
         mailbox.countDirectCall()

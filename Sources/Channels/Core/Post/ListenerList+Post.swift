@@ -330,7 +330,7 @@ extension ListenerList {
         let owner = listener.owner
         if word & ListenerEntry.owned != 0 {
             guard let owner else {
-                remove(listener)
+                removeOrphan(listener)
                 return 0
             }
             guard frame.pointee.excluded != Unretained(owner).address else { return 0 }
@@ -387,7 +387,7 @@ extension ListenerList {
         }
         // Retained for the call, and released behind it.
         guard let owner = listener.retainedOwner else {
-            remove(listener)
+            removeOrphan(listener)
             return 0
         }
         listener.counters?.borrow { $0.countLoneCall() }
