@@ -46,10 +46,9 @@ extension Channel {
     /// Delivers a message and suspends until every listener reached has finished with it, async ones too.
     ///
     /// Called inside a listener, it delivers to that listener but does not wait for it, nor for listeners
-    /// that wait, directly or not, for the one it is called in: a listener cannot wait for itself. (Two async
-    /// listeners, each called by a post of its own, that wait for each other's channel deadlock, as two tasks
-    /// that await each other do.) A sequence has finished when the message is in its buffer. If the task is
-    /// cancelled, the message stays delivered and the report says what had finished by then.
+    /// that wait, directly or not, for the one it is called in: a listener cannot wait for itself, whoever has
+    /// called the others. A sequence has finished when the message is in its buffer. If the task is cancelled, the
+    /// message stays delivered and the report says what had finished by then.
     ///
     /// - Returns: What became of the message.
     @discardableResult

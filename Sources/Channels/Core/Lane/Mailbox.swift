@@ -243,10 +243,9 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     @inline(__always)
     private func wakeReader() { readersReference?.borrow { $0.wakeOne() } }
 
-    /// Whether a post waits for this listener: not for a sequence, and not for one inside which the poster
-    /// itself runs.
+    /// Whether a post waits for this listener: not for a sequence, and not for one that waits for the poster.
     private func isListener(_ listener: ListenerEntry, awaitedBy tracker: PostTracker) -> Bool {
-        lane != nil && tracker.chain?.waits(for: listener) != true
+        lane != nil && tracker.waits(for: listener)
     }
 
     // MARK: Delivering

@@ -52,6 +52,20 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
         return false
     }
 
+    /// Whether the call has not ended.
+    var isUnderWay: Bool { !hasEnded.load(ordering: .acquiring) }
+
+    /// The listeners whose calls are under way and wait for this one's end, that of this call included.
+    var listenersThatWait: [ListenerEntry] {
+        var listeners: [ListenerEntry] = []
+        var chain: ListenerChain? = self
+        while let call = chain, call.isUnderWay {
+            listeners.append(call.listener)
+            chain = call.lock.withLock { call.upstream }
+        }
+        return listeners
+    }
+
     /// The call in which the calling task runs, unless it has left the task behind.
     static var call: ListenerChain? {
         guard let current, !current.hasEnded.load(ordering: .acquiring) else { return nil }

@@ -22,6 +22,8 @@ final class PostTracker: Sendable {
     /// The calls that wait, directly or not, for this post: it waits for none of their listeners while they
     /// do.
     let chain: ListenerChain?
+    /// What the innermost of them waits for here; nil where it does not wait.
+    private let wait: WaitGraph.Wait?
     /// Called when all have finished, if nobody waits.
     private let onEnd: (@Sendable () -> Void)?
     private let state = Locked(State())
@@ -29,6 +31,13 @@ final class PostTracker: Sendable {
     init(chain: ListenerChain?, onEnd: (@Sendable () -> Void)? = nil) {
         self.chain = chain
         self.onEnd = onEnd
+        wait = onEnd == nil ? chain.map { WaitGraph.Wait($0) } : nil
+    }
+
+    /// Whether a listener is waited for: not if it waits, directly or not, for whoever posts.
+    func waits(for listener: ListenerEntry) -> Bool {
+        if let wait { return WaitGraph.shared.add(listener, to: wait) }
+        return chain?.waits(for: listener) != true
     }
 
     /// One more listener, or queued post, is waited for.
@@ -69,9 +78,12 @@ final class PostTracker: Sendable {
             return (state.continuation, state.report)
         }
         guard let (waiter, report) = ended else { return }
+        waitHasEnded()
         waiter?.resume(returning: report)
         onEnd?()
     }
+
+    private func waitHasEnded() { if let wait { WaitGraph.shared.remove(wait) } }
 
     /// The post itself has ended, and nobody waits for its listeners.
     func end() { settle { _ in } }
@@ -86,7 +98,9 @@ final class PostTracker: Sendable {
                     state.continuation = continuation
                     return nil
                 }
-                if let report { continuation.resume(returning: report) }
+                guard let report else { return }
+                waitHasEnded()
+                continuation.resume(returning: report)
             }
         } onCancel: {
             let resumed = state.withLock { state -> (CheckedContinuation<DeliveryReport, Never>, DeliveryReport)? in
@@ -94,7 +108,9 @@ final class PostTracker: Sendable {
                 defer { state.continuation = nil }
                 return state.continuation.map { ($0, state.report) }
             }
-            if let (continuation, report) = resumed { continuation.resume(returning: report) }
+            guard let (continuation, report) = resumed else { return }
+            waitHasEnded()
+            continuation.resume(returning: report)
         }
     }
 }

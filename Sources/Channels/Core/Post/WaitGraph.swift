@@ -1,0 +1,73 @@
+/// Which listeners the calls of async listeners and responders wait for, so that none waits for itself through
+/// others.
+///
+/// A call that posts and waits adds each listener before that one can be called. It leaves out those from which,
+/// along what is waited for already, a call is reached that waits for its own end: the circle, which would never end,
+/// is not closed. All waits of the process are in one graph, because circles lead through channels that do not know
+/// of each other.
+///
+/// `waits`, and the listeners of each, are guarded by the lock. Listeners are released without it: their closures
+/// go with them.
+final class WaitGraph: Sendable {
+    static let shared = WaitGraph()
+
+    /// A post for whose listeners a call waits.
+    final class Wait: @unchecked Sendable {  // the listeners are reached under the graph's lock only
+        let chain: ListenerChain
+        fileprivate var listeners: [ListenerEntry] = []
+        /// Under which it stands in ``WaitGraph/waits``.
+        fileprivate var keys: [ObjectIdentifier] = []
+
+        init(_ chain: ListenerChain) { self.chain = chain }
+    }
+
+    /// By the listener whose call waits, also through calls further in.
+    private let waits = Locked<[ObjectIdentifier: [Wait]]>([:])
+
+    /// Adds a listener to what a call waits for. False if that one waits, directly or not, for the call.
+    ///
+    /// - Complexity: O(*n*) in the number of waits that can be reached.
+    func add(_ listener: ListenerEntry, to wait: Wait) -> Bool {
+        waits.withLock { waits in
+            guard !leads(from: listener, to: wait.chain, waits) else { return false }
+            if wait.listeners.isEmpty {
+                wait.keys = Array(Set(wait.chain.listenersThatWait.map { ObjectIdentifier($0) }))
+                for key in wait.keys { waits[key, default: []].append(wait) }
+            }
+            wait.listeners.append(listener)
+            return true
+        }
+    }
+
+    /// Nobody waits any more.
+    func remove(_ wait: Wait) {
+        var released: [ListenerEntry] = []
+        waits.withLock { waits in
+            swap(&wait.listeners, &released)
+            for key in wait.keys {
+                waits[key]?.removeAll { $0 === wait }
+                if waits[key]?.isEmpty == true { waits[key] = nil }
+            }
+            wait.keys = []
+        }
+    }
+
+    /// How many listeners wait: for tests.
+    var count: Int { waits.withLock(\.count) }
+
+    private func leads(
+        from listener: ListenerEntry,
+        to chain: ListenerChain,
+        _ waits: [ObjectIdentifier: [Wait]]
+    ) -> Bool {
+        var seen: Set<ObjectIdentifier> = [ObjectIdentifier(listener)]
+        var rest = [listener]
+        while let next = rest.popLast() {
+            if chain.waits(for: next) { return true }
+            for wait in waits[ObjectIdentifier(next)] ?? [] where wait.chain.isUnderWay {
+                rest += wait.listeners.filter { seen.insert(ObjectIdentifier($0)).inserted }
+            }
+        }
+        return false
+    }
+}
