@@ -45,13 +45,16 @@ final class PatternListener: Sendable {
         hub.close()
     }
 
-    /// Whether it hears channels of a kind whose name matches.
-    func hears(_ kind: ChannelContent) -> Bool {
-        switch kind {
-        case .messages: true
-        case .state: intake == nil
-        case .requests: false
-        }
+    /// Whether it hears a channel of a kind: one with a name that matches.
+    func hears(_ kind: ChannelContent, named name: String?) -> Bool {
+        let isOfAKind =
+            switch kind {
+            case .messages: true
+            case .state: intake == nil
+            case .requests: false
+            }
+        guard isOfAKind, let name else { return false }
+        return pattern.matches(name)
     }
 
     /// Adds a forwarder to a channel, if there is none and this has not been detached. Runs no user code.

@@ -42,10 +42,7 @@ final class PatternListeners: Sendable {
             count.store(table.listeners.count, ordering: .releasing)
             added.wrappingAdd(1, ordering: .sequentiallyConsistent)
         }
-        registry.forEachChannel { channel in
-            guard listener.hears(channel.kind), let name = channel.list.name, listener.pattern.matches(name) else {
-                return
-            }
+        registry.forEachChannel(where: { listener.hears($0.kind, named: $0.name) }) { channel in
             listener.attach(to: channel.list)
             channel.list.didUnlock()
         }
@@ -82,7 +79,7 @@ final class PatternListeners: Sendable {
         named name: String,
         _ kind: ChannelContent
     ) {
-        for listener in listeners where listener.hears(kind) && listener.pattern.matches(name) {
+        for listener in listeners where listener.hears(kind, named: name) {
             listener.attach(to: list)
         }
     }

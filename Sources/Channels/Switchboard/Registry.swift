@@ -94,8 +94,10 @@ final class Registry: Sendable {
     ///
     /// The body runs without a lock, and the channel is alive meanwhile. No lock is held for more than
     /// ``RegistryShard/longestPortion`` names.
-    func forEachChannel(_ body: (FoundChannel) -> Void) {
-        for shard in shards { shard.forEachChannel(body) }
+    ///
+    /// - Parameter isWanted: Says of which ones, under the lock: it must be quick, and call nobody else's code.
+    func forEachChannel(where isWanted: (RegistrySlot) -> Bool = { _ in true }, _ body: (FoundChannel) -> Void) {
+        for shard in shards { shard.forEachChannel(where: isWanted, body) }
     }
 
     /// The most names that have been visited under one section of a lock: for tests.

@@ -112,20 +112,19 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         }
     }
 
-    /// See ``Registry/forEachChannel(_:)``.
+    /// See ``Registry/forEachChannel(where:_:)``.
     ///
     /// From the end to the beginning: where a name is removed, the last one takes its place. If that is
     /// ahead, the last one, which has been visited, is visited again; if it has been passed, nothing is
     /// missed. What is entered meanwhile comes behind.
-    func forEachChannel(_ body: (FoundChannel) -> Void) {
+    func forEachChannel(where isWanted: (RegistrySlot) -> Bool, _ body: (FoundChannel) -> Void) {
         var rest = Int.max
         repeat {
             var portion: [FoundChannel] = []
-            portion.reserveCapacity(Self.longestPortion)
             lock.withLock {
                 let end = min(rest, order.count)
                 rest = max(0, end - Self.longestPortion)
-                for slot in order[rest..<end] {
+                for slot in order[rest..<end] where isWanted(slot) {
                     guard let object = slot.living else { continue }
                     portion.append(
                         FoundChannel(name: slot.displayName, kind: slot.kind, list: slot.list, object: object)

@@ -29,6 +29,9 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
 
     deinit { heldObject?.release() }
 
+    /// Nil for the channel of a type.
+    var name: String? { key.type == nil ? key.text : nil }
+
     /// The name, or the type of message if it has none.
     var displayName: String {
         if key.type != nil, case .messages(let type) = kind { "\(type)" } else { key.text }
