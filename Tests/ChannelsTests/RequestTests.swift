@@ -201,6 +201,41 @@ struct RequestTests {
         withExtendedLifetime(token) {}
     }
 
+    /// Each asks twice: depth alone would let 2^1024 be under way.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func requestsThatLeadToTwoRequestsEachEndWithAnError(asksAll: Bool) async {
+        let channel = RequestChannel<Int, Int>()
+        let (underWay, most) = (Tally(), Tally())
+        let respond: @isolated(any) @Sendable (Int) async throws -> Int = { number in
+            most.raise(to: underWay.add() + 1)
+            defer { underWay.add(-1) }
+            if asksAll { return try await channel.askAll(number + 1).reduce(0) { try $0 + $1.get() } }
+            async let first = channel.ask(number + 1)
+            async let second = channel.ask(number + 1)
+            return try await first + second
+        }
+        let tokens = (0..<(asksAll ? 2 : 1)).map { _ in channel.respond(respond) }
+        let error = await #expect(throws: ChannelError.self) { try await channel.ask(0) }
+        #expect(error?.code == .recursionLimit)
+        for token in tokens { await token.cancelAndDrain() }
+        #expect(most.value < 20_000 && underWay.value == 0)
+    }
+
+    @Test func requestThatAsksThousandsAtOnceWhichAskAgainIsAnswered() async throws {
+        let (wide, deep) = (RequestChannel<Int, Int>(), RequestChannel<Int, Int>())
+        let tokens = [
+            deep.respond { $0 > 0 ? try await deep.ask($0 - 1) + 1 : 1 },
+            wide.respond { count in
+                try await withThrowingTaskGroup { group in
+                    for _ in 0..<count { group.addTask { try await deep.ask(3) } }
+                    return try await group.reduce(0, +)
+                }
+            },
+        ]
+        #expect(try await wide.ask(5_000) == 20_000)
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func tasksLeftBehindThatAskInTurnAreNoRecursion() async throws {
         let channel = RequestChannel<Int, Int>()
         let (ends, end) = AsyncStream<String>.makeStream()

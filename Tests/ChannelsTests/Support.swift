@@ -35,6 +35,9 @@ final class Tally: Sendable {
 
     func set(_ value: Int) { storage.store(value, ordering: .sequentiallyConsistent) }
 
+    /// Sets it to a value that is larger.
+    func raise(to value: Int) { storage.max(value, ordering: .sequentiallyConsistent) }
+
     /// Keeps the thread busy until the counter has reached a value.
     func spin(until value: Int) { while self.value < value { sched_yield() } }
 

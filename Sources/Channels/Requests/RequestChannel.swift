@@ -113,7 +113,8 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     ///     it does not pass.
     ///   - fileID: Where it is asked: shown where the channel is traced. Omit it, and the line.
     /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` where there is none;
-    ///   ``ChannelError/Code/recursionLimit`` where 1,024 calls wait for each other;
+    ///   ``ChannelError/Code/recursionLimit`` where 1,024 calls wait for each other, or too many requests
+    ///   follow from one and are under way: half a million at the third level, 8,192 from the ninth on;
     ///   ``ChannelError/Code/timedOut``, at once, when the time is over, and `CancellationError`, at once,
     ///   when the task is cancelled. In both cases the responder's task is cancelled; what it still does,
     ///   nobody waits for.
@@ -137,7 +138,8 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     /// Asks every responder, concurrently.
     ///
     /// - Returns: The answers in the order of priority; empty if there are no responders. Where 1,024 calls
-    ///   wait for each other, one failure: ``ChannelError/Code/recursionLimit``.
+    ///   wait for each other, one failure: ``ChannelError/Code/recursionLimit``; where too many requests follow
+    ///   from one, as ``ask(_:timeout:fileID:line:)`` says, that failure for each that was not asked.
     public func askAll(
         _ request: Request,
         fileID: StaticString = #fileID,
@@ -232,6 +234,14 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     ) async throws -> Response {
         let first = FirstResult<Response>()
         let chain = ListenerChain(responder.entry, upstream: ListenerChain.call)
+        guard chain.mayAsk() else {
+            responder.calls.end()
+            throw ChannelError(
+                .recursionLimit,
+                name: list.name,
+                "\(list.displayName): too many requests follow from one"
+            )
+        }
         // Unstructured, because a task group would wait for a responder that does not listen to cancellation.
         // It inherits the priority and task-local values of the asker.
         let task = Task {
@@ -250,6 +260,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
                 await call()
             }
             chain.callHasEnded()
+            chain.endAsking()
             responder.calls.end()
             first.finish(result)
         }

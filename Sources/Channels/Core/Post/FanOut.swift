@@ -9,17 +9,18 @@ struct FanOut {
     static func cost(ofDepth depth: Int) -> Int { depth < 3 ? 0 : 1 << min(depth - 3, 6) }
 
     /// What those that wait may cost: a million at the third level, 16,384 from the ninth on.
-    private static let most = 1 << 20
-
+    private let most: Int
     private var cost = 0
     private var isExhausted = false
     /// How many have been refused since there were too many.
     private(set) var refused = 0
 
+    init(most: Int = 1 << 20) { self.most = most }
+
     /// Whether one more post may wait. Once there are too many, no post that follows from another may, until
     /// all that cost something have been delivered and one comes that follows from none.
     mutating func hasRoom(depth: Int) -> Bool {
-        if !isExhausted, cost + Self.cost(ofDepth: depth) > Self.most {
+        if !isExhausted, cost + Self.cost(ofDepth: depth) > most {
             isExhausted = true
             refused = 0
         }
@@ -27,6 +28,9 @@ struct FanOut {
         refused += 1
         return false
     }
+
+    /// Whether none of those that wait costs anything.
+    var isFree: Bool { cost == 0 }
 
     /// Counts one more post that is to wait, for which there is room.
     mutating func add(depth: Int) { cost += Self.cost(ofDepth: depth) }

@@ -3,7 +3,7 @@ internal import Synchronization
 /// The call of an async listener or responder in which a task runs: bound to the task for the call.
 /// Synchronous listeners need none, because nothing in them can wait.
 ///
-/// `lock` guards `upstream`; the rest is constant or atomic.
+/// `lock` guards `upstream` and `fanOut`; the rest is constant or atomic.
 final class ListenerChain: @unchecked Sendable {  // guards: see above
     @TaskLocal static var current: ListenerChain?
 
@@ -11,6 +11,13 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
     /// The call that waits for this one. Given up when this one has ended: what it has left behind, nobody
     /// waits for, and a chain of such tasks does not grow.
     @safe @exclusivity(unchecked) private var upstream: ListenerChain?
+    /// What requests under way may cost: half a million at the third level, 8,192 from the ninth on.
+    private static let most = 1 << 19
+
+    /// What was asked because of this call, and is under way. Of the outermost call only.
+    @safe @exclusivity(unchecked) private var fanOut = FanOut(most: ListenerChain.most)
+    /// The outermost of the calls that wait for each other; nil if it is this one.
+    private let outermost: ListenerChain?
     private let lock = SpinLock()
     /// At most so many calls wait for each other, this one included.
     let depth: Int
@@ -19,7 +26,28 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
     init(_ listener: ListenerEntry, upstream: ListenerChain?) {
         self.listener = listener
         self.upstream = upstream
+        outermost = upstream.map { $0.outermost ?? $0 }
         depth = (upstream?.depth ?? 0) + 1
+    }
+
+    /// Whether one more request may be under way because of the outermost call. If so, ``endAsking()`` follows.
+    func mayAsk() -> Bool {
+        let first = outermost ?? self
+        return first.lock.withLock {
+            guard first.fanOut.hasRoom(depth: depth) else { return false }
+            first.fanOut.add(depth: depth)
+            return true
+        }
+    }
+
+    /// The request that was asked in this call has been answered.
+    func endAsking() {
+        let first = outermost ?? self
+        first.lock.withLock {
+            first.fanOut.delivers(depth: depth)
+            // The outermost call may go on for long, and ask again.
+            if first.fanOut.isFree { first.fanOut = FanOut(most: Self.most) }
+        }
     }
 
     /// From here on a task that the call left behind may wait for the listener.
