@@ -39,13 +39,20 @@ enum Bridged {
         var configuration = NATSConfiguration(servers: [url])
         configuration.streams = [NATSStream("PROOF", subjects: ["proof.numbered"])]
         configuration.deliveries.acknowledgementWait = .seconds(5)
+        // Without retries that wait for long, so that the proof ends soon. What comes at once when a neighbour is
+        // cut off may wait for a listener that prints each message: how fast that one is is not what is proved.
+        let bridging = BridgeConfiguration(
+            byteLimit: 2 << 30,
+            incomingLimit: 1 << 16,
+            incomingByteLimit: 1 << 30,
+            backoff: Backoff(limit: .seconds(1))
+        )
         let bridge = Bridge(
             name,
             switchboard: board,
             transport: NATSTransport(configuration),
             routes: [route],
-            // Without retries that wait for long, so that the proof ends soon.
-            configuration: BridgeConfiguration(backoff: Backoff(limit: .seconds(1)))
+            configuration: bridging
         ) { letter in say("dead \(letter.error)") }
         return bridge
     }
