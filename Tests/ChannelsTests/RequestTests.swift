@@ -202,7 +202,7 @@ struct RequestTests {
     }
 
     /// Each asks twice: depth alone would let 2^1024 be under way.
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
     func requestsThatLeadToTwoRequestsEachEndWithAnError(asksAll: Bool) async {
         let channel = RequestChannel<Int, Int>()
         let (underWay, most) = (Tally(), Tally())
