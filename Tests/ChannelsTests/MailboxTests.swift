@@ -205,6 +205,22 @@ struct MailboxTests {
         queue.resume()
     }
 
+    /// Whoever posts may find that the owner has gone: where something travels with the message, each looks.
+    @Test(.timeLimit(.minutes(1))) func whoWaitsForAnOwnerThatHasGoneIsToldThoughItsQueueStands() async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int>()
+        var owner: Receiver? = Receiver()
+        let token = channel.listen(owner!, on: queue) { _, _ in }
+        let waiting = Task { await channel.postAndWait(1) }
+        while token.waitingCount == 0 { await Task.yield() }
+        owner = nil
+        token.pause()
+        channel.post(2)
+        let report = await waiting.value
+        #expect(report.discarded == 1 && token.discardedCount == 1)
+        queue.resume()
+    }
+
     @Test func ownersThatGoWhileTheirQueueStandsLeaveNoMessagesBehind() {
         let living = Tally()
         let queue = DispatchQueue.suspended()

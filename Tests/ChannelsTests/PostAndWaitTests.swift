@@ -177,6 +177,34 @@ struct PostAndWaitTests {
         withExtendedLifetime(tokens) {}
     }
 
+    /// The first has finished with what is waited for, and its next call is waited for by nobody.
+    @Test func whoHasFinishedMayWaitForOneThatStillWaitsForOthers() async {
+        let (asking, answering) = (Channel<Int>(), Channel<Int>())
+        let (slow, isHeard) = (Gate(), Gate())
+        let order = Recorder<String>()
+        let tokens = [
+            answering.listen { (message: Int) async in
+                guard message == 1 else { return isHeard.open() }
+                await asking.postAndWait(2)
+                order.record("answering")
+            },
+            answering.listen { (message: Int) async in if message == 0 { await slow.wait() } },
+            asking.listen { (message: Int) async in
+                if message == 0 { await answering.postAndWait(0) }
+                order.record("asking \(message)")
+            },
+        ]
+        let first = Task { await asking.postAndWait(0) }
+        await isHeard.wait()
+        let second = Task { await answering.postAndWait(1) }
+        // Until the second waits behind the first call, which is held up.
+        while tokens[2].waitingCount == 0 { await Task.yield() }
+        slow.open()
+        _ = await (first.value, second.value)
+        #expect(order.all == ["asking 0", "asking 2", "answering"])
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func aCircleThroughATaskOrSynchronousListenerDoesNotHang() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()

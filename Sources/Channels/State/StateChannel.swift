@@ -23,7 +23,8 @@
 ///   one first, and values dropped from a full buffer, which are counted.
 /// - A chain of listeners that each set the state is refused at a depth of 1,024, where little of the stack is
 ///   left, and where too many values follow from one: the value stays and a fault is raised. Likewise for
-///   listeners that each register the next: the one refused is registered, and hears the next value first.
+///   listeners that each register, or resume, the next: one that is registered there hears the next value
+///   first, one that resumes stays paused.
 /// - The body of ``update(fileID:line:isolation:_:)`` is the one place in this library where user code runs under a lock,
 ///   the state's own. Using the same channel inside it traps. Values that are replaced by
 ///   ``set(_:fileID:line:isolation:)`` are released without the lock.

@@ -26,6 +26,12 @@ extension StateCore {
         return isTooDeep
     }
 
+    /// Each is reported, unlike refused values: the next value may not come for long.
+    func reportRefusedListener() {
+        guard let top = ThreadReference.current.pointee.top else { return }
+        list.reportFanOut(top, count: 1)
+    }
+
     func trapInsideUpdate(_ use: String) {
         guard updater.load(ordering: .relaxed) != 0 else { return }
         // The calling thread obtains its record before it looks. Otherwise it could read the address of a

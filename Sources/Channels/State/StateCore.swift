@@ -180,13 +180,15 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         // takes its turn between the two. The list's lock is taken inside, never the reverse.
         // Delivers a value as `set` does. If that is refused, the listener hears the next one.
         let isRefused = refusesChange()
+        var isTooMany = false
         var outcome = (isIn: false, sweeps: false)
         takeTurn(isolation) { guarded, offered in
             outcome = list.insert(entry, priority: priority.rawValue)
             guard outcome.isIn, !isRefused else { return nil }
-            guard hasRoom(&guarded) else { return .refuse }
-            return admitEntry(entry, &guarded, isolation, &offered)
+            isTooMany = !hasRoom(&guarded)
+            return isTooMany ? nil : admitEntry(entry, &guarded, isolation, &offered)
         }
+        if isTooMany { reportRefusedListener() }
         if outcome.sweeps { list.sweepSome() }
         list.didUnlock()
     }
@@ -196,9 +198,11 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         trapInsideUpdate("resume")
         // Delivers a value as `set` does. If that is refused, the listener stays paused.
         guard !refusesChange() else { return }
+        var isTooMany = false
         takeTurn(nil) { guarded, offered in
             guard entry.isPaused, !entry.hasEnded else { return nil }
-            guard hasRoom(&guarded) else { return .refuse }
+            isTooMany = !hasRoom(&guarded)
+            guard !isTooMany else { return nil }
             // A new number: values that wait are older than the one it gets now, which takes its turn after
             // them: the deliverer may have found the listener before it was paused and not have called it
             // yet.
@@ -206,6 +210,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             entry.mailbox?.giveUpReservations()
             return admitEntry(entry, &guarded, nil, &offered)
         }
+        if isTooMany { reportRefusedListener() }
         list.didUnlock()
     }
 }

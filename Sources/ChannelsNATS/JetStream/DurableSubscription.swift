@@ -184,13 +184,12 @@ final class DurableSubscription: Sendable {
         await subscription?.cancel()
         for task in tasks { task?.cancel() }
         for task in tasks { await task?.value }
-        guard jetStream.configuration.deliveries.isTemporary else {
-            unsettled?.giveBack()
-            await presence?.cancel()
-            return
+        if jetStream.configuration.deliveries.isTemporary {
+            connection.sendSoon(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(consumer)"))
+        } else if unsettled?.giveBack() == true {
+            await processes.waitForServer()
         }
         await presence?.cancel()
-        connection.sendSoon(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(consumer)"))
     }
 
     // MARK: Carrying out
@@ -267,7 +266,10 @@ final class DurableSubscription: Sendable {
             default: end = .unavailable
             }
             if state.pull.ended(number, end) { state.needsConsumer = true }
-            return end == .over ? state.requestEnded() : []
+            if end == .over { return state.requestEnded() }
+            // What is set aside may take up the room that the next message needs.
+            let isStuck = state.takeover.isOrdering && !state.pull.isPending && !state.pull.hasRoom
+            return isStuck ? state.takeover.isFull() : []
         }
         passOn(passed, onMessage)
     }
@@ -302,32 +304,37 @@ final class DurableSubscription: Sendable {
             }
         } catch let refusal as Refusal where refusal.reason == .nameTaken {
             // It exists and cannot be updated in this way, because others are using it.
-            return try await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
+            return try await knownState()
         } catch let refusal as Refusal {
             throw BridgeError(.unsupported, subject: request.config.filterSubject, refusal.description)
         }
+    }
+
+    private func knownState() async throws -> ConsumerState {
+        try await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
     }
 
     private var consumer: String { "\(request.streamName).\(request.config.durableName)" }
 
     // MARK: Taking over
 
+    private var processes: Presence {
+        Presence(jetStream, connection, stream: request.streamName, consumer: request.config.durableName)
+    }
+
     /// Creates the consumer, finds what others have not settled, and takes it back if they are gone.
     private func takeOver() async throws -> Takeover<Arrival> {
-        let presence = Presence(
-            jetStream: jetStream,
-            connection: connection,
-            stream: request.streamName,
-            consumer: request.config.durableName
-        )
         // In this order: whoever has a message when the consumer is looked at can be asked for afterwards, because
         // it has told that it lives before it asked for messages.
         let found = try await createConsumer()
-        let isFree = if found.unsettled > 0 { await presence.isNobodyThere() } else { false }
-        let subscription = try await presence.begin()
-        state.withLock { $0.presence = subscription }
-        // One that cannot tell that it lives would have its messages taken in turn.
-        let areTakenBack = if isFree, subscription != nil { await presence.takeBack(found) } else { false }
+        let isFree = if found.unsettled > 0 { await processes.isNobodyThere() } else { false }
+        let presence = try await processes.begin()
+        state.withLock { $0.presence = presence }
+        // One that cannot tell that it lives would have its messages taken in turn. Another may have begun at the
+        // same time, and have been given messages meanwhile.
+        let isAlone =
+            if isFree, presence != nil { (try? await knownState())?.lastDelivery == found.lastDelivery } else { false }
+        let areTakenBack = if isAlone { await processes.takeBack(found) } else { false }
         return Takeover(unsettled: found.unsettled, last: found.lastDelivered, areTakenBack: areTakenBack)
     }
 
@@ -353,9 +360,7 @@ final class DurableSubscription: Sendable {
     private func lookForOthers() async {
         // A request of this process, or of one that was killed, has ended by then.
         let isQuiet = state.withLock { $0.lastAsked.duration(to: .now) > Self.requestLife * 2 }
-        guard connection.isConnected,
-            let found: ConsumerState = try? await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
-        else { return }
+        guard connection.isConnected, let found = try? await knownState() else { return }
         update { state in
             let isShared = isQuiet && found.requests > 0
             if isShared || state.takeover.areSettled(upTo: found.lastSettled) { state.takeover.hasWaited() }

@@ -7,10 +7,15 @@ import ChannelsBridge
 /// is told by the server at once if nobody subscribes: a process that has been killed has no connection any more.
 /// Silence means that one lives, or that the server has not noticed its end.
 struct Presence: Sendable {
-    let jetStream: JetStream
-    let connection: NATSConnection
-    let stream: String
-    let consumer: String
+    private let jetStream: JetStream
+    private let connection: NATSConnection
+    private let stream: String
+    private let consumer: String
+
+    init(_ jetStream: JetStream, _ connection: NATSConnection, stream: String, consumer: String) {
+        (self.jetStream, self.connection) = (jetStream, connection)
+        (self.stream, self.consumer) = (stream, consumer)
+    }
 
     /// How long to wait for the server to say that nobody is there.
     private static let patience = Duration.milliseconds(250)
@@ -64,6 +69,13 @@ struct Presence: Sendable {
         // processed late would take back what this process has been given meanwhile.
         let answer = try? await jetStream.inbox.request(last, timeout: jetStream.configuration.requestTimeout)
         return answer.map { !$0.isNoResponders } ?? false
+    }
+
+    /// Waits until the server has what was sent before: whoever finds nobody there takes back what has not been
+    /// given back by then.
+    func waitForServer() async {
+        let question = NATSMessage(subject: "$JS.API.CONSUMER.INFO.\(stream).\(consumer)")
+        _ = try? await jetStream.inbox.request(question, timeout: .seconds(1))
     }
 
     private func negativeAcknowledgement(_ sequence: UInt64, _ found: ConsumerState) -> NATSMessage {

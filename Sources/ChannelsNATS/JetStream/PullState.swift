@@ -46,7 +46,8 @@ struct PullState {
     /// From now on, messages are asked for. What was asked for on an earlier connection, or of an earlier
     /// consumer, does not count.
     mutating func start() {
-        (isStopped, pending, tooSmall) = (false, nil, nil)
+        // For what room there is: what is held may be waiting for the rest.
+        (isStopped, pending, tooSmall, isOver) = (false, nil, nil, true)
     }
 
     /// Asks for no more, until ``start()``. A pending request stays pending.

@@ -84,13 +84,16 @@ final class UnsettledMessages: Sendable {
 
     /// Returns every message to the server, which delivers it to another subscriber at once. To be called
     /// when this process asks for no more: without a delay, they would come back.
-    func giveBack() {
+    ///
+    /// - Returns: Whether there were any.
+    func giveBack() -> Bool {
         let replies = state.withLock { state in
             defer { state.messages = [:] }
             return Array(state.messages.keys)
         }
         // In order: the server delivers them again as they come back.
         for reply in ordered(replies) { connection.sendSoon(NATSMessage(subject: reply, payload: Array("-NAK".utf8))) }
+        return !replies.isEmpty
     }
 
     private func ordered(_ replies: [String]) -> [String] {

@@ -78,7 +78,7 @@ extension Lane {
             return outcome
         }
         chain.callHasEnded()
-        envelope?.tracker?.finish(outcome)
+        envelope?.tracker?.finish(outcome, of: listener)
         return true
     }
 

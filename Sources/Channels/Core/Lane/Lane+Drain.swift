@@ -246,7 +246,7 @@ extension Lane {
         frame.pointee.thrown = nil
         frame.pointee.envelope = envelope
         frame.pointee.list.borrow { $0.run(listener, message, owner, frame, envelope.trace) }
-        envelope.tracker?.finish(frame.pointee.outcome(for: listener))
+        envelope.tracker?.finish(frame.pointee.outcome(for: listener), of: listener)
         frame.pointee.envelope = nil
     }
 

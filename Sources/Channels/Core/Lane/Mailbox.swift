@@ -129,7 +129,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         if isAwaited { tracker?.expectOne() }
         let outcome = letIn(message, envelope, from: frame.pointee.isolation, for: listener)
         guard let admission = outcome.admission else {
-            if isAwaited { tracker?.expectOneLess() }
+            if isAwaited { tracker?.expectOneLess(listener) }
             return false
         }
         finish(outcome)

@@ -71,25 +71,30 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
     /// Whether this call, or one that waits for it, is a call of a listener, and under way: a call that has
     /// left a task behind waits for nothing any more.
     func waits(for listener: ListenerEntry) -> Bool {
+        var visited: [ListenerChain] = []
+        return waits(for: listener, &visited)
+    }
+
+    /// The same under a lock, where no call may be released: the caller keeps those visited.
+    func waits(for listener: ListenerEntry, _ visited: inout [ListenerChain]) -> Bool {
         var chain: ListenerChain? = self
         while let call = chain {
             guard !call.hasEnded.load(ordering: .acquiring) else { return false }
             if call.listener === listener { return true }
             chain = call.lock.withLock { call.upstream }
+            if let chain { visited.append(chain) }
         }
         return false
     }
 
-    /// Whether the call has not ended.
-    var isUnderWay: Bool { !hasEnded.load(ordering: .acquiring) }
-
     /// The listeners whose calls are under way and wait for this one's end, that of this call included.
-    var listenersThatWait: [ListenerEntry] {
+    func listenersThatWait(_ visited: inout [ListenerChain]) -> [ListenerEntry] {
         var listeners: [ListenerEntry] = []
         var chain: ListenerChain? = self
-        while let call = chain, call.isUnderWay {
+        while let call = chain, !call.hasEnded.load(ordering: .acquiring) {
             listeners.append(call.listener)
             chain = call.lock.withLock { call.upstream }
+            if let chain { visited.append(chain) }
         }
         return listeners
     }

@@ -188,7 +188,7 @@ extension ListenerList {
                         reached &+= 1
                         owner.release()
                     } else {
-                        removeOrphan(listener)
+                        endOrphan(listener)
                     }
                 } else {
                     let count = deliverWithCare(message, frame, listener, before: number)
@@ -206,7 +206,7 @@ extension ListenerList {
 
     /// Removes a listener whose owner has gone. By itself, so that the loop has the registers.
     @inline(never)
-    private func removeOrphan(_ listener: ListenerEntry) { remove(listener) }
+    private func endOrphan(_ listener: ListenerEntry) { removeOrphan(listener) }
 
     /// Delivers to a listener that may need special treatment: too new, paused, removed, excluded, counted,
     /// once, or with a mailbox. Short, because it is what happens to listeners with a lane, and to those of
@@ -330,7 +330,7 @@ extension ListenerList {
         let owner = listener.owner
         if word & ListenerEntry.owned != 0 {
             guard let owner else {
-                removeOrphan(listener)
+                endOrphan(listener)
                 return 0
             }
             guard frame.pointee.excluded != Unretained(owner).address else { return 0 }
@@ -387,7 +387,7 @@ extension ListenerList {
         }
         // Retained for the call, and released behind it.
         guard let owner = listener.retainedOwner else {
-            removeOrphan(listener)
+            endOrphan(listener)
             return 0
         }
         listener.counters?.borrow { $0.countLoneCall() }

@@ -49,9 +49,14 @@ final class PostTracker: Sendable {
     }
 
     /// A listener that was expected refused the message.
-    func expectOneLess() { settle { $0.report.reached -= 1 } }
+    func expectOneLess(_ listener: ListenerEntry) {
+        if let wait { WaitGraph.shared.remove(listener, from: wait) }
+        settle { $0.report.reached -= 1 }
+    }
 
-    func finish(_ outcome: Outcome) {
+    /// - Parameter listener: The one that has finished, where it is known: what it does next is waited for no more.
+    func finish(_ outcome: Outcome, of listener: ListenerEntry? = nil) {
+        if let wait, let listener { WaitGraph.shared.remove(listener, from: wait) }
         settle {
             switch outcome {
             case .completed: $0.report.completed += 1

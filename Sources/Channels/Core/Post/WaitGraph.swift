@@ -21,21 +21,34 @@ final class WaitGraph: Sendable {
         init(_ chain: ListenerChain) { self.chain = chain }
     }
 
+    private typealias Waits = [ObjectIdentifier: [ObjectIdentifier: Wait]]
+
     /// By the listener whose call waits, also through calls further in.
-    private let waits = Locked<[ObjectIdentifier: [Wait]]>([:])
+    private let waits = Locked<Waits>([:])
 
     /// Adds a listener to what a call waits for. False if that one waits, directly or not, for the call.
     ///
     /// - Complexity: O(*n*) in the number of waits that can be reached.
     func add(_ listener: ListenerEntry, to wait: Wait) -> Bool {
-        waits.withLock { waits in
-            guard !leads(from: listener, to: wait.chain, waits) else { return false }
-            if wait.listeners.isEmpty {
-                wait.keys = Array(Set(wait.chain.listenersThatWait.map { ObjectIdentifier($0) }))
-                for key in wait.keys { waits[key, default: []].append(wait) }
+        // Released behind the lock: a call may end meanwhile.
+        var visited: [ListenerChain] = []
+        return waits.withLock { waits in
+            guard !leads(from: listener, to: wait.chain, waits, &visited) else { return false }
+            if wait.keys.isEmpty {
+                wait.keys = Array(Set(wait.chain.listenersThatWait(&visited).map { ObjectIdentifier($0) }))
+                for key in wait.keys { waits[key, default: [:]][ObjectIdentifier(wait)] = wait }
             }
             wait.listeners.append(listener)
             return true
+        }
+    }
+
+    /// A listener has finished. The caller keeps it.
+    func remove(_ listener: ListenerEntry, from wait: Wait) {
+        waits.withLock { _ in
+            guard let index = wait.listeners.firstIndex(where: { $0 === listener }) else { return }
+            wait.listeners.swapAt(index, wait.listeners.count - 1)
+            wait.listeners.removeLast()
         }
     }
 
@@ -45,7 +58,7 @@ final class WaitGraph: Sendable {
         waits.withLock { waits in
             swap(&wait.listeners, &released)
             for key in wait.keys {
-                waits[key]?.removeAll { $0 === wait }
+                waits[key]?[ObjectIdentifier(wait)] = nil
                 if waits[key]?.isEmpty == true { waits[key] = nil }
             }
             wait.keys = []
@@ -58,13 +71,14 @@ final class WaitGraph: Sendable {
     private func leads(
         from listener: ListenerEntry,
         to chain: ListenerChain,
-        _ waits: [ObjectIdentifier: [Wait]]
+        _ waits: Waits,
+        _ visited: inout [ListenerChain]
     ) -> Bool {
         var seen: Set<ObjectIdentifier> = [ObjectIdentifier(listener)]
         var rest = [listener]
         while let next = rest.popLast() {
-            if chain.waits(for: next) { return true }
-            for wait in waits[ObjectIdentifier(next)] ?? [] where wait.chain.isUnderWay {
+            if chain.waits(for: next, &visited) { return true }
+            for wait in (waits[ObjectIdentifier(next)] ?? [:]).values where wait.chain.waits(for: next, &visited) {
                 rest += wait.listeners.filter { seen.insert(ObjectIdentifier($0)).inserted }
             }
         }
