@@ -92,6 +92,34 @@ struct PullStateTests {
         #expect(request13 == .init(number: 3, messages: 4, bytes: 100))
     }
 
+    @Test func whereMessagesComeAgainAsManyAreAskedForAsFitHoweverLargeTheyAre() {
+        var state = started(8, 100)
+        let first = state.next(upTo: 30)
+        #expect(first == .init(number: 1, messages: 3, bytes: nil))
+        for _ in 0..<3 { state.received(bytes: 10) }
+        // Also where less than half of the room is free: they come before anything else.
+        let second = state.next(atMost: 5, upTo: 30)
+        #expect(second == .init(number: 2, messages: 2, bytes: nil))
+        for _ in 0..<2 { state.received(bytes: 20) }
+        let third = state.next(upTo: 30)
+        #expect(third == .init(number: 3, messages: 1, bytes: nil) && !state.isFull(upTo: 30))
+        state.received(bytes: 30)
+        let none = state.next(upTo: 30)
+        #expect(none == nil && state.isFull(upTo: 30))
+    }
+
+    @Test func messageThatMayBeLargerThanTheLimitIsFetchedAloneWhereMessagesComeAgain() {
+        var state = started(8, 100)
+        let first = state.next(upTo: 1_000)
+        #expect(first == .init(number: 1, messages: 1, bytes: nil))
+        state.received(bytes: 10)
+        let none = state.next(upTo: 1_000)
+        #expect(none == nil && state.isFull(upTo: 1_000))
+        state.settled(bytes: 10)
+        let second = state.next(upTo: 1_000)
+        #expect(second == .init(number: 2, messages: 1, bytes: nil))
+    }
+
     @Test func endOfAnEarlierRequestChangesNothing() {
         var state = started()
         _ = state.next()

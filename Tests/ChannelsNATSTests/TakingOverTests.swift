@@ -62,6 +62,33 @@ struct TakingOverTests {
         try await sender.close()
     }
 
+    /// A server that is asked for so many bytes forgets a message for which there is no room, if it has delivered it
+    /// before.
+    @Test(arguments: [1_000, 100]) func thereNeedNotBeRoomForAllThatAKilledProcessHad(byteLimit: Int) async throws {
+        let server = try await NATSServer()
+        let sender = try await Peer.connect(to: server, withStream)
+        for number in 0..<5 {
+            let text = "\(number)" + String(repeating: " ", count: 400)
+            try await sender.publish(text, to: "shop.sale", durable: true)
+        }
+        try await killedHolding(5, of: server)
+        let next = try await Peer.connect(to: server, withPatientStream)
+        let heard = Recorder<String>()
+        let subscription = TransportSubscription(
+            to: "shop.>",
+            durableName: "kitchen",
+            unsettledLimit: 64,
+            unsettledByteLimit: byteLimit
+        )
+        try await next.transport.subscribe(subscription) { message in
+            heard.record(String(message.text.prefix(1)))
+            message.settle?(.acknowledged)
+        }
+        #expect(await heard.wait(count: 5) == (0..<5).map(String.init))
+        try await next.close()
+        try await sender.close()
+    }
+
     /// Those that the second one did not get come first then; nothing that is settled comes again.
     @Test func orderIsKeptWhereProcessesAreKilledAgainAndAgain() async throws {
         let server = try await NATSServer()

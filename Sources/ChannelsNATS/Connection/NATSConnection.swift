@@ -124,6 +124,9 @@ final class NATSConnection: Sendable {
 
     var isConnected: Bool { state.withLock { $0.outbox.phase == .connected && !$0.isClosing } }
 
+    /// The size of the largest message that the server takes, headers included.
+    var maxPayload: Int { state.withLock { $0.maxPayload } }
+
     // MARK: Sending
 
     /// Hands a message to the writer.

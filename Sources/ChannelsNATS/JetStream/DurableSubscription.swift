@@ -13,33 +13,6 @@ final class DurableSubscription: Sendable {
     /// What is called for each message, on a thread of the C client.
     typealias OnMessage = @Sendable (NATSMessage, Delivery, @escaping @Sendable (Settlement) -> Void) -> Void
 
-    /// A message, on its way to the handler.
-    fileprivate struct Arrival {
-        let message: NATSMessage
-        let delivery: Delivery
-        let held: HeldMessage
-        let bytes: Int
-    }
-
-    fileprivate struct State {
-        var pull: PullState
-        var takeover = Takeover<Arrival>(unsettled: 0, last: 0)
-        var began = ContinuousClock.now
-        var lastHeard = ContinuousClock.now
-        var lastAsked = ContinuousClock.now
-        /// Whether the consumer has to be created before messages are asked for.
-        var needsConsumer = false
-        var isClosing = false
-        var subscription: NATSSubscription?
-        /// Tells other processes of the name that this one lives.
-        var presence: NATSSubscription?
-        var unsettled: UnsettledMessages?
-        /// Creates the consumer again. Cancelled by ``close()``.
-        var restarting: Task<Void, Never>?
-        /// Looks at what others have not settled. Cancelled by ``close()``.
-        var looking: Task<Void, Never>?
-    }
-
     private let jetStream: JetStream
     private let connection: NATSConnection
     private let request: ConsumerRequest
@@ -138,6 +111,7 @@ final class DurableSubscription: Sendable {
             ($0.subscription, $0.unsettled) = (subscription, unsettled)
             ($0.began, $0.lastHeard) = (.now, .now)
             $0.takeover = takeover
+            $0.largest = connection.maxPayload
             $0.pull.start()
         }
         keepUp(reportInterval, every: interval)
@@ -161,6 +135,7 @@ final class DurableSubscription: Sendable {
         _ = try await createConsumer()
         update {
             ($0.needsConsumer, $0.lastHeard) = (false, .now)
+            $0.largest = connection.maxPayload
             $0.pull.start()
         }
     }
@@ -199,7 +174,7 @@ final class DurableSubscription: Sendable {
     private func update<Result>(_ body: (inout State) -> Result) -> Result {
         let (result, request, isQuiet) = state.withLock { state in
             let result = body(&state)
-            let request = state.isClosing ? nil : state.pull.next(atMost: state.takeover.limit)
+            let request = state.isClosing ? nil : state.nextRequest()
             // The server has been silent since then.
             if request != nil { (state.lastHeard, state.lastAsked) = (.now, .now) }
             return (result, request, state.isClosing && !state.pull.isPending)
@@ -258,18 +233,13 @@ final class DurableSubscription: Sendable {
         else { return }
         let text = message[header: "Description"] ?? ""
         let passed = update { state in
-            state.lastHeard = .now
             let end: PullState.End
             switch status {
             case "404", "408": end = .over
             case "409" where text.hasPrefix("Message Size Exceeds"): end = .tooLarge
             default: end = .unavailable
             }
-            if state.pull.ended(number, end) { state.needsConsumer = true }
-            if end == .over { return state.requestEnded() }
-            // What is set aside may take up the room that the next message needs.
-            let isStuck = state.takeover.isOrdering && !state.pull.isPending && !state.pull.hasRoom
-            return isStuck ? state.takeover.isFull() : []
+            return state.ended(number, end)
         }
         passOn(passed, onMessage)
     }
@@ -365,36 +335,6 @@ final class DurableSubscription: Sendable {
             let isShared = isQuiet && found.requests > 0
             if isShared || state.takeover.areSettled(upTo: found.lastSettled) { state.takeover.hasWaited() }
         }
-    }
-}
-
-extension DurableSubscription.State {
-    /// A message was delivered.
-    ///
-    /// - Returns: What to pass on, in order; nil for this message alone.
-    fileprivate mutating func received(_ arrival: DurableSubscription.Arrival) -> [DurableSubscription.Arrival]? {
-        received(bytes: arrival.bytes)
-        guard !takeover.isOver else { return nil }
-        let wasOrdering = takeover.isOrdering
-        let passed = takeover.received(arrival, sequence: arrival.delivery.streamSequence)
-        if takeover.isOrdering { return pull.isPending || pull.hasRoom ? passed : takeover.isFull() }
-        // What is newer takes up no room while it is set aside: the older messages need it.
-        if passed.isEmpty { pull.settled(bytes: arrival.bytes) }
-        if !wasOrdering { for other in passed where other.held !== arrival.held { pull.takenUp(bytes: other.bytes) } }
-        return passed
-    }
-
-    fileprivate mutating func received(bytes: Int) {
-        lastHeard = .now
-        pull.received(bytes: bytes)
-    }
-
-    /// - Returns: What to pass on.
-    fileprivate mutating func requestEnded() -> [DurableSubscription.Arrival] {
-        let isNewer = !takeover.isOrdering
-        let passed = takeover.requestEnded()
-        if isNewer { for arrival in passed { pull.takenUp(bytes: arrival.bytes) } }
-        return passed
     }
 }
 #endif

@@ -46,8 +46,7 @@ struct PullState {
     /// From now on, messages are asked for. What was asked for on an earlier connection, or of an earlier
     /// consumer, does not count.
     mutating func start() {
-        // For what room there is: what is held may be waiting for the rest.
-        (isStopped, pending, tooSmall, isOver) = (false, nil, nil, true)
+        (isStopped, pending, tooSmall) = (false, nil, nil)
     }
 
     /// Asks for no more, until ``start()``. A pending request stays pending.
@@ -108,9 +107,14 @@ struct PullState {
 
     /// The request to make now; nil if one is pending, or there is no room.
     ///
-    /// - Parameter most: How many messages it may ask for.
-    mutating func next(atMost most: Int = .max) -> Request? {
-        guard !isStopped, pending == nil, most > 0, let (free, bytes) = room else { return nil }
+    /// - Parameters:
+    ///   - most: How many messages it may ask for.
+    ///   - largest: How large a message may be, where messages are expected that have been delivered before; nil
+    ///     elsewhere. Then the request has no limit in bytes, and asks for as many as fit however large they are: a
+    ///     server (2.9.10) that finds one too large for the limit forgets to deliver it again until it has waited,
+    ///     and delivers its last one again instead.
+    mutating func next(atMost most: Int = .max, upTo largest: Int? = nil) -> Request? {
+        guard !isStopped, pending == nil, most > 0, let (free, bytes) = room(upTo: largest) else { return nil }
         let messages = min(free, most)
         isOver = false
         lastNumber += 1
@@ -119,10 +123,14 @@ struct PullState {
         return request
     }
 
-    /// Whether there is room enough to ask for more.
-    var hasRoom: Bool { room != nil }
+    /// Whether nothing is pending, and there is too little room to ask for more.
+    func isFull(upTo largest: Int?) -> Bool { pending == nil && room(upTo: largest) == nil }
 
-    private var room: (messages: Int, bytes: Int?)? {
+    private func room(upTo largest: Int?) -> (messages: Int, bytes: Int?)? {
+        if let largest {
+            let messages = min(limit - unsettled, (byteLimit - unsettledBytes) / max(1, largest))
+            return messages > 0 ? (messages, nil) : unsettled == 0 ? (1, nil) : nil
+        }
         guard unsettled > 0 else { return tooSmall == byteLimit ? (1, nil) : (limit, byteLimit) }
         let (messages, bytes) = (limit - unsettled, byteLimit - unsettledBytes)
         guard isOver || messages * 2 >= limit && bytes * 2 >= byteLimit else { return nil }

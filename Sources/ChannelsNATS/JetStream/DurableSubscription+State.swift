@@ -1,0 +1,81 @@
+#if NATS
+import Channels
+
+/// What a durable subscription has asked for, taken over and been given.
+extension DurableSubscription {
+    /// A message, on its way to the handler.
+    struct Arrival {
+        let message: NATSMessage
+        let delivery: Delivery
+        let held: HeldMessage
+        let bytes: Int
+    }
+
+    struct State {
+        var pull: PullState
+        var takeover = Takeover<Arrival>(unsettled: 0, last: 0)
+        /// The size of the largest message that the server takes.
+        var largest = Int.max
+        var began = ContinuousClock.now
+        var lastHeard = ContinuousClock.now
+        var lastAsked = ContinuousClock.now
+        /// Whether the consumer has to be created before messages are asked for.
+        var needsConsumer = false
+        var isClosing = false
+        var subscription: NATSSubscription?
+        /// Tells other processes of the name that this one lives.
+        var presence: NATSSubscription?
+        var unsettled: UnsettledMessages?
+        /// Creates the consumer again. Cancelled by ``DurableSubscription/close()``.
+        var restarting: Task<Void, Never>?
+        /// Looks at what others have not settled. Cancelled by ``DurableSubscription/close()``.
+        var looking: Task<Void, Never>?
+    }
+}
+
+extension DurableSubscription.State {
+    /// The size for which there has to be room, while messages come that have been delivered before.
+    private var expected: Int? { takeover.isOver ? nil : largest }
+
+    /// The request to make now.
+    mutating func nextRequest() -> PullState.Request? { pull.next(atMost: takeover.limit, upTo: expected) }
+
+    /// A message was delivered.
+    ///
+    /// - Returns: What to pass on, in order; nil for this message alone.
+    mutating func received(_ arrival: DurableSubscription.Arrival) -> [DurableSubscription.Arrival]? {
+        received(bytes: arrival.bytes)
+        guard !takeover.isOver else { return nil }
+        let wasOrdering = takeover.isOrdering
+        let passed = takeover.received(arrival, sequence: arrival.delivery.streamSequence)
+        if takeover.isOrdering { return passWhereFull() }
+        // What is newer takes up no room while it is set aside: the older messages need it.
+        if passed.isEmpty { pull.settled(bytes: arrival.bytes) }
+        if !wasOrdering { for other in passed where other.held !== arrival.held { pull.takenUp(bytes: other.bytes) } }
+        return passed
+    }
+
+    mutating func received(bytes: Int) {
+        lastHeard = .now
+        pull.received(bytes: bytes)
+    }
+
+    /// The server has ended a request.
+    ///
+    /// - Returns: What to pass on.
+    mutating func ended(_ number: UInt64, _ end: PullState.End) -> [DurableSubscription.Arrival] {
+        lastHeard = .now
+        if pull.ended(number, end) { needsConsumer = true }
+        guard end == .over else { return passWhereFull() }
+        let isNewer = !takeover.isOrdering
+        let passed = takeover.requestEnded()
+        if isNewer { for arrival in passed { pull.takenUp(bytes: arrival.bytes) } }
+        return passed
+    }
+
+    /// What is set aside, where it takes up the room that the next message needs.
+    private mutating func passWhereFull() -> [DurableSubscription.Arrival] {
+        pull.isFull(upTo: expected) ? takeover.isFull() : []
+    }
+}
+#endif
