@@ -255,6 +255,31 @@ struct DurableTests {
         }
     }
 
+    /// A server that is asked for so many bytes forgets a message for which there is no room, if it has delivered it
+    /// before.
+    @Test(arguments: [1_000, 100]) func largeMessageThatIsReturnedComesAgain(byteLimit: Int) async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server, withPatientStream)
+        for number in 0..<8 {
+            let text = "\(number)" + String(repeating: " ", count: 400)
+            try await peer.publish(text, to: "shop.sale", durable: true)
+        }
+        let heard = Recorder<String>()
+        let subscription = TransportSubscription(
+            to: "shop.>",
+            durableName: "kitchen",
+            unsettledLimit: 64,
+            unsettledByteLimit: byteLimit
+        )
+        try await peer.transport.subscribe(subscription) { message in
+            heard.record(String(message.text.prefix(1)))
+            message.settle?(message.deliveryCount == 1 ? .retry(after: .milliseconds(20)) : .acknowledged)
+        }
+        let texts = await heard.wait(count: 16)
+        #expect(texts.sorted() == (0..<16).map { String($0 / 2) })
+        try await peer.close()
+    }
+
     @Test func requestToASubjectThatAStreamKeepsGetsTheReplyOfTheResponder() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server, withStream)

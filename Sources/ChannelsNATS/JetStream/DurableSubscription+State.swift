@@ -16,6 +16,8 @@ extension DurableSubscription {
         var takeover = Takeover<Arrival>(unsettled: 0, last: 0)
         /// The size of the largest message that the server takes.
         var largest = Int.max
+        /// Until when messages may come again that this process has not handled.
+        fileprivate(set) var returned: ContinuousClock.Instant?
         var began = ContinuousClock.now
         var lastHeard = ContinuousClock.now
         var lastAsked = ContinuousClock.now
@@ -35,10 +37,16 @@ extension DurableSubscription {
 
 extension DurableSubscription.State {
     /// The size for which there has to be room, while messages come that have been delivered before.
-    private var expected: Int? { takeover.isOver ? nil : largest }
+    private var expected: Int? { takeover.isOver && returned == nil ? nil : largest }
+
+    /// A message has been returned.
+    mutating func expectsAgain(until time: ContinuousClock.Instant) { returned = max(returned ?? time, time) }
 
     /// The request to make now.
-    mutating func nextRequest() -> PullState.Request? { pull.next(atMost: takeover.limit, upTo: expected) }
+    mutating func nextRequest() -> PullState.Request? {
+        if let time = returned, time < .now { returned = nil }
+        return pull.next(atMost: takeover.limit, upTo: expected)
+    }
 
     /// A message was delivered.
     ///

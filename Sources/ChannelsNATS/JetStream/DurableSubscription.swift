@@ -77,8 +77,12 @@ final class DurableSubscription: Sendable {
             onFailure: onFailure
         )
         let unsettled = UnsettledMessages(connection, acknowledgementWait: deliveries.acknowledgementWait) {
-            [weak durable] bytes in
-            durable?.update { $0.pull.settled(bytes: bytes) }
+            [weak durable] bytes, delay in
+            durable?.update {
+                $0.pull.settled(bytes: bytes)
+                // It waits for others that have come again, and for a request; after as long it may come once more.
+                if let delay { $0.expectsAgain(until: .now + delay + deliveries.acknowledgementWait * 2) }
+            }
         }
         let subscription = try await NATSSubscription.subscribe(
             to: durable.inbox + "*",

@@ -21,13 +21,14 @@ final class UnsettledMessages: Sendable {
     private let state = Locked(State())
     private let connection: NATSConnection
     private let acknowledgementWait: Duration
-    /// Called without the lock when a message no longer takes up room here.
-    private let onSettled: @Sendable (_ bytes: Int) -> Void
+    /// Called without the lock when a message no longer takes up room here, with after how long it comes again if it
+    /// was not handled.
+    private let onSettled: @Sendable (_ bytes: Int, _ comesAgainAfter: Duration?) -> Void
 
     init(
         _ connection: NATSConnection,
         acknowledgementWait: Duration,
-        onSettled: @escaping @Sendable (_ bytes: Int) -> Void
+        onSettled: @escaping @Sendable (_ bytes: Int, _ comesAgainAfter: Duration?) -> Void
     ) {
         self.connection = connection
         self.acknowledgementWait = acknowledgementWait
@@ -46,7 +47,7 @@ final class UnsettledMessages: Sendable {
             state.messages[reply]?.released = .now
             return state.messages[reply]?.bytes
         }
-        if let bytes { onSettled(bytes) }
+        if let bytes { onSettled(bytes, acknowledgementWait) }
     }
 
     fileprivate func settle(_ reply: String, _ settlement: Settlement) {
@@ -59,7 +60,12 @@ final class UnsettledMessages: Sendable {
             case .retry(let delay): "-NAK {\"delay\": \(max(delay, .milliseconds(1)).nanoseconds)}"
             }
         connection.sendSoon(NATSMessage(subject: reply, payload: Array(answer.utf8)))
-        if message.released == nil { onSettled(message.bytes) }
+        guard message.released == nil else { return }
+        if case .retry(let delay) = settlement {
+            onSettled(message.bytes, delay)
+        } else {
+            onSettled(message.bytes, nil)
+        }
     }
 
     /// Reports progress. Otherwise the server would deliver messages that are waiting here to another
