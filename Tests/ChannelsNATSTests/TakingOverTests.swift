@@ -8,19 +8,54 @@ import Testing
 /// What a process of a durable name hears of what others had.
 @Suite(.timeLimit(.minutes(5)))
 struct TakingOverTests {
-    private func withStream(_ configuration: inout NATSConfiguration) {
-        configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
+    /// Connects. What a process has not settled stays its own for the whole test, unless told otherwise.
+    private func connect(
+        to server: NATSServer,
+        acknowledgementWait: Duration = .seconds(3_600)
+    ) async throws -> Peer {
+        try await Peer.connect(to: server) {
+            $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
+            $0.deliveries.acknowledgementWait = acknowledgementWait
+        }
     }
 
-    /// What a process has not settled stays its own for the whole test.
-    private func withPatientStream(_ configuration: inout NATSConfiguration) {
-        withStream(&configuration)
-        configuration.deliveries.acknowledgementWait = .seconds(3_600)
+    /// Publishes numbers, each followed by spaces.
+    private func publish(_ numbers: Range<Int>, padding: Int = 0, by peer: Peer) async throws {
+        for number in numbers {
+            let text = String(number) + String(repeating: " ", count: padding)
+            try await peer.publish(text, to: "shop.sale", durable: true)
+        }
+    }
+
+    private func kitchen(_ limit: Int, bytes: Int = 64 << 20) -> TransportSubscription {
+        TransportSubscription(
+            to: "shop.>",
+            durableName: "kitchen",
+            unsettledLimit: limit,
+            unsettledByteLimit: bytes
+        )
+    }
+
+    /// Hears numbers, and settles none.
+    private func take(_ subscription: TransportSubscription, by peer: Peer) async throws -> Recorder<InboundMessage> {
+        let taken = Recorder<InboundMessage>()
+        try await peer.transport.subscribe(subscription) { taken.record($0) }
+        return taken
+    }
+
+    /// Hears numbers, and settles each.
+    private func hear(_ subscription: TransportSubscription, by peer: Peer) async throws -> Recorder<Int> {
+        let heard = Recorder<Int>()
+        try await peer.transport.subscribe(subscription) { message in
+            heard.record(Int(message.text.prefix { $0 != " " }) ?? -1)
+            message.settle?(.acknowledged)
+        }
+        return heard
     }
 
     /// Fetches messages, and is gone without a word to the server, as a process that is killed.
     ///
-    /// - Returns: What it fetched.
+    /// - Returns: What it fetched first.
     @discardableResult
     private func killedHolding(
         _ count: Int,
@@ -28,36 +63,27 @@ struct TakingOverTests {
         _ wait: Duration = .seconds(3_600),
         settling settled: Set<String> = []
     ) async throws -> [String] {
-        var holder: Peer? = try await Peer.connect(to: server) {
-            withStream(&$0)
-            $0.deliveries.acknowledgementWait = wait
-        }
-        let taken = Recorder<InboundMessage>()
-        let limited = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: count)
-        try await holder?.transport.subscribe(limited) { taken.record($0) }
-        await taken.wait(count: count)
-        for message in taken.all where settled.contains(message.text) { message.settle?(.acknowledged) }
+        var holder: Peer? = try await connect(to: server, acknowledgementWait: wait)
+        let taken = try await take(kitchen(count), by: holder!)
+        let first = await taken.wait(count: count)
+        // More may come then.
+        for message in first where settled.contains(message.text) { message.settle?(.acknowledged) }
         // The server has processed what came before when it answers that nobody does.
         _ = try? await holder?.transport.request(try message("?", to: "nobody"), timeout: .patience)
         // Its connection ends with it.
         holder = nil
-        return taken.all.map(\.text)
+        return first.map(\.text)
     }
 
     /// Nobody has them any more: nobody waits for the server, either.
     @Test(arguments: [256, 4, 1]) func whatAKilledProcessHadComesAtOnce(limit: Int) async throws {
         let server = try await NATSServer()
-        let sender = try await Peer.connect(to: server, withStream)
-        for number in 0..<20 { try await sender.publish(String(number), to: "shop.sale", durable: true) }
+        let sender = try await connect(to: server)
+        try await publish(0..<20, by: sender)
         try await killedHolding(7, of: server)
-        let next = try await Peer.connect(to: server, withPatientStream)
-        let heard = Recorder<String>()
-        let subscription = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: limit)
-        try await next.transport.subscribe(subscription) { message in
-            heard.record(message.text)
-            message.settle?(.acknowledged)
-        }
-        #expect(await heard.wait(count: 20) == (0..<20).map(String.init))
+        let next = try await connect(to: server)
+        let heard = try await hear(kitchen(limit), by: next)
+        #expect(await heard.wait(count: 20) == Array(0..<20))
         try await next.close()
         try await sender.close()
     }
@@ -66,25 +92,12 @@ struct TakingOverTests {
     /// before.
     @Test(arguments: [1_000, 100]) func thereNeedNotBeRoomForAllThatAKilledProcessHad(byteLimit: Int) async throws {
         let server = try await NATSServer()
-        let sender = try await Peer.connect(to: server, withStream)
-        for number in 0..<5 {
-            let text = "\(number)" + String(repeating: " ", count: 400)
-            try await sender.publish(text, to: "shop.sale", durable: true)
-        }
+        let sender = try await connect(to: server)
+        try await publish(0..<5, padding: 400, by: sender)
         try await killedHolding(5, of: server)
-        let next = try await Peer.connect(to: server, withPatientStream)
-        let heard = Recorder<String>()
-        let subscription = TransportSubscription(
-            to: "shop.>",
-            durableName: "kitchen",
-            unsettledLimit: 64,
-            unsettledByteLimit: byteLimit
-        )
-        try await next.transport.subscribe(subscription) { message in
-            heard.record(String(message.text.prefix(1)))
-            message.settle?(.acknowledged)
-        }
-        #expect(await heard.wait(count: 5) == (0..<5).map(String.init))
+        let next = try await connect(to: server)
+        let heard = try await hear(kitchen(64, bytes: byteLimit), by: next)
+        #expect(await heard.wait(count: 5) == Array(0..<5))
         try await next.close()
         try await sender.close()
     }
@@ -92,14 +105,13 @@ struct TakingOverTests {
     /// Those that the second one did not get come first then; nothing that is settled comes again.
     @Test func orderIsKeptWhereProcessesAreKilledAgainAndAgain() async throws {
         let server = try await NATSServer()
-        let sender = try await Peer.connect(to: server, withStream)
-        for number in 0..<20 { try await sender.publish(String(number), to: "shop.sale", durable: true) }
+        let sender = try await connect(to: server)
+        try await publish(0..<20, by: sender)
         #expect(try await killedHolding(9, of: server) == (0..<9).map(String.init))
         #expect(try await killedHolding(3, of: server, settling: ["1"]) == ["0", "1", "2"])
-        let next = try await Peer.connect(to: server, withPatientStream)
-        let received = try await next.subscribe(to: "shop.>", durableName: "kitchen")
-        let heard = await received.wait(count: 19).map(\.text)
-        #expect(heard == (0..<20).filter { $0 != 1 }.map(String.init), "\(heard)")
+        let next = try await connect(to: server)
+        let heard = try await hear(kitchen(256), by: next)
+        #expect(await heard.wait(count: 19) == (0..<20).filter { $0 != 1 })
         try await next.close()
         try await sender.close()
     }
@@ -108,22 +120,14 @@ struct TakingOverTests {
     /// messages again only when it has waited, and newer ones at once.
     @Test(arguments: [256, 1]) func whatALostProcessHadComesBeforeWhatIsNewer(limit: Int) async throws {
         let server = try await NATSServer()
-        let sender = try await Peer.connect(to: server, withStream)
-        for number in 0..<20 { try await sender.publish(String(number), to: "shop.sale", durable: true) }
+        let sender = try await connect(to: server)
+        try await publish(0..<20, by: sender)
         try await killedHolding(7, of: server, .milliseconds(600))
         _ = try await sender.subscribe(to: "_CHANNELS.>")
-        let next = try await Peer.connect(to: server) {
-            withStream(&$0)
-            $0.deliveries.acknowledgementWait = .milliseconds(600)
-        }
-        let heard = Recorder<String>()
-        let subscription = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: limit)
-        try await next.transport.subscribe(subscription) { message in
-            heard.record(message.text)
-            message.settle?(.acknowledged)
-        }
-        #expect(await heard.wait(count: 20) == (0..<20).map(String.init))
-        try await sender.publish("20", to: "shop.sale", durable: true)
+        let next = try await connect(to: server, acknowledgementWait: .milliseconds(600))
+        let heard = try await hear(kitchen(limit), by: next)
+        #expect(await heard.wait(count: 20) == Array(0..<20))
+        try await publish(20..<21, by: sender)
         await heard.wait(count: 21)
         try await next.close()
         try await sender.close()
@@ -132,31 +136,26 @@ struct TakingOverTests {
     /// Nobody waits for a server that has nothing to wait for.
     @Test func whatAProcessGaveBackComesAtOnce() async throws {
         let server = try await NATSServer()
-        let first = try await Peer.connect(to: server, withStream)
-        for number in 0..<20 { try await first.publish(String(number), to: "shop.sale", durable: true) }
-        let taken = Recorder<InboundMessage>()
-        let limited = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: 7)
-        try await first.transport.subscribe(limited) { taken.record($0) }
-        await taken.wait(count: 7)
+        let first = try await connect(to: server)
+        try await publish(0..<20, by: first)
+        await (try take(kitchen(7), by: first)).wait(count: 7)
         try await first.close()
-        let next = try await Peer.connect(to: server, withPatientStream)
-        let received = try await next.subscribe(to: "shop.>", durableName: "kitchen")
-        #expect(await received.wait(count: 20).map(\.text) == (0..<20).map(String.init))
+        let next = try await connect(to: server)
+        let heard = try await hear(kitchen(256), by: next)
+        #expect(await heard.wait(count: 20) == Array(0..<20))
         try await next.close()
     }
 
     /// Another process of the name lives, and shares the messages: they have no order.
     @Test func processThatJoinsOthersDoesNotWaitForTheirMessages() async throws {
         let server = try await NATSServer()
-        let first = try await Peer.connect(to: server, withPatientStream)
-        let taken = Recorder<InboundMessage>()
-        let roomy = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: 64)
-        try await first.transport.subscribe(roomy) { taken.record($0) }
-        for number in 0..<2 { try await first.publish(String(number), to: "shop.sale", durable: true) }
+        let first = try await connect(to: server)
+        let taken = try await take(kitchen(64), by: first)
+        try await publish(0..<2, by: first)
         await taken.wait(count: 2)
-        let second = try await Peer.connect(to: server, withPatientStream)
-        let received = try await second.subscribe(to: "shop.>", durableName: "kitchen")
-        for number in 2..<20 { try await first.publish(String(number), to: "shop.sale", durable: true) }
+        let second = try await connect(to: server)
+        let received = try await take(kitchen(256), by: second)
+        try await publish(2..<20, by: first)
         await received.wait(count: 1)
         #expect(Set(received.all.map(\.text)).isDisjoint(with: ["0", "1"]))
         try await second.close()
@@ -166,14 +165,12 @@ struct TakingOverTests {
     /// The one that lives has no room for more until it has settled those.
     @Test func processThatJoinsOthersGoesOnWhenTheyHaveSettledTheirMessages() async throws {
         let server = try await NATSServer()
-        let first = try await Peer.connect(to: server, withPatientStream)
-        let taken = Recorder<InboundMessage>()
-        let limited = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: 2)
-        try await first.transport.subscribe(limited) { taken.record($0) }
-        for number in 0..<20 { try await first.publish(String(number), to: "shop.sale", durable: true) }
+        let first = try await connect(to: server)
+        let taken = try await take(kitchen(2), by: first)
+        try await publish(0..<20, by: first)
         await taken.wait(count: 2)
-        let second = try await Peer.connect(to: server, withPatientStream)
-        let received = try await second.subscribe(to: "shop.>", durableName: "kitchen")
+        let second = try await connect(to: server)
+        let received = try await take(kitchen(256), by: second)
         for message in taken.all.prefix(2) { message.settle?(.acknowledged) }
         // The first one may take two more, and keeps them.
         await received.wait(count: 16)
