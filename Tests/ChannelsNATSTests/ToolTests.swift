@@ -16,7 +16,7 @@ struct ToolTests {
         let result = try await tool.script(
             """
             { "$TOOL" tail 'shop.>' 2>"$FOLDER/said"; echo "status $?" >&2; } | head -1 &
-            until grep -q listening "$FOLDER/said"; do :; done
+            until grep -qs listening "$FOLDER/said"; do :; done
             "$TOOL" post shop.sold '{"total": 3}'
             wait
             """
