@@ -32,12 +32,23 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// Ends the listener and suspends until no call of it runs and none will begin.
     ///
     /// Waits for the posts of the channel that are under way on other threads, and for the call that its
-    /// mailbox is making; for a responder, for every request that has been handed to it. Called by a task
-    /// that runs inside the listener, it cancels and returns at once. Two async listeners that drain each
-    /// other while both run deadlock. It ignores task cancellation: the posts it waits for end in any case.
+    /// mailbox is making; for a responder, for every request that has been handed to it. It ignores task
+    /// cancellation: the posts it waits for end in any case.
+    ///
+    /// It cancels and returns at once where it would wait for its caller: inside the listener, or inside another
+    /// one for whose end the listener waits, by `postAndWait` or by this function. Of two async listeners that
+    /// drain each other, the second one does not wait. A task that a call has started counts as part of that call
+    /// until the call ends.
     public final func cancelAndDrain() async {
         entry.cancel()
-        guard ListenerChain.call?.waits(for: entry) != true else { return }
+        guard let call = ListenerChain.call else { return await waitForCalls() }
+        let wait = WaitGraph.Wait(call)
+        guard WaitGraph.shared.add(entry, to: wait) else { return }
+        await waitForCalls()
+        WaitGraph.shared.remove(wait)
+    }
+
+    private func waitForCalls() async {
         await entry.list?.waitForPosts()
         await entry.mailbox?.lane?.waitForCall(of: entry)
         await entry.counters?.object.responderCalls?.wait()

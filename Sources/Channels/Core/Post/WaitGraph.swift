@@ -1,17 +1,17 @@
 /// Which listeners the calls of async listeners and responders wait for, so that none waits for itself through
 /// others.
 ///
-/// A call that posts and waits adds each listener before that one can be called. It leaves out those from which,
-/// along what is waited for already, a call is reached that waits for its own end: the circle, which would never end,
-/// is not closed. All waits of the process are in one graph, because circles lead through channels that do not know
-/// of each other.
+/// A call that posts and waits adds each listener before that one can be called, and a call that drains a listener
+/// adds that one. It leaves out those from which, along what is waited for already, a call is reached that waits for
+/// its own end: the circle, which would never end, is not closed. All waits of the process are in one graph, because
+/// circles lead through channels that do not know of each other.
 ///
 /// `waits`, and the listeners of each, are guarded by the lock. Listeners are released without it: their closures
 /// go with them.
 final class WaitGraph: Sendable {
     static let shared = WaitGraph()
 
-    /// A post for whose listeners a call waits.
+    /// A post for whose listeners a call waits, or a listener that it drains.
     final class Wait: @unchecked Sendable {  // the listeners are reached under the graph's lock only
         let chain: ListenerChain
         fileprivate var listeners: [ListenerEntry] = []
