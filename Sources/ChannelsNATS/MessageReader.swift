@@ -61,6 +61,17 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
     }
 }
 
+/// It is valid by construction.
+extension TransportMessage: OutgoingMessage {
+    var reply: String? { nil }
+    var fields: [NATSMessage.Header] { NATSMessage.headers(headers) }
+    var identifier: String? { nil }
+    var payload: [UInt8] { body }
+    var isBoundToConnection: Bool { false }
+
+    func checkBesidesSubject() {}
+}
+
 extension NATSMessage {
     init(_ message: TransportMessage) {
         self.init(subject: message.subject, headers: Self.headers(message.headers), payload: message.body)

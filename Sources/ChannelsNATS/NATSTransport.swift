@@ -131,10 +131,9 @@ public final class NATSTransport: Transport {
     /// Publishes a message. See `Transport/publish(_:durable:)`.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         if !durable, let connection = established.withLock({ $0 }) {
-            let message = NATSMessage(message)
             // Usually there is space: then no suspension has to be prepared.
             if try connection.sendIfSpace(message) { return }
-            return try await connection.send(message)
+            return try await connection.send(NATSMessage(message))
         }
         let session = try session
         guard durable else { return try await session.connection.send(NATSMessage(message)) }

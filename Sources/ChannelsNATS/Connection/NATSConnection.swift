@@ -140,7 +140,7 @@ final class NATSConnection: Sendable {
     /// Hands a message to the writer if there is space.
     ///
     /// - Returns: Whether there was, or may be soon.
-    func sendIfSpace(_ message: NATSMessage) throws -> Bool {
+    func sendIfSpace(_ message: some OutgoingMessage) throws -> Bool {
         try message.checkBesidesSubject()
         let submission = try state.withLock { state in
             try state.check(message)
@@ -271,7 +271,7 @@ final class NATSConnection: Sendable {
 
 extension NATSConnection.State {
     /// Throws unless the server takes a message of this subject and size.
-    mutating func check(_ message: borrowing NATSMessage) throws(BridgeError) {
+    mutating func check(_ message: borrowing some OutgoingMessage) throws(BridgeError) {
         // Messages mostly follow others of the same subject.
         if !message.subject.hasSameBytes(as: validSubject) {
             try WireRules.check(subject: message.subject)

@@ -3,30 +3,52 @@ import ChannelsBridge
 import CNATS
 import Foundation
 
+/// A message to be sent.
+///
+/// The message of a bridge is one, too: nearly all are sent as they are, and to count references to the parts of each
+/// once more would be half of what sending it costs the caller.
+protocol OutgoingMessage {
+    var subject: String { get }
+    /// The subject for a reply or an acknowledgement.
+    var reply: String? { get }
+    /// The headers besides the identifier.
+    var fields: [NATSMessage.Header] { get }
+    /// One more header, `Nats-Msg-Id`, by which a stream recognises a message.
+    var identifier: String? { get }
+    var payload: [UInt8] { get }
+    /// Whether it must not be sent on a later connection: it is published again, in order, when this one ends.
+    var isBoundToConnection: Bool { get }
+
+    /// Throws unless the reply and the headers are valid.
+    func checkBesidesSubject() throws(BridgeError)
+}
+
+extension OutgoingMessage {
+    /// The bytes that the server compares with its `max_payload`.
+    var sizeForServer: Int {
+        let fields = fields
+        guard !fields.isEmpty || identifier != nil else { return payload.count }
+        let size = fields.reduce(payload.count + 12) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        return identifier.map { size + NATSMessage.identifierHeader.utf8.count + $0.utf8.count + 4 } ?? size
+    }
+}
+
 /// A message to be sent, or as it was received.
-struct NATSMessage: Hashable, Sendable {
+struct NATSMessage: OutgoingMessage, Hashable, Sendable {
     typealias Header = TransportHeaders.Field
 
     var subject: String
-    /// The subject for a reply or an acknowledgement.
     var reply: String?
     var headers: [Header] = []
-    /// One more header, `Nats-Msg-Id`, by which a stream recognises a message.
     var identifier: String?
     var payload: [UInt8] = []
-    /// Whether it must not be sent on a later connection: it is published again, in order, when this one ends.
     var isBoundToConnection = false
     /// Whether the reply and the headers are known to be valid, as those of a `TransportMessage` are.
     var isChecked = false
 
     static let identifierHeader = "Nats-Msg-Id"
 
-    /// The bytes that the server compares with its `max_payload`.
-    var sizeForServer: Int {
-        guard !headers.isEmpty || identifier != nil else { return payload.count }
-        let size = headers.reduce(payload.count + 12) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
-        return identifier.map { size + Self.identifierHeader.utf8.count + $0.utf8.count + 4 } ?? size
-    }
+    var fields: [Header] { headers }
 
     subscript(header name: String) -> String? {
         headers.first { $0.name == name }?.value
@@ -38,7 +60,6 @@ struct NATSMessage: Hashable, Sendable {
         try checkBesidesSubject()
     }
 
-    /// Throws unless the reply and the headers are valid.
     func checkBesidesSubject() throws(BridgeError) {
         if isChecked { return }
         if let reply { try WireRules.check(subject: reply) }

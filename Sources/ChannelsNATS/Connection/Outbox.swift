@@ -24,7 +24,7 @@ struct Outbox: ~Copyable {
 
     /// A message larger than the limit is accepted if nothing else is waiting; otherwise it could never be
     /// sent.
-    mutating func submit(_ message: borrowing NATSMessage) -> Submission {
+    mutating func submit(_ message: borrowing some OutgoingMessage) -> Submission {
         if phase == .closed { return .closed }
         if message.isBoundToConnection, phase != .connected { return .notConnected }
         let held = waiting.byteCount + writingBytes
@@ -35,7 +35,7 @@ struct Outbox: ~Copyable {
     }
 
     /// - Returns: Whether a writer is to be started.
-    mutating func submitOverLimit(_ message: borrowing NATSMessage) -> Bool {
+    mutating func submitOverLimit(_ message: borrowing some OutgoingMessage) -> Bool {
         guard phase != .closed else { return false }
         waiting.append(message)
         return startWriter()

@@ -34,12 +34,12 @@ struct PackedMessages: ~Copyable {
     var isEmpty: Bool { count == 0 }
 
     /// The number of bytes that ``append(_:)`` needs for a message.
-    static func size(of message: borrowing NATSMessage, joinsHeaders: Bool = View.mayJoinHeaders) -> Int {
+    static func size(of message: borrowing some OutgoingMessage, joinsHeaders: Bool = View.mayJoinHeaders) -> Int {
         Head(message, joinsHeaders).size
     }
 
     /// Copies a message whose texts have no zero in them; see ``NATSMessage/check()``.
-    mutating func append(_ message: borrowing NATSMessage, joinsHeaders: Bool = View.mayJoinHeaders) {
+    mutating func append(_ message: borrowing some OutgoingMessage, joinsHeaders: Bool = View.mayJoinHeaders) {
         _ = append(message, joinsHeaders: joinsHeaders, ifSizeIsAtMost: .max)
     }
 
@@ -47,7 +47,7 @@ struct PackedMessages: ~Copyable {
     ///
     /// - Returns: Whether it has been copied.
     mutating func append(
-        _ message: borrowing NATSMessage,
+        _ message: borrowing some OutgoingMessage,
         joinsHeaders: Bool = View.mayJoinHeaders,
         ifSizeIsAtMost limit: Int
     ) -> Bool {
@@ -168,18 +168,19 @@ extension PackedMessages {
 }
 
 extension PackedMessages.Head {
-    fileprivate init(_ message: borrowing NATSMessage, _ joinsHeaders: Bool) {
+    fileprivate init(_ message: borrowing some OutgoingMessage, _ joinsHeaders: Bool) {
         subject = message.subject.utf8.count
         reply = message.reply?.utf8.count ?? -1
         payload = message.payload.count
         isBound = message.isBoundToConnection
         areJoined = joinsHeaders
-        headerCount = message.headers.count + (message.identifier == nil ? 0 : 1)
+        let fields = message.fields
+        headerCount = fields.count + (message.identifier == nil ? 0 : 1)
         headers = 0
         guard headerCount > 0 else { return }
         // Two zeros, or ": " and a line break; behind the last, two zeros.
         let separators = joinsHeaders ? 4 : 2
-        headers = message.headers.reduce(2 - separators) { $0 + $1.name.utf8.count + $1.value.utf8.count + separators }
+        headers = fields.reduce(2 - separators) { $0 + $1.name.utf8.count + $1.value.utf8.count + separators }
         if let identifier = message.identifier {
             headers += NATSMessage.identifierHeader.utf8.count + identifier.utf8.count + separators
         }
@@ -207,9 +208,9 @@ private struct TextWriter {
 
     mutating func add(_ bytes: [UInt8]) { bytes.withUnsafeBytes { add($0) } }
 
-    mutating func add(headersOf message: borrowing NATSMessage, _ head: PackedMessages.Head) {
+    mutating func add(headersOf message: borrowing some OutgoingMessage, _ head: PackedMessages.Head) {
         let last = head.headerCount - 1
-        for (index, header) in message.headers.enumerated() {
+        for (index, header) in message.fields.enumerated() {
             let isApart = !head.areJoined || index == last
             add(header.name, then: isApart ? "\0" : ": ")
             add(header.value, then: isApart ? "\0" : "\r\n")
