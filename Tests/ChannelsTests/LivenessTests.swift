@@ -29,7 +29,9 @@ struct LivenessTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func theValuesThatWaitStayFewWhenAListenerIsSlow() async {
+    /// A task that an async listener has left behind is not inside the listener any more.
+    @Test(arguments: [false, true])
+    func theValuesThatWaitStayFewWhenAListenerIsSlow(setterIsLeftBehind: Bool) async {
         let faults = Recorder<Fault>()
         let state = StateChannel(0) { faults.record($0) }
         let heard = Tally()
@@ -38,19 +40,32 @@ struct LivenessTests {
             heard.add()
             if value == 1 { gate.wait() }
         }
+        @Sendable func setMany() {
+            for value in 2...1_030 { state.set(value) }
+            gate.signal()
+        }
+        let (channel, hasEnded, isOver) = (Channel<Int>(), Gate(), Gate())
+        let leaving = channel.listen { (_: Int) async in
+            Task {
+                await hasEnded.wait()
+                setMany()
+                isOver.open()
+            }
+        }
+        if setterIsLeftBehind { await channel.postAndWait(0) }
         await onThreads(2) { index in
             if index == 0 {
                 state.set(1)
             } else {
                 heard.spin(until: 2)
-                for value in 2...1_030 { state.set(value) }
-                gate.signal()
+                if setterIsLeftBehind { hasEnded.open() } else { setMany() }
             }
         }
+        if setterIsLeftBehind { await isOver.wait() }
         #expect(faults.all.first?.code == .stateBacklog)
         #expect(faults.all.first?.channelKind == .state)
-        #expect(heard.value == 1_031)
-        withExtendedLifetime(token) {}
+        await heard.wait(until: 1_031)
+        withExtendedLifetime((token, leaving)) {}
     }
 
     @Test func aLockOfTheUserAroundSetAndInTheListenerDoesNotDeadlock() async {

@@ -331,7 +331,7 @@ extension StateCore {
         case .stand(let setter):
             // An async listener is no place to stand in, either; that is looked up only here, because it
             // costs.
-            if ListenerChain.current == nil { setter.stand() }
+            if ListenerChain.call == nil { setter.stand() }
             let outcome = guarded.withLock { $0.turns.leaves(setter) }
             if outcome.delivers {
                 deliverWaiting(isolation)
