@@ -56,6 +56,28 @@ struct PostAndWaitTests {
         #expect(two.isComplete && two.failures.isEmpty && four.isComplete && four.failures.isEmpty)
     }
 
+    /// The drain may come across the listener when it has been cancelled and what waits not been discarded yet.
+    @Test(arguments: [BufferingPolicy.unbounded, .newest(100), .oldest(100)])
+    func itEndsThoughTheListenerIsCancelledWhileMessagesWait(buffering: BufferingPolicy) async {
+        let queue = DispatchQueue(label: "cancelled while messages wait")
+        for round in 0..<1_000 {
+            let channel = Channel<Owner>()
+            weak var message: Owner?
+            let token = channel.listen(on: queue, buffering: buffering) { _ in }
+            await withTaskGroup { group in
+                for _ in 0..<3 {
+                    let sent = Owner()
+                    message = sent
+                    group.addTask { _ = await channel.postAndWait(sent) }
+                }
+                for _ in 0..<(round % 7) { await Task.yield() }
+                token.cancel()
+            }
+            await token.cancelAndDrain()
+            #expect(message == nil, "what was discarded is kept")
+        }
+    }
+
     @Test func insideAListenerItDoesNotWaitForTheListenerItRunsIn() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()

@@ -126,6 +126,22 @@ struct LaneTurnTests {
         #expect(stale == 3 && skipped == 2 && last == 1 && left == 0)
     }
 
+    /// A listener is cancelled first, and what waits for it discarded then. Posts may wait for these messages.
+    @Test func whatWaitsIsHandedOutThoughTheDrainHasGivenUpTheTicketsOfACancelledListener() {
+        let layout = MessageLayout(Int.self)
+        var state = MailboxState(layout, .newest(9))
+        for number in 0..<3 {
+            var isFirst = false
+            MessageAddress.lending(number) { _ = state.admit(copying: $0, nil, isFirst: &isFirst) }
+        }
+        let isLast = state.settle(3, holdsBatch: false)
+        let isFree = state.leave()
+        var discarded = MessageQueue(layout)
+        let stale = state.end(into: &discarded).stale
+        let count = discarded.count
+        #expect(isLast && isFree && stale == 0 && count == 3)
+    }
+
     /// For each of them by itself, the drain would take the lock, and more would be dropped meanwhile.
     @Test func takingAMessageUsesTheTicketsOfThoseDroppedBeforeItAsWell() {
         var state = MailboxState(MessageLayout(Int.self), .newest(2))

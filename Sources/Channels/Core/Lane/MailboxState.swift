@@ -149,9 +149,11 @@ struct MailboxState: ~Copyable {
     /// - Returns: How many tickets are stale because of that, and how many messages of the lane's own actor no
     ///   longer wait.
     mutating func end(into discarded: inout MessageQueue) -> (stale: Int, own: Int) {
+        // Also where the drain has given the tickets up between the cancellation and this: then it is dead, and
+        // nobody else takes what waits.
+        swap(&incoming, &discarded)
         guard !isDead else { return (0, 0) }
         isDead = true
-        swap(&incoming, &discarded)
         return (tickets, ownWaiting)
     }
 
