@@ -6,6 +6,8 @@ extension StateCore {
     @inline(__always)
     func refusesChange() -> Bool {
         let thread = ThreadReference.current
+        // What the first call of a lane sets is not refused, as what it posts is not.
+        if thread.pointee.laneDepth > 1, refusesFanOut() { return true }
         guard let top = thread.pointee.top else { return false }
         return refusesChange(inside: top, thread)
     }
@@ -24,6 +26,15 @@ extension StateCore {
         }
         if isTooDeep { list.reportRecursion(top, limit: limit) }
         return isTooDeep
+    }
+
+    /// Whether too many messages wait in the lane whose call makes the change.
+    @inline(never)
+    private func refusesFanOut() -> Bool {
+        let count = Lane.refusalsOfCaller()
+        guard count > 0 else { return false }
+        list.reportFanOut(nil, count: count)
+        return true
     }
 
     /// Each is reported, unlike refused values: the next value may not come for long.

@@ -112,7 +112,9 @@ private struct Run: ~Copyable {
             mailbox.state.isOwn()
         }
         let poster = task == 0 ? 0 : state.ownPosters.add(task)
-        if state.append(Unretained(members[index].entry), mailbox.state.letIn - 1, from: poster) { jobs += 1 }
+        let depth = UInt16.random(in: 0...12, using: &random)
+        let number = mailbox.state.letIn - 1
+        if state.append(Unretained(members[index].entry), number, from: poster, depth: depth) { jobs += 1 }
         if case .replaces = admission {
             members[index].dropped += 1
             // What was taken at once can no longer be dropped: only bounded buffers drop.
@@ -337,6 +339,7 @@ private struct Run: ~Copyable {
                 problems.append("listener \(index) is not freed at the end")
             }
         }
+        if state.count == 0, !state.fanOut.isFree { problems.append("nothing waits, and costs something") }
         if atEnd, ownWaiting != 0 || state.count != 0 { problems.append("\(ownWaiting) own, \(state.count) tickets") }
         if !problems.isEmpty { Issue.record("seed \(seed): \(problems)") }
         return problems.isEmpty

@@ -14,6 +14,8 @@ extension Lane {
     private static let spinsBetweenLooks = 128
     /// How many must have come since the last look for the drain to wait for more.
     private static let many = 8
+    /// What lies deeper costs no more, see ``FanOut``.
+    private static let deepest: UInt16 = 15
     /// How long, in nanoseconds, short turns may follow each other on one thread of the pool before it is yielded.
     private static let longestOnThread: UInt64 = 20_000
 
@@ -79,7 +81,13 @@ extension Lane {
     private func drain() -> DrainTurn.End {
         let thread = ThreadReference.current
         thread.pointee.drains += 1
-        defer { thread.pointee.drains -= 1 }
+        let outside = (thread.pointee.laneDepth, thread.pointee.lane)
+        defer {
+            thread.pointee.drains -= 1
+            (thread.pointee.laneDepth, thread.pointee.lane) = outside
+        }
+        // Alive as long as its drain runs.
+        thread.pointee.lane = Unretained(self)
         var turn = DrainTurn()
         if taken.isEmpty {
             guard beginTurn(turn.callsLeft) else { return .idle }
@@ -142,6 +150,7 @@ extension Lane {
             return turn.endAfterCall()
         }
         frame.pointee.isCalling(listener)
+        thread.pointee.laneDepth = min(ticket.depth, Self.deepest) + 1
         let used: Int
         let end: DrainTurn.End?
         if mailbox.takesAll {
@@ -313,6 +322,10 @@ extension Lane {
     private func take(_ calls: Int, _ leaving: inout LaneState.Leaving) -> Bool {
         let hasMore = state.take(isBehind ? Self.gathered : calls, into: &taken, &leaving)
         takenCount = arrived.load(ordering: .relaxed) - state.count
+        if state.fanOut.isExhausted != isExhausted {
+            isExhausted = !isExhausted
+            refused = 0
+        }
         goesOn = hasMore
         isBehind = isBehind && hasMore
         return hasMore

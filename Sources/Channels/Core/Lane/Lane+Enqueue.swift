@@ -17,14 +17,24 @@ extension Lane {
         -> Int
     {
         let isOwn = isOwn(isolation)
+        let depth = ThreadReference.current.pointee.laneDepth
         var startsDrain = false
-        let count = lock.withLock {
-            // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued before.
-            guard !listener.isCancelled, !mailbox.state.isDead else { return 0 }
-            startsDrain = add(message, listener, mailbox, isOwn: isOwn)
-            return 1
-        }
+        var refused = depth > 1 ? Self.refusalsOfCaller() : 0
+        let count =
+            refused > 0
+            ? 0
+            : lock.withLock {
+                // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued before.
+                guard !listener.isCancelled, !mailbox.state.isDead else { return 0 }
+                guard state.hasRoom(depth: depth) else {
+                    refused = state.refused
+                    return 0
+                }
+                startsDrain = add(message, listener, mailbox, isOwn: isOwn, depth)
+                return 1
+            }
         if startsDrain { schedule() }
+        if refused > 0 { reportRefused(refused, listener) }
         return count
     }
 
@@ -43,12 +53,18 @@ extension Lane {
         before number: UInt64
     ) -> Int {
         let isOwn = isOwn(frame.pointee.isolation)
+        let depth = ThreadReference.current.pointee.laneDepth
         var startsDrain = false
         var count = 0
+        var refused = depth > 1 ? Self.refusalsOfCaller() : 0
         lock.withLock {
             // See above.
-            guard !listener.isCancelled, !mailbox.state.isDead else { return }
-            startsDrain = add(message, listener, mailbox, isOwn: isOwn)
+            guard refused == 0, !listener.isCancelled, !mailbox.state.isDead else { return }
+            guard state.hasRoom(depth: depth) else {
+                refused = state.refused
+                return
+            }
+            startsDrain = add(message, listener, mailbox, isOwn: isOwn, depth)
             count = 1
             // On its own actor the others may have to be called.
             guard !isOwn else { return }
@@ -64,9 +80,9 @@ extension Lane {
                     return listener.certainMailbox.borrow { mailbox in
                         guard mailbox.laneReference?.address == Unretained(self).address,
                             mailbox.mayEnqueueUnseen(for: listener, from: frame.pointee.isolation),
-                            !mailbox.state.isDead
+                            !mailbox.state.isDead, state.hasRoom(depth: depth)
                         else { return false }
-                        if add(message, listener, mailbox, isOwn: false) { startsDrain = true }
+                        if add(message, listener, mailbox, isOwn: false, depth) { startsDrain = true }
                         return true
                     }
                 }
@@ -76,6 +92,7 @@ extension Lane {
             }
         }
         if startsDrain { schedule() }
+        if refused > 0 { reportRefused(refused, listener) }
         return count
     }
 
@@ -85,10 +102,40 @@ extension Lane {
         _ message: MessageAddress,
         _ listener: ListenerEntry,
         _ mailbox: Mailbox,
-        isOwn: Bool
+        isOwn: Bool,
+        _ depth: UInt16
     ) -> Bool {
         let isFirst = mailbox.state.append(copying: message)
-        return append(listener, mailbox, isFirst: isFirst, isOwn: isOwn)
+        return append(listener, mailbox, isFirst: isFirst, isOwn: isOwn, depth)
+    }
+
+    /// Whether the lane that makes the calling thread's call has too many messages to which calls have led.
+    ///
+    /// - Returns: 0, or how many posts and changes of states its calls have been refused since.
+    @inline(never)
+    static func refusalsOfCaller() -> Int {
+        guard let lane = ThreadReference.current.pointee.lane else { return 0 }
+        return lane.borrow { lane in
+            guard lane.isExhausted else { return 0 }
+            lane.refused += 1
+            return lane.refused
+        }
+    }
+
+    /// A listener has not been given a message, because too many wait to which calls have led. The lane that made
+    /// the call from which it was posted has no room from here on, either: otherwise a loop through two lanes would
+    /// go on in the one while the other recovers.
+    @inline(never)
+    func reportRefused(_ count: Int, _ listener: ListenerEntry) {
+        if let lane = ThreadReference.current.pointee.lane { lane.borrow { $0.exhaust() } }
+        listener.list?.reportFanOut(listener, count: count)
+    }
+
+    /// By the drain.
+    private func exhaust() {
+        guard !isExhausted else { return }
+        lock.withLock { state.exhaust() }
+        (isExhausted, refused) = (true, 0)
     }
 
     /// Whether a post of this isolation is made on the lane's actor. What runs on the main thread without
@@ -104,12 +151,18 @@ extension Lane {
     /// - Parameter isFirst: Whether it is the listener's only one.
     /// - Returns: Whether the caller must then call ``schedule()``.
     @inline(__always)
-    func append(_ listener: ListenerEntry, _ mailbox: Mailbox, isFirst: Bool, isOwn: Bool) -> Bool {
+    func append(
+        _ listener: ListenerEntry,
+        _ mailbox: Mailbox,
+        isFirst: Bool,
+        isOwn: Bool,
+        _ depth: UInt16
+    ) -> Bool {
         if isFirst { mailbox.isBusy.store(true, ordering: .releasing) }
         if mailbox.state.letIn & (Self.messagesPerLook - 1) == 0 { lookForOwner(of: listener, mailbox) }
         let poster = isOwn ? addOwn(mailbox) : 0
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        return state.append(Unretained(listener), mailbox.state.letIn &- 1, from: poster)
+        return state.append(Unretained(listener), mailbox.state.letIn &- 1, from: poster, depth: depth)
     }
 
     /// Posts do not look at the owner of a listener for which messages wait, and the drain may not come to it for
@@ -122,7 +175,7 @@ extension Lane {
     }
 
     @inline(never)
-    private func addOwn(_ mailbox: Mailbox) -> UInt32 {
+    private func addOwn(_ mailbox: Mailbox) -> UInt16 {
         ownWaiting.wrappingAdd(1, ordering: .relaxed)
         mailbox.state.isOwn()
         return state.ownPosters.add(poster)

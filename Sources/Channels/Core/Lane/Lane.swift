@@ -69,6 +69,10 @@ final class Lane: @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) var takenCount = 0
     /// Whether it has not found the lane empty since it was started: the turn that begins is not the first.
     @safe @exclusivity(unchecked) var goesOn = false
+    /// Whether too many messages to which calls had led waited when the drain last took some.
+    @safe @exclusivity(unchecked) var isExhausted = false
+    /// How many changes of states the calls have been refused since.
+    @safe @exclusivity(unchecked) var refused = 0
     /// Whether the turn before made as many calls as it may: they are short, and more wait.
     @safe @exclusivity(unchecked) var isBehind = false
 

@@ -16,9 +16,11 @@ struct LaneState: ~Copyable {
         fileprivate(set) var number: Int
         fileprivate(set) var count: UInt32
         /// Who posted the messages, if that was on the lane's own actor; otherwise 0.
-        let poster: UInt32
+        let poster: UInt16
+        /// How many calls of lanes led to the messages, one inside the other.
+        let depth: UInt16
 
-        fileprivate static var none: Ticket { Ticket(address: 0, number: 0, count: 0, poster: 0) }
+        fileprivate static var none: Ticket { Ticket(address: 0, number: 0, count: 0, poster: 0, depth: 0) }
 
         /// Those of the messages.
         var numbers: Range<Int> { number..<(number + Int(count)) }
@@ -89,17 +91,36 @@ struct LaneState: ~Copyable {
     private var staleCount = 0
     /// Who has posted the messages of tickets that have a poster.
     var ownPosters = OwnPosters()
+    /// What waits because of calls that lanes make.
+    private(set) var fanOut = FanOut(most: 1 << 23)
 
     // MARK: Posting
 
+    /// Whether one more message may wait to which so many calls of lanes have led. Messages to which none or one
+    /// has led always may.
+    @inline(__always)
+    mutating func hasRoom(depth: UInt16) -> Bool { depth < 2 || fanOut.hasRoom(depth: Int(depth)) }
+
+    /// How many messages have had no room since there were too many.
+    var refused: Int { fanOut.refused }
+
+    /// From here on there is no room, until all that waits and costs something has been delivered.
+    mutating func exhaust() { fanOut.exhaust() }
+
     /// Adds the ticket of a message that a mailbox has let in. True if the drain is to be started.
     @inline(__always)
-    mutating func append(_ listener: Unretained<ListenerEntry>, _ number: Int, from poster: UInt32) -> Bool {
+    mutating func append(
+        _ listener: Unretained<ListenerEntry>,
+        _ number: Int,
+        from poster: UInt16,
+        depth: UInt16
+    ) -> Bool {
         count &+= 1
-        if newest.address == listener.address, newest.poster == poster, newest.count < .max {
+        if depth > 2 { fanOut.add(depth: Int(depth)) }
+        if newest.address == listener.address, newest.poster == poster, newest.depth == depth, newest.count < .max {
             newest.count &+= 1
         } else {
-            begin(Ticket(address: listener.address, number: number, count: 1, poster: poster))
+            begin(Ticket(address: listener.address, number: number, count: 1, poster: poster, depth: depth))
         }
         guard phase == .idle else { return false }
         phase = .scheduled
@@ -122,12 +143,14 @@ struct LaneState: ~Copyable {
     /// wait for the lock.
     mutating func areStale(_ number: Int, _ leaving: inout Leaving) {
         staleCount += number
-        if !isCompacting {
-            guard staleCount > Self.mostStale, staleCount * 2 > count else { return }
-            staleCount = 0
-            isCompacting = true
-        }
+        if !isCompacting { beginsCompacting() }
         compact(Self.looksPerDrop, &leaving)
+    }
+
+    private mutating func beginsCompacting() {
+        guard staleCount > Self.mostStale, staleCount * 2 > count else { return }
+        staleCount = 0
+        isCompacting = true
     }
 
     /// Looks at some of the tickets that have not been looked at, and removes those that are stale.
@@ -144,17 +167,27 @@ struct LaneState: ~Copyable {
         guard tickets.isEmpty else { return true }
         isCompacting = false
         swap(&tickets, &kept)
-        guard newest.count > 0 else { return false }
-        var ticket = newest
-        removeStale(of: &ticket, &leaving)
-        newest = ticket.count > 0 ? ticket : .none
-        return false
+        if newest.count > 0 {
+            var ticket = newest
+            removeStale(of: &ticket, &leaving)
+            newest = ticket.count > 0 ? ticket : .none
+        }
+        // Some may have become stale after they were looked at.
+        beginsCompacting()
+        return isCompacting
     }
 
     private mutating func removeStale(of ticket: inout Ticket, _ leaving: inout Leaving) {
         let before = ticket.count
         ticket.mailbox.borrow { skipStale(of: &ticket, $0, &leaving) }
-        count -= Int(before - ticket.count)
+        areGone(Int(before - ticket.count), of: ticket)
+    }
+
+    /// So many messages of a ticket do not wait here any more.
+    @inline(__always)
+    private mutating func areGone(_ count: Int, of ticket: Ticket) {
+        self.count -= count
+        if ticket.depth > 2 { fanOut.remove(count, depth: Int(ticket.depth)) }
     }
 
     /// Gives the stale tickets up that come first.
@@ -196,6 +229,8 @@ struct LaneState: ~Copyable {
     ///
     /// - Returns: Whether the turn goes on.
     mutating func take(_ most: Int, into taken: inout [Ticket], _ leaving: inout Leaving) -> Bool {
+        // What was taken before has been delivered.
+        if fanOut.isExhausted { fanOut.recoversIfFree() }
         var left = most
         for _ in 0..<Self.mostLooks {
             guard left > 0, var ticket = pop(most: left) else { break }
@@ -233,13 +268,13 @@ struct LaneState: ~Copyable {
     @inline(__always)
     private mutating func pop(most: Int) -> Ticket? {
         if let ticket = kept.pop(most: most) ?? tickets.pop(most: most) {
-            count -= Int(ticket.count)
+            areGone(Int(ticket.count), of: ticket)
             return ticket
         }
         guard newest.count > 0 else { return nil }
         let ticket = newest.removeFirst(most: most)
         if newest.count == 0 { newest = .none }
-        count -= Int(ticket.count)
+        areGone(Int(ticket.count), of: ticket)
         return ticket
     }
 }

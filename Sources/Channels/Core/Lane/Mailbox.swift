@@ -127,9 +127,10 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         let isAwaited = tracker.map { isListener(listener, awaitedBy: $0) } ?? false
         let envelope = frame.pointee.envelopeToKeep(withTracker: isAwaited)
         if isAwaited { tracker?.expectOne() }
-        let outcome = letIn(message, envelope, from: frame.pointee.isolation, for: listener)
+        let outcome = letIn(message, envelope, from: frame.pointee.isolation, for: listener, mayRefuse: isUnbounded)
         guard let admission = outcome.admission else {
             if isAwaited { tracker?.expectOneLess(listener) }
+            if outcome.refused > 0 { lane?.reportRefused(outcome.refused, listener) }
             return false
         }
         finish(outcome)
@@ -141,8 +142,10 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     /// What became of a message that was let in, or was not, and what is to be done without a lock.
     struct LetIn {
-        /// Nil where the listener has ended.
+        /// Nil where the listener has ended, or the message was refused.
         fileprivate(set) var admission: MailboxState.Admission?
+        /// If it was: how many have been, because too many wait to which calls of lanes have led.
+        fileprivate var refused = 0
         fileprivate var startsDrain = false
         fileprivate var isToRead = false
         fileprivate var leaving = LaneState.Leaving()
@@ -157,18 +160,27 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     }
 
     /// Lets a copy of a message in. Runs no user code.
+    ///
+    /// - Parameter mayRefuse: Whether the listener may miss it where too many wait to which calls of lanes have led.
     func letIn(
         _ message: MessageAddress,
         _ envelope: Envelope?,
         from isolation: UInt,
-        for listener: ListenerEntry
+        for listener: ListenerEntry,
+        mayRefuse: Bool = false
     ) -> LetIn {
         let isOwn = lane?.isOwn(isolation) ?? false
+        let depth = ThreadReference.current.pointee.laneDepth
         var result = LetIn()
+        if mayRefuse, depth > 1 { result.refused = Lane.refusalsOfCaller() }
         withLock {
             // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued
             // before.
-            guard !listener.isCancelled, !state.isDead else { return }
+            guard result.refused == 0, !listener.isCancelled, !state.isDead else { return }
+            if mayRefuse, let lane, !lane.state.hasRoom(depth: depth) {
+                result.refused = lane.state.refused
+                return
+            }
             var isFirst = false
             let admission = state.admit(copying: message, envelope, isFirst: &isFirst)
             result.admission = admission
@@ -178,7 +190,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
                 result.isToRead = readers?.mayWait ?? false
                 return
             }
-            result.startsDrain = lane.append(listener, self, isFirst: isFirst, isOwn: isOwn)
+            result.startsDrain = lane.append(listener, self, isFirst: isFirst, isOwn: isOwn, depth)
             guard case .replaces = admission else { return }
             lane.state.areStale(1, &result.leaving)
         }

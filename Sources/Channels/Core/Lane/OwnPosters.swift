@@ -4,7 +4,7 @@
 struct OwnPosters {
     private static let most = 64
     /// The number of those who are not told apart; 0 is no poster. The others' numbers follow.
-    private static let other: UInt32 = 1
+    private static let other: UInt16 = 1
 
     private var posters: [(task: Int, count: Int)] = []
     private var otherCount = 0
@@ -12,14 +12,14 @@ struct OwnPosters {
     /// Counts a message that a task has posted.
     ///
     /// - Returns: The number of the poster.
-    mutating func add(_ task: Int) -> UInt32 {
+    mutating func add(_ task: Int) -> UInt16 {
         let known = posters.firstIndex { $0.task == task && $0.count > 0 }
         guard let index = known ?? posters.firstIndex(where: { $0.count == 0 }) ?? addOne() else {
             otherCount += 1
             return Self.other
         }
         posters[index] = (task, posters[index].count + 1)
-        return Self.other + 1 + UInt32(index)
+        return Self.other + 1 + UInt16(index)
     }
 
     private mutating func addOne() -> Int? {
@@ -29,7 +29,7 @@ struct OwnPosters {
     }
 
     /// So many messages of a poster do not wait any more.
-    mutating func remove(_ count: Int, of number: UInt32) {
+    mutating func remove(_ count: Int, of number: UInt16) {
         if number > Self.other {
             // One that `add` has returned; they do not become fewer.
             posters[Int(number - Self.other) - 1].count -= count

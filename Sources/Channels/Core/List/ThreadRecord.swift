@@ -70,6 +70,10 @@ struct ThreadRecord: ~Copyable {
     var depth = 0
     /// How many mailboxes are being emptied on this thread.
     var drains = 0
+    /// How many calls of lanes have led to what is posted on this thread now, one inside the other.
+    var laneDepth: UInt16 = 0
+    /// The lane that makes the innermost of these calls.
+    var lane: Unretained<Lane>?
     /// What the posts made inside the outermost one have cost, see `spends`; that begins with 0.
     var spent = 0
     /// How many posts have been refused because of that.

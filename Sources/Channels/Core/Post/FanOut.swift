@@ -11,7 +11,8 @@ struct FanOut {
     /// What those that wait may cost: a million at the third level, 16,384 from the ninth on.
     private let most: Int
     private var cost = 0
-    private var isExhausted = false
+    /// Whether too many wait, or did, of which not all have been delivered.
+    private(set) var isExhausted = false
     /// How many have been refused since there were too many.
     private(set) var refused = 0
 
@@ -20,10 +21,7 @@ struct FanOut {
     /// Whether one more post may wait. Once there are too many, no post that follows from another may, until
     /// all that cost something have been delivered and one comes that follows from none.
     mutating func hasRoom(depth: Int) -> Bool {
-        if !isExhausted, cost + Self.cost(ofDepth: depth) > most {
-            isExhausted = true
-            refused = 0
-        }
+        if cost + Self.cost(ofDepth: depth) > most { exhaust() }
         guard isExhausted, depth > 1 else { return true }
         refused += 1
         return false
@@ -32,8 +30,24 @@ struct FanOut {
     /// Whether none of those that wait costs anything.
     var isFree: Bool { cost == 0 }
 
-    /// Counts one more post that is to wait, for which there is room.
-    mutating func add(depth: Int) { cost += Self.cost(ofDepth: depth) }
+    /// Counts one more post that is to wait, whether or not there is room for it.
+    mutating func add(depth: Int) {
+        cost += Self.cost(ofDepth: depth)
+        if cost > most { exhaust() }
+    }
+
+    /// From here on there is no room.
+    mutating func exhaust() {
+        guard !isExhausted else { return }
+        isExhausted = true
+        refused = 0
+    }
+
+    /// So many posts that were counted have been taken out. ``recoversIfFree()`` follows when they have been delivered.
+    mutating func remove(_ count: Int, depth: Int) { cost -= count * Self.cost(ofDepth: depth) }
+
+    /// All posts that were taken out have been delivered: if no other costs anything, there is room again.
+    mutating func recoversIfFree() { if cost == 0 { isExhausted = false } }
 
     /// A post that was counted has been taken out.
     mutating func delivers(depth: Int) {

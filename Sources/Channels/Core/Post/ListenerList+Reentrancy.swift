@@ -118,18 +118,22 @@ extension ListenerList {
     ///
     /// The 1st, 2nd, 4th, 8th … of them: there may be many, and a handler costs more than all the rest.
     func reportFanOut(_ top: FrameReference, count: Int) {
-        guard count & (count - 1) == 0 else { return }
-        reportRecursion(top, "too many posts follow from one", count: count)
+        // The post that calls the listener is under way, and keeps it.
+        reportFanOut(top.pointee.listener?.object, count: count)
     }
 
-    private func reportRecursion(_ top: FrameReference, _ detail: String, count: Int? = nil) {
-        // The post that calls the listener is under way, and keeps it.
-        faults.report(
-            .recursionLimit,
-            list: self,
-            listener: top.pointee.listener?.object,
-            count: count,
-            detail: .text(detail)
-        )
+    /// The same, where no post is under way on this thread.
+    func reportFanOut(_ listener: ListenerEntry?, count: Int) {
+        guard count & (count - 1) == 0 else { return }
+        reportRecursion(listener, "too many posts follow from one", count: count)
+    }
+
+    private func reportRecursion(_ top: FrameReference, _ detail: String) {
+        // See above.
+        reportRecursion(top.pointee.listener?.object, detail)
+    }
+
+    private func reportRecursion(_ listener: ListenerEntry?, _ detail: String, count: Int? = nil) {
+        faults.report(.recursionLimit, list: self, listener: listener, count: count, detail: .text(detail))
     }
 }
