@@ -176,4 +176,33 @@ struct StateChannelRaceTests {
         #expect(heard.all == Array(0...1_000))
         #expect(state.listenerCount == 1)
     }
+
+    /// They cannot wait, so nothing bounds what they set but what they hear.
+    @Test func valuesThatListenersSetAreReportedWhereTooManyWait() async {
+        let faults = Recorder<Fault>()
+        let state = StateChannel(0) { faults.record($0) }
+        let causes = Channel<Int>()
+        let heard = Tally()
+        let gate = DispatchSemaphore(value: 0)
+        let tokens = [
+            state.listen { (value: Int) in
+                heard.add()
+                if value == 1 { gate.wait() }
+            },
+            causes.listen { count in for value in 2...count { state.set(value) } },
+        ]
+        await onThreads(2) { index in
+            if index == 0 {
+                state.set(1)
+            } else {
+                heard.spin(until: 2)
+                causes.post(5_000)
+                gate.signal()
+            }
+        }
+        await heard.wait(until: 5_001)
+        // 2,048 and 4,096.
+        #expect(faults.all.map(\.code) == [.stateBacklog, .stateBacklog])
+        withExtendedLifetime(tokens) {}
+    }
 }

@@ -18,7 +18,8 @@
 ///   when it is set, so it keeps its place among what the same thread posts.
 /// - No thread delivers for others without end: after 64 values of others, the next thread that sets one takes
 ///   over. For that, and while more than 1,024 values wait, a thread that is not inside a listener waits in
-///   `set` or `update`, for at most 100 ms; if too many still wait, ``Fault/Code/stateBacklog`` is raised.
+///   `set` or `update`, for at most 100 ms; if too many still wait, ``Fault/Code/stateBacklog`` is raised. What
+///   listeners set has no bound; the fault is raised at 2,048 values that wait, 4,096, 8,192 and so on.
 /// - The exceptions to "exactly once": values set while a listener is paused, after which it gets the current
 ///   one first, and values dropped from a full buffer, which are counted.
 /// - A chain of listeners that each set the state is refused at a depth of 1,024, where little of the stack is
@@ -154,7 +155,7 @@ public final class StateChannel<State: Sendable>: Listenable {
     /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }
 
-    /// Ends every listener of an owner.
+    /// Ends every listener of an owner. See ``Channel/removeListeners(of:)``.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }

@@ -328,6 +328,7 @@ extension StateCore {
         switch admission {
         case .deliver, .wait: break
         case .refuse: reportFanOut()
+        case .waitBehindMany: reportBacklog()
         case .stand(let setter):
             // An async listener is no place to stand in, either; that is looked up only here, because it
             // costs.
@@ -336,14 +337,14 @@ extension StateCore {
             if outcome.delivers {
                 deliverWaiting(isolation)
             } else if outcome.isOverfull {
-                list.faults.report(
-                    .stateBacklog,
-                    list: list,
-                    listener: nil,
-                    detail: .text("more than \(StateTurns.mostWaiting) values wait to be delivered")
-                )
+                reportBacklog()
             }
         }
+    }
+
+    private func reportBacklog() {
+        let detail = "more than \(StateTurns.mostWaiting) values wait to be delivered"
+        list.faults.report(.stateBacklog, list: list, listener: nil, detail: .text(detail))
     }
 
     /// Delivers a turn, and then what waits, in order, until nothing does or somebody else takes over.

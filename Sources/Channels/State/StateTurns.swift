@@ -39,6 +39,9 @@ struct StateTurns: ~Copyable {
         case deliver(Turn)
         /// Somebody else will.
         case wait
+        /// The same, behind too many values of others, and the caller may not stand: it is inside a listener. Not for
+        /// each of them, but whenever the number of values that wait has doubled.
+        case waitBehindMany
         /// The same, and the caller stands in `set` meanwhile.
         case stand(StandingSetter)
         /// Nothing was changed: too many have followed from one value.
@@ -115,7 +118,9 @@ struct StateTurns: ~Copyable {
         let isTired = deliveredForOthers >= Self.mostForOthers
         // A thread that delivers may set from the deinit of a value: it does not wait for itself.
         guard mayStand, deliverer != thread, values.count > Self.mostWaiting || (isTired && standing.isEmpty) else {
-            return .wait
+            let hasDoubled = values.count > Self.mostWaiting && values.count & (values.count - 1) == 0
+            // What the thread that delivers sets itself is bounded by what follows from one value.
+            return hasDoubled && deliverer != thread && entry == nil ? .waitBehindMany : .wait
         }
         let setter = StandingSetter(thread)
         standing.append(setter)

@@ -48,7 +48,7 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
     /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }
 
-    /// Ends every listener and interceptor of an owner.
+    /// Ends every listener and interceptor of an owner. See ``Channel/removeListeners(of:)``.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) {

@@ -170,7 +170,7 @@ public final class Switchboard: Sendable {
     }
 
     /// Ends everything an object owns on this switchboard: its listeners and interceptors on every channel
-    /// and pattern, its responders, and its observations of every protocol.
+    /// and pattern, its responders, and its observations of every protocol. See ``Channel/removeListeners(of:)``.
     ///
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
     public func removeAll(_ owner: AnyObject) {

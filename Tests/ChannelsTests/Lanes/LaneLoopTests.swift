@@ -13,7 +13,9 @@ struct LaneLoopTests {
     /// How many messages may wait of those to which many calls have led: 131,072 in a lane, and each is one of two.
     private static let mostCalls = 2_000_000
 
-    private static func listen(_ place: Place, to channel: Channel<Int>, _ clerk: Clerk, _ body: @escaping Body) -> Tokens {
+    private static func listen(_ place: Place, to channel: Channel<Int>, _ clerk: Clerk, _ body: @escaping Body)
+        -> Tokens
+    {
         switch place {
         case .queue:
             let queue = DispatchQueue(label: "loop")
