@@ -256,6 +256,20 @@ struct ToolTests {
         try await peer.close()
     }
 
+    /// What its reader has taken is acknowledged before it ends.
+    @Test func durableTailGoesOnWhereItWasThoughItsReaderHasGone() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
+        let tool = Tool(server)
+        for number in 1...3 { try await peer.publish("\(number)", to: "shop.sold", durable: true) }
+        let first = try await tool.script("\"$TOOL\" tail 'shop.>' --durable audit | head -1")
+        #expect(first.output == "shop.sold 1\n")
+        try await peer.publish("4", to: "shop.sold", durable: true)
+        let second = try await tool.run("tail", "shop.>", "--durable", "audit", "--count", "1")
+        #expect(["shop.sold 2\n", "shop.sold 3\n", "shop.sold 4\n"].contains(second.output), "\(second.output)")
+        try await peer.close()
+    }
+
     @Test func durableTailGoesOnWhereItWas() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }

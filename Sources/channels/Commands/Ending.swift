@@ -4,7 +4,7 @@ import ChannelsBridge
 import Dispatch
 import Foundation
 
-/// When a command ends that would go on: after a number of messages, or by a signal.
+/// When a command ends that would go on: after a number of messages, by a signal, or with the reader of its output.
 ///
 /// Guarded by `state`.
 final class Ending: Sendable {
@@ -29,6 +29,15 @@ final class Ending: Sendable {
             return source
         }
         state.withLock { $0.sources = sources }
+        StandardStreams.whenReaderHasGone { [weak self] in self?.end(SIGPIPE) }
+    }
+
+    /// Prints lines on standard output. False if its reader has gone: then the command ends, but not before the server
+    /// has been told what was printed.
+    func shows(_ lines: String) -> Bool {
+        let hasReader = StandardStreams.showsToReader(lines)
+        if !hasReader { end(SIGPIPE) }
+        return hasReader
     }
 
     /// Whether one more message is to be taken.

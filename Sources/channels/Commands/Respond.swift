@@ -46,7 +46,6 @@ struct Respond: AsyncParsableCommand {
             let name = try validName(name)
             let response = echo ? nil : try JSONInput(json).bytes
             let transport = try await connection.connect()
-            StandardStreams.endWithReader()
             let ending = Ending(after: count)
             try await transport.respond(to: name) { [type] request in
                 guard ending.takesOne() else { return }
@@ -54,8 +53,7 @@ struct Respond: AsyncParsableCommand {
                 let printed = PrintedMessage(channel: name, message.headers, message.body)
                 let envelope = envelope(on: name, type: type)
                 request.reply(TransportReply(headers: envelope.headers, body: response ?? printed.body))
-                StandardStreams.show(printed.text(output))
-                ending.endIfEnough()
+                if ending.shows(printed.text(output)) { ending.endIfEnough() }
             }
             StandardStreams.report("responding to \(name)")
             try await ending.closing(transport)

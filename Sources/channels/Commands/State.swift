@@ -75,11 +75,9 @@ struct State: AsyncParsableCommand {
 
     /// The current value, and each change.
     private func show(_ name: String, _ transport: NATSTransport, _ ending: Ending) async throws {
-        StandardStreams.endWithReader()
         try await Self.watch(name, transport) { value in
             guard ending.takesOne() else { return }
-            StandardStreams.show(printed(value).text(output))
-            ending.endIfEnough()
+            if ending.shows(printed(value).text(output)) { ending.endIfEnough() }
         }
         StandardStreams.report("watching \(name)")
         try await ending.closing(transport)

@@ -77,7 +77,6 @@ struct Tail: AsyncParsableCommand {
             let transport = try await connection.connect { configuration in
                 configuration.deliveries.isTemporary = since != nil
             }
-            StandardStreams.endWithReader()
             let ending = Ending(after: count)
             if since != nil || durable != nil {
                 try await printStored(valid, transport, ending)
@@ -131,7 +130,7 @@ struct Tail: AsyncParsableCommand {
         if isInternal, let first = pattern.first, first == ">" || first == "*" { return true }
         guard ending.takesOne() else { return false }
         let printed = PrintedMessage(channel: name, message.headers, message.body, storedAt: inbound.storedAt)
-        StandardStreams.show(printed.text(output))
+        guard ending.shows(printed.text(output)) else { return false }
         ending.endIfEnough()
         return true
     }

@@ -40,7 +40,6 @@ struct Top: AsyncParsableCommand {
         await reportingFailures {
             let valid = try validPattern(pattern)
             let transport = try await connection.connect { _ in }
-            StandardStreams.endWithReader()
             let ending = Ending(after: times)
             let counts = SharedCounts()
             let isForInternal = pattern.hasPrefix("$") || pattern.hasPrefix("_")

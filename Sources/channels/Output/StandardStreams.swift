@@ -18,12 +18,17 @@ enum StandardStreams {
     }
 
     /// Prints lines on standard output. Ends the process if that fails.
-    static func show(_ lines: String) {
+    static func show(_ lines: String) { if !showsToReader(lines) { end(bySignal: SIGPIPE) } }
+
+    /// The same for who has something to do when the reader of the output has gone.
+    ///
+    /// - Returns: False if it has.
+    static func showsToReader(_ lines: String) -> Bool {
         var lines = lines
         lines.append("\n")
         let problem = writing.withLock { _ in write(&lines, to: STDOUT_FILENO) }
-        guard let problem else { return }
-        if problem == EPIPE { end(bySignal: SIGPIPE) }
+        guard let problem else { return true }
+        if problem == EPIPE { return false }
         report("standard output: \(String(cString: strerror(problem)))")
         // Not `exit`: on a thread of the C client, it would wait for that thread.
         _exit(1)
@@ -35,14 +40,14 @@ enum StandardStreams {
         _ = writing.withLock { _ in write(&line, to: STDERR_FILENO) }
     }
 
-    /// Ends the process as soon as the reader of its output has gone: otherwise, it would notice only when it prints
-    /// something, which may be never.
-    static func endWithReader() {
+    /// Calls a closure as soon as the reader of the output has gone: otherwise, the process would notice only when it
+    /// prints something, which may be never.
+    static func whenReaderHasGone(_ body: @escaping @Sendable () -> Void) {
         Thread.detachNewThread {
             var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
             while poll(&output, 1, -1) < 0, errno == EINTR {}
             let isGone = output.revents & Int16(POLLERR) != 0 && output.revents & Int16(POLLNVAL) == 0
-            if isGone { end(bySignal: SIGPIPE) }
+            if isGone { body() }
         }
     }
 
