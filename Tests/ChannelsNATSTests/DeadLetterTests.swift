@@ -67,6 +67,26 @@ struct DeadLetterStreamTests {
         withExtendedLifetime(token) {}
     }
 
+    /// It is delivered first each time.
+    @Test func letterWhoseStreamIsGoneStaysAndDoesNotBlockTheBox() async throws {
+        let server = try await NATSServer()
+        let streams = [NATSStream("SHOP", subjects: ["shop.>"]), NATSStream("DEAD", subjects: ["dead.>"])]
+        let peer = try await Peer.connect(to: server) { $0.streams = streams }
+        try await peer.publish("lost", to: "dead.old.name", durable: true)
+        let received = try await peer.subscribe(to: "shop.number", durableName: "kitchen")
+        for number in 1...2 {
+            try await peer.publish("\(number)", to: "dead.shop.number", durable: true)
+            let error = await #expect(throws: BridgeError.self) {
+                let transport = NATSTransport(NATSConfiguration(servers: [server.url]))
+                return try await DeadLetterBox("dead").putBack(over: transport, quiet: .seconds(1))
+            }
+            #expect(error?.code == .unsupported && error?.subject == "old.name")
+            #expect(await received.wait(count: number).map(\.text) == (1...number).map(String.init))
+            received.all.last?.settle?(.acknowledged)
+        }
+        try await peer.close()
+    }
+
     /// The name of the group is that of the queue group, so any client may be a member.
     @Test func groupIsSharedWithClientsThatAreNoBridges() async throws {
         let server = try await NATSServer()

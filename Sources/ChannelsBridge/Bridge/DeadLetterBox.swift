@@ -29,13 +29,22 @@ public struct DeadLetterBox: Sendable {
     /// A letter is put back once: the box is a durable name itself, `dead-letters`. Where the letters are stored
     /// without a limit, they stay there all the same. Do not put letters back twice at the same time.
     ///
+    /// The name comes from the letter's own subject, whatever its headers say: who may publish a letter of a name
+    /// can have a message published on that name, and on no other one. Names that begin with `$` belong to the
+    /// broker, and nothing is published on them.
+    ///
+    /// A letter that cannot be put back stays in the box, and the others are put back all the same. As it stays
+    /// unsettled meanwhile, the broker delivers no more letters when there are as many of them as may be: over
+    /// NATS, 256. An error of the connection, or a broker that does not answer in time, ends the call.
+    ///
     /// - Parameters:
     ///   - transport: A transport that is not connected. It is closed at the end.
     ///   - limit: How many to put back.
     ///   - quiet: When no letter has come for this long, there is none left.
     /// - Returns: How many were put back.
-    /// - Throws: The error of the transport. Letters that were not acknowledged stay in the box; one may be put
-    ///   back although it does.
+    /// - Throws: The first error, when nothing is left to do: the transport's, or
+    ///   ``BridgeError/Code/invalidName`` for a letter of a name that belongs to the broker. Letters that were
+    ///   not acknowledged stay in the box; one may be put back although it does.
     public func putBack(
         over transport: any Transport,
         atMost limit: Int = .max,
@@ -63,24 +72,59 @@ public struct DeadLetterBox: Sendable {
             _ = letters.add(letter, bytes: letter.message.byteCount)
         }
         var count = 0
+        var failure: BridgeError?
+        // The broker delivers a letter again that is released without having been settled.
+        var left: [InboundMessage] = []
+        defer { withExtendedLifetime(left) {} }
         while count < limit, let letter = await letters.next(within: quiet, clock: configuration.clock) {
             try Task.checkCancellation()
-            try await transport.publish(try message(of: letter.message), durable: true)
-            letter.settle?(.acknowledged)
-            count += 1
+            do {
+                try await transport.publish(try message(of: letter.message), durable: true)
+                letter.settle?(.acknowledged)
+                count += 1
+            } catch {
+                if error is CancellationError { throw error }
+                let error = BridgeError.from(error, subject: subject(of: letter.message))
+                failure = failure ?? error
+                left.append(letter)
+                if error.code.concernsEveryMessage { break }
+            }
         }
+        if let failure { throw failure }
         return count
+    }
+
+    /// Where a letter came from.
+    ///
+    /// Whoever may publish a letter may write anything into its header. It is believed only where the box cannot
+    /// know the prefix of the subjects, because its own name begins with it.
+    private func subject(of letter: TransportMessage) -> String {
+        let name = String(decoding: letter.subject.utf8.dropFirst(prefix.utf8.count + 1), as: UTF8.self)
+        guard configuration.subjectPrefix.isEmpty else { return "\(configuration.subjectPrefix).\(name)" }
+        guard let claimed = letter.headers[DeadLetterHeader.subject] else { return name }
+        let prefixes = prefix.indices.lazy.filter { prefix[$0] == "." }.map { prefix[...$0] }
+        return prefixes.map { $0 + name }.first { $0 == claimed } ?? name
     }
 
     /// The message to publish again, with an identifier that no stream knows.
     private func message(of letter: TransportMessage) throws -> TransportMessage {
+        let subject = subject(of: letter)
+        guard subject.utf8.first != UInt8(ascii: "$") else {
+            throw BridgeError(.invalidName, subject: subject, detail: "names that begin with $ belong to the broker")
+        }
         var headers = letter.headers
-        let subject = headers[DeadLetterHeader.subject] ?? String(letter.subject.dropFirst(prefix.count + 1))
         headers.remove(DeadLetterHeader.subject)
         headers.remove(DeadLetterHeader.reason)
         if headers[TransportHeaders.id] != nil {
             headers.setValid(KeyedHash().digest(of: 0).text, for: TransportHeaders.id)
         }
         return try TransportMessage(subject: subject, headers: headers, body: letter.body)
+    }
+}
+
+extension BridgeError.Code {
+    /// Whether it says something of the connection or the broker, and not of one message.
+    fileprivate var concernsEveryMessage: Bool {
+        [.notConnected, .closed, .notAcknowledged, .timedOut].contains(self)
     }
 }

@@ -11,6 +11,8 @@ struct PutBack: AsyncParsableCommand {
             Bridges keep the durable messages that their listeners could not handle
             under the name that BridgeConfiguration.deadLetters says. Each letter is
             put back once, on the channel it came from. Prints how many there were.
+            One that cannot be put back stays, and the tool fails when it has put back
+            the others.
 
             EXAMPLES
               channels putback dead
