@@ -93,6 +93,66 @@ struct DeadLetterTests {
         withExtendedLifetime(token) {}
     }
 
+    /// A letter has more headers than its message.
+    @Test func letterThatIsTooLargeIsKeptWithoutWhatOnlyExplainsIt() async throws {
+        var narrow = AlteredTransport(broker)
+        narrow.publishes = { message in
+            if message.headers["dead-letter-reason"] != nil { throw BridgeError(.payloadTooLarge) }
+            return message
+        }
+        let kept = Recorder<TransportMessage>()
+        let wire = try await connectedTransport(broker)
+        try await wire.subscribe(to: "dead.>") { kept.record($0.message) }
+        let kitchen = await MiniProcess(
+            "kitchen",
+            narrow,
+            [.incoming(.sold, durable: true).retryingUndecodable(atMost: 0)],
+            configuration: configuration
+        )
+        try await wire.publish(.event("no sale", to: "shop.sold", id: "7"), durable: true)
+        _ = await kitchen.deadLetters.first(1)
+        try await kitchen.stop()
+        try await wire.close(within: .seconds(1))
+        let headers = try #require(kept.all.first).headers
+        #expect(headers["dead-letter-name"] == "kitchen" && headers["dead-letter-subject"] == "shop.sold")
+        #expect(headers["dead-letter-id"] == nil && headers["ce-id"] != "7")
+        #expect(kept.count == 1 && kitchen.bridge.statistics.refused == 1 && kitchen.bridge.statistics.retried == 0)
+        #expect(!kitchen.faults.all.contains { "\($0)".contains("payloadTooLarge") })
+    }
+
+    /// Otherwise it would come again for ever, and as many of them as may be unsettled would stop the name.
+    @Test(arguments: [BridgeError.Code.payloadTooLarge, .invalidName, .invalidHeader])
+    func messageWhoseLetterCanNeverBeKeptIsHandedToTheHandlerAndTerminated(_ code: BridgeError.Code) async throws {
+        var narrow = AlteredTransport(broker)
+        narrow.publishes = { message in
+            if message.subject.hasPrefix("dead.") { throw BridgeError(code, subject: message.subject) }
+            return message
+        }
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let kitchen = await MiniProcess(
+            "kitchen",
+            narrow,
+            [.incoming(.ordered, durable: true)],
+            configuration: configuration
+        )
+        let heard = Recorder<String>()
+        let token = kitchen.board[.ordered].listen { (order: Order) throws in
+            heard.record(order.dish)
+            if order.dish == "soup" { throw Trouble() }
+        }
+        #expect(await till.board[.ordered].postAndWait(Order(dish: "soup")).isComplete)
+        #expect(await kitchen.deadLetters.first(1).first?.error.code == .tooManyFailures)
+        #expect(await till.board[.ordered].postAndWait(Order(dish: "bread")).isComplete)
+        await heard.wait { $0.contains("bread") }
+        try await kitchen.stop()
+        try await till.stop()
+        #expect(heard.all == ["soup", "soup", "bread"] && kitchen.deadLetters.count == 1)
+        #expect(kitchen.faults.all.filter { "\($0)".contains("\(code)") }.count == 1)
+        let statistics = kitchen.bridge.statistics
+        #expect(statistics.refused == 1 && statistics.retried == 1 && statistics.received == 1)
+        withExtendedLifetime(token) {}
+    }
+
     @Test func whatCannotBeDecodedIsKeptToo() async throws {
         let kept = Recorder<TransportMessage>()
         let wire = try await connectedTransport(broker)

@@ -12,8 +12,9 @@ public struct BridgeConfiguration: Sendable {
     public var subjectPrefix: String
     /// The name under which the broker keeps dead letters of durable messages: with `dead`, those of `shop.sold`
     /// are published durably on `dead.shop.sold`, behind the ``subjectPrefix``, and a message is terminated only
-    /// when its letter is stored. The broker has to store these subjects. ``DeadLetterBox`` puts them back. Nil
-    /// by default: dead letters are only passed to the handler.
+    /// when its letter is stored, or can never be: a letter has more headers than its message, and may be too
+    /// large. The broker has to store these subjects. ``DeadLetterBox`` puts them back. Nil by default: dead letters
+    /// are only passed to the handler.
     public var deadLetters: String?
     /// How many messages all routes of the bridge may hold together, whatever the limits of each: one half those
     /// that wait to be sent or acknowledged, the other half those that wait for listeners, in a buffer of the

@@ -19,4 +19,13 @@ extension BridgeError.Code {
         default: false
         }
     }
+
+    /// Whether a message is refused for what it is: nothing at the broker could be changed so that it is accepted
+    /// later.
+    var concernsTheMessage: Bool {
+        switch self {
+        case .payloadTooLarge, .invalidName, .invalidHeader: true
+        default: false
+        }
+    }
 }

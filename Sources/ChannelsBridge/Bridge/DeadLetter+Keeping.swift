@@ -15,6 +15,9 @@ enum DeadLetterHeader {
 extension BridgeContext {
     /// Publishes a dead letter of a durable name, and returns when the broker has stored it. Without
     /// ``BridgeConfiguration/deadLetters`` it does nothing.
+    ///
+    /// A letter has more headers than its message. If that makes it too large for the broker, it is published
+    /// without those that only explain it.
     func keep(_ letter: DeadLetter, of durableName: String) async throws {
         guard let name = configuration.deadLetters else { return }
         let prefix = subject(of: name)
@@ -29,10 +32,19 @@ extension BridgeContext {
             if let id = headers[TransportHeaders.id] { headers.setValid(id, for: DeadLetterHeader.id) }
             headers.setValid(id(nextNumber()), for: TransportHeaders.id)
         }
-        let kept = "\(prefix).\(self.name(ofSubject: subject))"
-        try await transport.publish(
-            try TransportMessage(subject: kept, headers: headers, body: letter.message.body),
-            durable: true
+        let body = letter.message.body
+        var kept = try TransportMessage(
+            subject: "\(prefix).\(self.name(ofSubject: subject))",
+            headers: headers,
+            body: body
         )
+        do { try await transport.publish(kept, durable: true) } catch let error as BridgeError
+            where error.code == .payloadTooLarge
+        {
+            headers.remove(DeadLetterHeader.reason)
+            headers.remove(DeadLetterHeader.id)
+            kept = TransportMessage(valid: kept.subject, headers: headers, body: body)
+            try await transport.publish(kept, durable: true)
+        }
     }
 }

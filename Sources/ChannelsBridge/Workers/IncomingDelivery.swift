@@ -172,10 +172,14 @@ struct IncomingDelivery: Sendable {
         let letter = DeadLetter(message: inbound.message, error: error, deliveryCount: inbound.deliveryCount)
         if inbound.settle != nil {
             do { try await context.keep(letter, of: durableName) } catch {
-                // It is not lost: it comes again, and its letter is published then.
-                context.report(BridgeError.from(error, subject: inbound.message.subject))
-                let delay = context.configuration.backoff.delay(before: inbound.deliveryCount)
-                return settle(inbound, .retry(after: delay), \.retried)
+                let error = BridgeError.from(error, subject: inbound.message.subject)
+                context.report(error)
+                guard error.code.concernsTheMessage else {
+                    // It is not lost: it comes again, and its letter is published then.
+                    let delay = context.configuration.backoff.delay(before: inbound.deliveryCount)
+                    return settle(inbound, .retry(after: delay), \.retried)
+                }
+                // It would come again for ever. Only the handler can keep it.
             }
             failures.forget(key(of: inbound, identity))
         }
