@@ -24,6 +24,58 @@ struct DuplicateTests {
         withExtendedLifetime(token) {}
     }
 
+    /// A peer has seen the first one, and publishes its identifier again while it is being retried. One that the
+    /// broker numbers is known by its number, another one by what identifies it at the broker.
+    @Test(arguments: [true, false])
+    func messageThatWasNotHandledIsNotSuppressedByALaterOneWithItsIdentifier(isNumbered: Bool) async throws {
+        let (transport, settled) = (FedTransport(), Recorder<Settlement>())
+        let kitchen = await MiniProcess("kitchen", transport, [.incoming(.sold, durable: true)])
+        let heard = Recorder<Int>()
+        let token = kitchen.board[.sold].listen { (sale: Sale) throws in
+            heard.record(sale.total)
+            if heard.count == 1 { throw Trouble() }
+        }
+        // The first one fails. Then the forged one comes, and each of them twice.
+        for (total, number) in [(1, 10), (666, 11), (1, 10), (1, 10), (666, 11)] {
+            let count = settled.count + 1
+            transport.subscribers.all[0](
+                InboundMessage(
+                    try .event(#"{"total":\#(total)}"#, to: "shop.sold", id: "seen", source: "victim"),
+                    identity: "\(number)",
+                    sequence: isNumbered ? UInt64(number) : nil,
+                    settle: { settled.record($0) }
+                )
+            )
+            _ = await settled.first(count)
+        }
+        try await kitchen.stop()
+        #expect(heard.all == [1, 666, 1])
+        #expect(settled.all.dropFirst().allSatisfy { $0 == .acknowledged } && kitchen.bridge.statistics.retried == 1)
+        #expect(kitchen.bridge.statistics.received == 2 && kitchen.bridge.statistics.duplicates == 2)
+        withExtendedLifetime(token) {}
+    }
+
+    /// It may have failed in another process of the name, or have been sent back without having been looked at.
+    @Test func onlyAMessageThatWasStoredEarlierMakesAnotherADuplicate() async throws {
+        let (transport, settled) = (FedTransport(), Recorder<Settlement>())
+        let kitchen = await MiniProcess("kitchen", transport, [.incoming(.sold, durable: true)])
+        let (heard, token) = kitchen.recorder(.sold)
+        for number in [11, 10, 12, 11, 10, 9] {
+            let count = settled.count + 1
+            transport.subscribers.all[0](
+                InboundMessage(
+                    try .event(#"{"total":\#(number)}"#, to: "shop.sold", id: "seen", source: "victim"),
+                    sequence: UInt64(number),
+                    settle: { settled.record($0) }
+                )
+            )
+            _ = await settled.first(count)
+        }
+        try await kitchen.stop()
+        #expect(heard.all.map(\.total) == [11, 10, 9] && kitchen.bridge.statistics.duplicates == 3)
+        withExtendedLifetime(token) {}
+    }
+
     @Test func theWindowOfDuplicatesIsBounded() async throws {
         let sender = try await connectedTransport(broker)
         var doubling = AlteredTransport(broker)

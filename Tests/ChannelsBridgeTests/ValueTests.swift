@@ -27,6 +27,19 @@ struct ValueTests {
         #expect(window.insert(hash.digest(of: "a")) && !window.contains(hash.digest(of: "b")))
     }
 
+    @Test func windowKnowsAMessageFromItsLowestNumberOn() {
+        let (hash, other) = (KeyedHash().digest(of: "a"), KeyedHash().digest(of: "b"))
+        var window = DuplicateWindow(limit: 2)
+        #expect(window.insert(hash, number: 5) && !window.contains(other, number: 9))
+        #expect(
+            window.contains(hash, number: 5) && window.contains(hash, number: 6) && !window.contains(hash, number: 4)
+        )
+        #expect(window.contains(hash))
+        #expect(!window.insert(hash, number: 7) && !window.contains(hash, number: 4))
+        #expect(!window.insert(hash, number: 3) && window.contains(hash, number: 4))
+        #expect(window.insert(other) && window.contains(other, number: 0))
+    }
+
     @Test func headersIgnoreCaseAndKeepTheirOrder() throws {
         var headers: TransportHeaders = ["Ce-Id": "1", "x": "2"]
         #expect(headers["ce-id"] == "1" && headers["CE-ID"] == "1" && headers["ce_id"] == nil)

@@ -13,8 +13,8 @@ public struct BridgeConfiguration: Sendable {
     /// The name under which the broker keeps dead letters of durable messages: with `dead`, those of `shop.sold`
     /// are published durably on `dead.shop.sold`, behind the ``subjectPrefix``, and a message is terminated only
     /// when its letter is stored, or can never be: a letter has more headers than its message, and may be too
-    /// large. The broker has to store these subjects. ``DeadLetterBox`` puts them back. Nil by default: dead letters
-    /// are only passed to the handler.
+    /// large. The broker has to store these subjects. ``DeadLetterBox`` puts them back. Nil by default: dead
+    /// letters are only passed to the handler.
     public var deadLetters: String?
     /// How many messages all routes of the bridge may hold together, whatever the limits of each: one half those
     /// that wait to be sent or acknowledged, the other half those that wait for listeners, in a buffer of the
@@ -44,7 +44,8 @@ public struct BridgeConfiguration: Sendable {
     public var incomingByteLimit: Int
     /// How many durable messages an incoming route remembers, by subject, source and identifier, in order to
     /// drop duplicates. A duplicate that arrives after that many other messages is delivered to listeners
-    /// again. 16,384 by default, which take up to one megabyte.
+    /// again, and so is one that was stored before the message that it is like. 16,384 by default, which take
+    /// up to one megabyte.
     public var duplicateWindow: Int
     /// How often the listeners of a durable message may fail, in this process, before it becomes a dead letter.
     /// Only what listeners throw, and the ``listenerTimeout``, count: not deliveries that ended with a shutdown

@@ -1,10 +1,11 @@
 /// The last messages, up to a limit, by which duplicates are recognised.
 ///
-/// A message is remembered by a digest, so that the window takes up 32 to 64 bytes for each, however long the
+/// A message is remembered by a digest, so that the window takes up 48 to 80 bytes for each, however long the
 /// texts of a peer are.
 struct DuplicateWindow: Sendable {
     private let limit: Int
-    private var known: Set<KeyedHash.Digest> = []
+    /// The lowest number with which each was inserted.
+    private var known: [KeyedHash.Digest: UInt64] = [:]
     private var order: [KeyedHash.Digest] = []
     private var oldest = 0
 
@@ -14,18 +15,29 @@ struct DuplicateWindow: Sendable {
         self.limit = limit
     }
 
-    func contains(_ message: KeyedHash.Digest) -> Bool { known.contains(message) }
+    /// Whether a message was inserted, and has no number or one that is not higher.
+    ///
+    /// - Parameter number: Where the message is in its stream, if it has a number there.
+    func contains(_ message: KeyedHash.Digest, number: UInt64? = nil) -> Bool {
+        guard let first = known[message] else { return false }
+        return number.map { $0 >= first } ?? true
+    }
 
     /// Adds a message, and removes the oldest one if the limit is reached.
     ///
     /// - Returns: Whether it was new.
     @discardableResult
-    mutating func insert(_ message: KeyedHash.Digest) -> Bool {
-        guard known.insert(message).inserted else { return false }
+    mutating func insert(_ message: KeyedHash.Digest, number: UInt64? = nil) -> Bool {
+        let number = number ?? 0
+        if let first = known[message] {
+            if number < first { known[message] = number }
+            return false
+        }
+        known[message] = number
         if order.count < limit {
             order.append(message)
         } else {
-            known.remove(order[oldest])
+            known[order[oldest]] = nil
             order[oldest] = message
             oldest = (oldest + 1) % limit
         }

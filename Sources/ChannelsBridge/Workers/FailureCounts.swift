@@ -35,6 +35,9 @@ struct FailureCounts: Sendable {
         return counts[reason]
     }
 
+    /// Whether a message was counted, and has not been forgotten.
+    func contains(_ message: KeyedHash.Digest) -> Bool { recent[message] != nil || older[message] != nil }
+
     /// The message will not come again.
     mutating func forget(_ message: KeyedHash.Digest) {
         recent[message] = nil

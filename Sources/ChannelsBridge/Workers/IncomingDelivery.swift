@@ -70,7 +70,7 @@ struct IncomingDelivery: Sendable {
         _ identity: KeyedHash.Digest?
     ) async throws {
         // Known, or put back for the listeners of another name, which had failed.
-        guard identity.map(delivered.contains) != true, isMeant(inbound.message) else {
+        guard !isDuplicate(inbound, identity), isMeant(inbound.message) else {
             return settle(inbound, .acknowledged, \.duplicates)
         }
         if let limit = context.configuration.deliveryLimit, inbound.deliveryCount > limit {
@@ -90,7 +90,7 @@ struct IncomingDelivery: Sendable {
         let hasFailed = !report.failures.isEmpty || ended < report.reached
         guard hasFailed || report.dropped > 0 else {
             failures.forget(key)
-            if let identity { delivered.insert(identity) }
+            if let identity { delivered.insert(identity, number: inbound.sequence) }
             return settle(inbound, .acknowledged, \.received)
         }
         // A full buffer of a listener passes; only what a listener threw, or did not finish, counts as a failure.
@@ -121,6 +121,15 @@ struct IncomingDelivery: Sendable {
         // Known at once, and not only when it is given up.
         if count == 1 { context.report(error) }
         settle(inbound, .retry(after: context.configuration.backoff.delay(before: count)), \.retried)
+    }
+
+    /// Whether a message was delivered, or is stored once more.
+    ///
+    /// Whoever has seen a message can publish its identifier again, with another body, while it is being retried.
+    /// So a later one never makes it a duplicate. Without numbers, one that failed here is known not to be one.
+    private func isDuplicate(_ inbound: InboundMessage, _ identity: KeyedHash.Digest?) -> Bool {
+        guard let identity, delivered.contains(identity, number: inbound.sequence) else { return false }
+        return inbound.sequence != nil || !failures.contains(key(of: inbound, identity))
     }
 
     private func isMeant(_ message: TransportMessage) -> Bool {
