@@ -8,6 +8,9 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private struct Guarded {
         var sync = StateSync<Outgoing, StoredValue>()
         var hasStoredValue = false
+        /// Whether the state and the broker's value have been the same since the start: what comes from this
+        /// bridge was set in this run then, and is no news.
+        var isSynchronised = false
         /// Whether the listener's next call is the initial one with the current value.
         var isInitial = true
         var isClosed = false
@@ -59,7 +62,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         guard receives else { return }
         // Revisions of an earlier connection say nothing about those of this one.
         let released = guarded.withLock { guarded in
-            defer { (guarded.sync, guarded.hasStoredValue) = (StateSync(), false) }
+            defer { (guarded.sync, guarded.hasStoredValue, guarded.isSynchronised) = (StateSync(), false, false) }
             return guarded.sync
         }
         withExtendedLifetime(released) {}
@@ -154,7 +157,10 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             // Another process was faster; its value arrives here, too.
             guard let revision else { return guarded.withLock { $0.sync.refused() } }
             context.count(\.sent)
-            guarded.withLock { $0.sync.stored(revision) }
+            guarded.withLock { guarded in
+                guarded.sync.stored(revision)
+                guarded.isSynchronised = true
+            }
         } catch {
             let error = BridgeError.from(error, subject: name)
             guard error.code.mayPass else {
@@ -200,12 +206,15 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private func apply(_ value: StoredValue) async {
         do {
             let arrival = try context.arrival(value.message.headers, value.message.body, on: name)
-            guard arrival.envelope.source != context.source else {
+            // An earlier run may have stored it, and the state may have been set since.
+            let isFirst = !guarded.withLock { $0.isSynchronised }
+            guard isFirst || arrival.envelope.source != context.source else {
                 notApplied()
                 return context.count(\.echoes)
             }
             let state = try arrival.decode(State.self, format)
             await TraceContext.withCurrent(arrival.envelope.trace) { channel.set(state, from: arrival.origin) }
+            guarded.withLock { $0.isSynchronised = true }
             context.count(\.received)
         } catch {
             notApplied()
