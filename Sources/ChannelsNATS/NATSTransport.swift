@@ -129,6 +129,8 @@ public final class NATSTransport: Transport {
     }
 
     /// Publishes a message. See `Transport/publish(_:durable:)`.
+    ///
+    /// With `durable`, throws `unsupported` at once if no stream keeps the subject.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         if !durable, let connection = established.withLock({ $0 }) {
             // Usually there is space: then no suspension has to be prepared.
@@ -138,6 +140,9 @@ public final class NATSTransport: Transport {
         let session = try session
         guard durable else { return try await session.connection.send(NATSMessage(message)) }
         try await session.streams.preparing({ try await $0.prepareMessages() }) {
+            do { try await session.jetStream.checkStream(of: message.subject) } catch let refusal as Refusal {
+                throw BridgeError(wrapping: refusal)
+            }
             _ = try await session.jetStream.publish(
                 NATSMessage(message),
                 identifier: message.headers[TransportHeaders.id]

@@ -242,7 +242,7 @@ struct FailureTests {
 
     @Test func messageOverTheLimitIsRefusedAndTheConnectionStays() async throws {
         let server = try await NATSServer(.init(configuration: "max_payload: 1000"))
-        let peer = try await Peer.connect(to: server)
+        let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("X", subjects: ["x"])] }
         let received = try await peer.subscribe(to: "x")
         try await peer.transport.publish(
             try TransportMessage(subject: "x", body: [UInt8](repeating: 1, count: 1_000)),

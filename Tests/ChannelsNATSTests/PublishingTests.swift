@@ -71,6 +71,21 @@ struct PublishingOverNATSTests {
         try await peer.close()
     }
 
+    /// The same without a bridge, as the tool does it.
+    @Test func durableMessageThatNoStreamKeepsFailsAtOnceAndReachesNobody() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) { $0.acknowledgementTimeout = .patience }
+        let received = try await peer.subscribe(to: ">")
+        let error = await #expect(throws: BridgeError.self) {
+            try await peer.publish("1", to: "shop.number", id: "1", durable: true)
+        }
+        #expect(error?.code == .unsupported && error?.description.contains("no stream keeps it") == true)
+        try await peer.publish("end", to: "shop.end")
+        await received.wait { $0.contains { $0.text == "end" } }
+        #expect(!received.all.contains { $0.message.subject == "shop.number" })
+        try await peer.close()
+    }
+
     @Test func streamThatIsGoneAfterAReconnectionIsNoticedBeforePublishing() async throws {
         let server = try await NATSServer()
         let maker = try await Peer.connect(to: server) {

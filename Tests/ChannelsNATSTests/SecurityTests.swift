@@ -89,7 +89,7 @@ struct SecurityTests {
         let server = try await NATSServer(.init(configuration: Self.users))
         let peer = try await Peer.connect(to: server) {
             $0.authentication = .password(user: "till", password: "right")
-            $0.streams = []
+            $0.streams = [NATSStream("BANK", subjects: ["bank.sale"])]
         }
         let subscribing = await #expect(throws: BridgeError.self) { try await peer.subscribe(to: "bank.>") }
         #expect(subscribing?.code == .permissionDenied)

@@ -303,9 +303,11 @@ struct ToolTests {
         let result = try await tool.run("post", "shop.sold", "1", "--durable", "--count", "1000")
         #expect(result.status == 0 && result.errors.contains("1000 messages"), "\(result.errors)")
         await received.wait(count: 1_000)
+        let plain = try await peer.subscribe(to: "bank.>")
         let refused = try await tool.run("post", "bank.sold", "1", "--durable", "--count", "1000")
         #expect(refused.status == 1 && refused.errors.contains("no stream keeps it"))
         try await peer.close()
+        #expect(plain.count == 0)
     }
 
     @Test func tailOfAGroupSharesWithOthers() async throws {

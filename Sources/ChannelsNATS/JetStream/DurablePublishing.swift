@@ -44,14 +44,15 @@ extension JetStream {
 
     /// Throws unless a stream keeps a subject. Otherwise the message would reach everybody who listens without
     /// a stream, each time, and never be acknowledged.
-    private func checkStream(of subject: String) async throws {
+    func checkStream(of subject: String) async throws {
         if knownStreams.withLock({ $0.keep(subject) }) { return }
         let subjects = try await self.subjects(ofStream: try await stream(for: subject))
         knownStreams.withLock { $0.add(subjects, for: subject) }
     }
 
     /// Publishes a message and waits until the stream has stored it. Without an answer, sends it again with
-    /// the same identifier, which the stream recognises.
+    /// the same identifier, which the stream recognises. Look first whether there is a stream: see
+    /// ``checkStream(of:)``.
     ///
     /// - Parameter identifier: The value of `Nats-Msg-Id`; by default a random one.
     /// - Returns: The sequence of the message in its stream.
@@ -67,7 +68,8 @@ extension JetStream {
             do {
                 let answer = try await inbox.request(message, timeout: min(rest, configuration.retryInterval))
                 if answer.isNoResponders {
-                    // Either no stream has this subject, or its cluster has no leader now.
+                    // Either no stream has this subject any more, or its cluster has no leader now.
+                    forgetStreams()
                     if !isStreamKnown { _ = try await stream(for: message.subject) }
                     isStreamKnown = true
                     reason = "its stream has no leader"
