@@ -79,6 +79,7 @@ final class Session: Sendable {
     /// reconnection takes over. What cannot be restored keeps nothing else from being so.
     func restore(onFailure: @escaping @Sendable (BridgeError) -> Void) {
         jetStream.forgetStreams()
+        for durable in state.withLock({ $0.durables }) { durable.reconnected() }
         state.withLock { state in
             guard !state.isClosed else { return }
             let before = state.restoring

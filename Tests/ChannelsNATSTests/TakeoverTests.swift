@@ -120,5 +120,72 @@ struct TakeoverTests {
     @Test func floorTellsWhetherOthersHaveSettledThem() {
         #expect(!started.areSettled(upTo: 9) && started.areSettled(upTo: 10) && started.areSettled(upTo: 11))
     }
+
+    // MARK: Lost with the connection
+
+    /// The connection is back, and 12 has come on it.
+    private var asking: Takeover<UInt64> {
+        var takeover = Takeover<UInt64>(unsettled: 0, last: 0)
+        takeover.ask()
+        #expect(takeover.received(12, sequence: 12).isEmpty)
+        return takeover
+    }
+
+    @Test func whatComesIsSetAsideUntilItIsKnownWhatWasLost() {
+        var takeover = asking
+        #expect(takeover.requestEnded().isEmpty && takeover.isAsking)
+        takeover.restore(0, besides: [12], last: 12)
+        #expect(takeover.requestEnded() == [12])
+        #expect(takeover.isOver)
+    }
+
+    @Test func whatWasLostComesBeforeWhatWasSetAside() {
+        var takeover = asking
+        takeover.restore(2, besides: [9, 12], last: 12)
+        let early = pass([11], to: &takeover)
+        #expect(early.isEmpty && takeover.isRestoring && takeover.isIncomplete)
+        let late = pass([10, 13], to: &takeover)
+        #expect(late == [10, 11, 12, 13] && takeover.isOver)
+    }
+
+    @Test func whatWasLostAndCameBeforeThatWasKnownIsNotWaitedFor() {
+        var takeover = asking
+        takeover.restore(2, besides: [], last: 12)
+        let passed = pass([10], to: &takeover)
+        #expect(passed == [10, 12] && takeover.isOver)
+    }
+
+    @Test func connectionThatIsLostAgainKeepsWhatIsSetAside() {
+        var takeover = asking
+        takeover.restore(3, besides: [12], last: 12)
+        let early = pass([10], to: &takeover)
+        takeover.ask()
+        #expect(early.isEmpty && takeover.isAsking && takeover.isIncomplete)
+        takeover.restore(1, besides: [10, 12], last: 12)
+        let late = pass([11], to: &takeover)
+        #expect(late == [10, 11, 12] && takeover.isOver)
+    }
+
+    @Test func endOfARequestEndsTheWaitForWhatWasLost() {
+        var takeover = asking
+        takeover.restore(3, besides: [12], last: 12)
+        #expect(takeover.requestEnded() == [12])
+        #expect(takeover.isOver && !takeover.isIncomplete)
+    }
+
+    @Test func nothingSetAsideIsLostWhereItCannotBeKnownWhatWasLost() {
+        var takeover = asking
+        #expect(takeover.stopAsking() == [12])
+        #expect(takeover.isOver)
+        takeover.restore(3, besides: [], last: 12)
+        #expect(takeover.isOver)
+    }
+
+    @Test func waitForWhatOthersKeepGoesOnAfterALossOfTheConnection() {
+        var takeover = started
+        let early = pass([11], to: &takeover)
+        takeover.ask()
+        #expect(early.isEmpty && takeover.isWaiting && takeover.stopAsking().isEmpty)
+    }
 }
 #endif

@@ -3,6 +3,7 @@ import Channels
 import ChannelsBridge
 import ChannelsNATS
 import ChannelsTesting
+import Foundation
 import Testing
 
 /// What a process of a durable name hears of what others had.
@@ -176,6 +177,98 @@ struct TakingOverTests {
         await received.wait(count: 16)
         try await second.close()
         try await first.close()
+    }
+
+    // MARK: After a loss of the connection
+
+    /// Hears four messages. Of those that the server sends next, two are lost on their way, and the connection
+    /// with them.
+    private func lose(_ server: NATSServer, _ peer: Peer, _ sender: Peer) async throws -> Recorder<InboundMessage> {
+        let received = Recorder<InboundMessage>()
+        try await peer.transport.subscribe(kitchen(4)) { message in
+            received.record(message)
+            // This one is busy to the end.
+            if message.text != "3", let number = Int(message.text), number > 3 { message.settle?(.acknowledged) }
+        }
+        try await publish(0..<6, by: sender)
+        let held = await received.wait(count: 4)
+        // The server cannot tell who asks.
+        let lost = try await sender.subscribe(to: "lost")
+        let found = try await sender.transport.request(
+            message("{}", to: "$JS.API.CONSUMER.NAMES.SHOP"),
+            timeout: .patience
+        )
+        let names = try JSONDecoder().decode(Consumers.self, from: Data(found.body)).consumers
+        try sendRaw(
+            "PUB $JS.API.CONSUMER.MSG.NEXT.SHOP.\(names[0]) lost 11\r\n{\"batch\":2}\r\n",
+            to: server
+        )
+        await lost.wait(count: 2)
+        await server.stop()
+        await peer.events.wait { $0.contains(where: \.isDisconnected) }
+        // These are acknowledged, and more is asked for, when there is a connection again.
+        for message in held.prefix(3) { message.settle?(.acknowledged) }
+        return received
+    }
+
+    private struct Consumers: Decodable { var consumers: [String] }
+
+    /// Nothing has to be waited for, and what is still with its listener does not come again.
+    @Test func whatWasLostWithTheConnectionComesAtOnceAndBeforeWhatIsNewer() async throws {
+        let server = try await NATSServer()
+        let (peer, sender) = (try await connect(to: server), try await connect(to: server))
+        let received = try await lose(server, peer, sender)
+        try await server.start()
+        await sender.events.wait { $0.contains(where: \.isReconnected) }
+        try await publish(6..<20, by: sender)
+        #expect(await received.wait(count: 20).map(\.text) == (0..<20).map(String.init))
+        try await publish(20..<21, by: sender)
+        #expect(await received.wait(count: 21).last?.text == "20")
+        try await peer.close()
+        try await sender.close()
+    }
+
+    /// The connection is lost again, while that comes.
+    @Test func whatWasLostTwiceComesAtOnceAndBeforeWhatIsNewer() async throws {
+        let server = try await NATSServer()
+        let (peer, sender) = (try await connect(to: server), try await connect(to: server))
+        let received = try await lose(server, peer, sender)
+        for count in 1...3 {
+            try await server.start()
+            await sender.events.wait { $0.filter(\.isReconnected).count >= count }
+            await server.stop()
+            await sender.events.wait { $0.filter(\.isDisconnected).count > count }
+        }
+        try await server.start()
+        await sender.events.wait { $0.filter(\.isReconnected).count >= 4 }
+        try await publish(6..<20, by: sender)
+        let texts = await received.wait { Set($0.map(\.text)).count == 20 }.map(\.text)
+        let first = texts.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+        #expect(first == (0..<20).map(String.init))
+        #expect(texts.count { $0 == "3" } == 1)
+        try await peer.close()
+        try await sender.close()
+    }
+
+    /// One that lives may have been given what this one has not.
+    @Test func nothingIsTakenBackAfterALossOfTheConnectionWhereNobodyCanBeAskedWhoLives() async throws {
+        let deny = "permissions: { publish: { deny: \"_CHANNELS.>\" } }"
+        let server = try await NATSServer(
+            .init(
+                configuration: """
+                    authorization { users: [{ user: all, password: all, \(deny) }] }
+                    no_auth_user: all
+                    """
+            )
+        )
+        let (peer, sender) = (try await connect(to: server), try await connect(to: server))
+        let received = try await lose(server, peer, sender)
+        try await server.start()
+        await sender.events.wait { $0.contains(where: \.isReconnected) }
+        try await publish(6..<20, by: sender)
+        #expect(await received.wait(count: 18).map(\.text) == ([0, 1, 2, 3] + (6..<20)).map(String.init))
+        try await peer.close()
+        try await sender.close()
     }
 }
 #endif

@@ -103,6 +103,15 @@ struct ConsumerState: Decodable {
     var lastDelivery: UInt64 { delivered?.consumerSeq ?? 0 }
     /// Up to which sequence in the stream all messages are settled.
     var lastSettled: UInt64 { ackFloor?.streamSeq ?? 0 }
+    /// Up to which number all deliveries are settled.
+    var lastSettledDelivery: UInt64 { ackFloor?.consumerSeq ?? 0 }
+    /// How many messages are delivered, not settled, and not held.
+    ///
+    /// - Parameter held: Sequences in the stream.
+    func missing(besides held: Set<UInt64>) -> Int {
+        unsettled - held.count { $0 > lastSettled && $0 <= lastDelivered }
+    }
+
     /// How many requests for messages are pending.
     var requests: Int { numWaiting ?? 0 }
 }

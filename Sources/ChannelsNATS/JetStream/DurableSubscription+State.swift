@@ -14,6 +14,7 @@ extension DurableSubscription {
     struct State {
         var pull: PullState
         var takeover = Takeover<Arrival>(unsettled: 0, last: 0)
+        var run = DeliveryRun()
         /// The size of the largest message that the server takes.
         var largest = Int.max
         /// Until when messages may come again that this process has not handled.
@@ -27,9 +28,13 @@ extension DurableSubscription {
         var subscription: NATSSubscription?
         /// Tells other processes of the name that this one lives.
         var presence: NATSSubscription?
+        /// Whether it may do so.
+        var tellsPresence = false
         var unsettled: UnsettledMessages?
         /// Creates the consumer again. Cancelled by ``DurableSubscription/close()``.
         var restarting: Task<Void, Never>?
+        /// Whether the consumer is created again after a reconnection.
+        var isRestoring = false
         /// Looks at what others have not settled. Cancelled by ``DurableSubscription/close()``.
         var looking: Task<Void, Never>?
     }
@@ -52,19 +57,20 @@ extension DurableSubscription.State {
     ///
     /// - Returns: What to pass on, in order; nil for this message alone.
     mutating func received(_ arrival: DurableSubscription.Arrival) -> [DurableSubscription.Arrival]? {
-        received(bytes: arrival.bytes)
+        received(arrival.delivery, bytes: arrival.bytes)
         guard !takeover.isOver else { return nil }
         let wasOrdering = takeover.isOrdering
         let passed = takeover.received(arrival, sequence: arrival.delivery.streamSequence)
         if takeover.isOrdering { return passWhereFull() }
-        // What is newer takes up no room while it is set aside: the older messages need it.
+        // What is set aside takes up no room: the older messages need it.
         if passed.isEmpty { pull.settled(bytes: arrival.bytes) }
         if !wasOrdering { for other in passed where other.held !== arrival.held { pull.takenUp(bytes: other.bytes) } }
         return passed
     }
 
-    mutating func received(bytes: Int) {
+    mutating func received(_ delivery: Delivery, bytes: Int) {
         lastHeard = .now
+        run.received(delivery.consumerSequence)
         pull.received(bytes: bytes)
     }
 
@@ -73,12 +79,32 @@ extension DurableSubscription.State {
     /// - Returns: What to pass on.
     mutating func ended(_ number: UInt64, _ end: PullState.End) -> [DurableSubscription.Arrival] {
         lastHeard = .now
+        // What was lost comes because of later ones.
+        let isObsolete = number < pull.lastNumber && takeover.isRestoring
         if pull.ended(number, end) { needsConsumer = true }
+        if isObsolete { return [] }
         guard end == .over else { return passWhereFull() }
         let isNewer = !takeover.isOrdering
         let passed = takeover.requestEnded()
-        if isNewer { for arrival in passed { pull.takenUp(bytes: arrival.bytes) } }
-        return passed
+        return isNewer ? takenUp(passed) : passed
+    }
+
+    /// Asks for no more, and sets aside what comes, until it is known what was lost with the connection.
+    mutating func findLost() {
+        run.lost(askedFor: pull.askedFor)
+        pull.stop()
+        takeover.ask()
+        lastHeard = .now
+    }
+
+    /// It cannot be found out now.
+    ///
+    /// - Returns: What to pass on.
+    mutating func stopFindingLost() -> [DurableSubscription.Arrival] { takenUp(takeover.stopAsking()) }
+
+    private mutating func takenUp(_ arrivals: [DurableSubscription.Arrival]) -> [DurableSubscription.Arrival] {
+        for arrival in arrivals { pull.takenUp(bytes: arrival.bytes) }
+        return arrivals
     }
 
     /// What is set aside, where it takes up the room that the next message needs.

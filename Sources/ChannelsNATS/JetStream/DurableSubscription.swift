@@ -13,11 +13,12 @@ final class DurableSubscription: Sendable {
     /// What is called for each message, on a thread of the C client.
     typealias OnMessage = @Sendable (NATSMessage, Delivery, @escaping @Sendable (Settlement) -> Void) -> Void
 
-    private let jetStream: JetStream
-    private let connection: NATSConnection
-    private let request: ConsumerRequest
+    let jetStream: JetStream
+    let connection: NATSConnection
+    let request: ConsumerRequest
+    private let onMessage: OnMessage
     private let onFailure: @Sendable (BridgeError) -> Void
-    private let state: Locked<State>
+    let state: Locked<State>
     /// The subject to which the server sends messages and ends of requests, whose number follows it.
     private let inbox: String
 
@@ -26,20 +27,21 @@ final class DurableSubscription: Sendable {
 
     /// How long the server keeps a request. Short, because ``close()`` waits for its end: nats-server 2.9
     /// loses its place if messages are returned while it still has a request of a subscriber that has gone.
-    private static let requestLife = Duration.seconds(1)
+    static let requestLife = Duration.seconds(1)
 
     private init(
         _ jetStream: JetStream,
         _ connection: NATSConnection,
         _ request: ConsumerRequest,
         _ pull: PullState,
+        onMessage: @escaping OnMessage,
         onFailure: @escaping @Sendable (BridgeError) -> Void
     ) {
         self.jetStream = jetStream
         self.connection = connection
         self.request = request
         inbox = jetStream.configuration.newInbox() + "."
-        self.onFailure = onFailure
+        (self.onMessage, self.onFailure) = (onMessage, onFailure)
         state = Locked(State(pull: pull))
     }
 
@@ -74,6 +76,7 @@ final class DurableSubscription: Sendable {
                 limit: min(wanted.unsettledLimit, max(1, deliveries.unsettledLimit)),
                 byteLimit: wanted.unsettledByteLimit
             ),
+            onMessage: onMessage,
             onFailure: onFailure
         )
         let unsettled = UnsettledMessages(connection, acknowledgementWait: deliveries.acknowledgementWait) {
@@ -88,7 +91,7 @@ final class DurableSubscription: Sendable {
             to: durable.inbox + "*",
             on: connection,
             libraryHandler: { [weak durable] received in
-                durable?.received(received, unsettled, onMessage, onUnreadable)
+                durable?.received(received, unsettled, onUnreadable)
             }
         )
         do {
@@ -133,17 +136,6 @@ final class DurableSubscription: Sendable {
         }
     }
 
-    /// The connection is back: what was asked for before is lost, and the server may have lost the consumer.
-    func restart() async throws {
-        update { $0.pull.stop() }
-        _ = try await createConsumer()
-        update {
-            ($0.needsConsumer, $0.lastHeard) = (false, .now)
-            $0.largest = connection.maxPayload
-            $0.pull.start()
-        }
-    }
-
     /// Ends the delivery and keeps the consumer. Unsettled messages go to another subscriber immediately.
     ///
     /// Returns when no request is pending, in a second at most, so that no message is on its way here.
@@ -175,7 +167,7 @@ final class DurableSubscription: Sendable {
 
     /// Changes the state, and asks for messages if there is room now.
     @discardableResult
-    private func update<Result>(_ body: (inout State) -> Result) -> Result {
+    func update<Result>(_ body: (inout State) -> Result) -> Result {
         let (result, request, isQuiet) = state.withLock { state in
             let result = body(&state)
             let request = state.isClosing ? nil : state.nextRequest()
@@ -203,17 +195,16 @@ final class DurableSubscription: Sendable {
     private func received(
         _ received: OpaquePointer,
         _ unsettled: UnsettledMessages,
-        _ onMessage: OnMessage,
         _ onUnreadable: @Sendable () -> Void
     ) {
-        guard let reply = NATSMessage.reply(of: received) else { return ended(NATSMessage(received), onMessage) }
+        guard let reply = NATSMessage.reply(of: received) else { return ended(NATSMessage(received)) }
         // Anything else is not a delivery: another client published it.
         guard let delivery = Delivery(reply), delivery.consumer == request.config.durableName else { return }
         let message = NATSMessage(received)
         let bytes = message?.sizeForServer ?? 0
         let held = unsettled.hold(reply, bytes: bytes)
         guard let message else {
-            update { $0.received(bytes: bytes) }
+            update { $0.received(delivery, bytes: bytes) }
             // It cannot be read the next time either.
             held.settle(.terminated)
             return onUnreadable()
@@ -222,16 +213,16 @@ final class DurableSubscription: Sendable {
         guard let passed = update({ $0.received(arrival) }) else {
             return onMessage(message, delivery) { held.settle($0) }
         }
-        passOn(passed, onMessage)
+        passOn(passed)
         if passed.isEmpty { checkTakeover() }
     }
 
-    private func passOn(_ arrivals: [Arrival], _ onMessage: OnMessage) {
+    func passOn(_ arrivals: [Arrival]) {
         for arrival in arrivals { onMessage(arrival.message, arrival.delivery) { arrival.held.settle($0) } }
     }
 
     /// The server says something about a request. On the thread of the subscription.
-    private func ended(_ message: NATSMessage?, _ onMessage: OnMessage) {
+    private func ended(_ message: NATSMessage?) {
         guard let message, let number = UInt64(message.subject.dropFirst(inbox.utf8.count)),
             let status = message[header: "Status"]
         else { return }
@@ -245,20 +236,22 @@ final class DurableSubscription: Sendable {
             }
             return state.ended(number, end)
         }
-        passOn(passed, onMessage)
+        passOn(passed)
     }
 
     /// Creates the consumer again if the server has lost it, and asks again if a request was lost.
     private func checkServer() {
         guard connection.isConnected else { return }
         state.withLock { state in
-            guard !state.isClosing, state.restarting == nil else { return }
+            guard !state.isClosing, !state.isRestoring, state.restarting == nil else { return }
             let isSilent = state.lastHeard.duration(to: .now) > Self.requestLife * 3
             if isSilent, state.pull.lost() { state.needsConsumer = true }
             guard state.needsConsumer else { return }
             state.restarting = Task { [weak self] in
                 // What fails is tried again at the next check.
-                do { try await self?.restart() } catch { self?.onFailure(BridgeError(wrapping: error)) }
+                do { try await self?.createAgain() } catch {
+                    if !Task.isCancelled { self?.onFailure(BridgeError(wrapping: error)) }
+                }
                 self?.state.withLock { $0.restarting = nil }
             }
         }
@@ -267,7 +260,7 @@ final class DurableSubscription: Sendable {
     /// A server that has lost its storage has lost the consumer.
     ///
     /// - Returns: What it has delivered to others before.
-    private func createConsumer() async throws -> ConsumerState {
+    func createConsumer() async throws -> ConsumerState {
         do {
             do {
                 return try await jetStream.call("CONSUMER.DURABLE.CREATE.\(consumer)", request)
@@ -284,61 +277,10 @@ final class DurableSubscription: Sendable {
         }
     }
 
-    private func knownState() async throws -> ConsumerState {
+    func knownState() async throws -> ConsumerState {
         try await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
     }
 
     private var consumer: String { "\(request.streamName).\(request.config.durableName)" }
-
-    // MARK: Taking over
-
-    private var processes: Presence {
-        Presence(jetStream, connection, stream: request.streamName, consumer: request.config.durableName)
-    }
-
-    /// Creates the consumer, finds what others have not settled, and takes it back if they are gone.
-    private func takeOver() async throws -> Takeover<Arrival> {
-        // In this order: whoever has a message when the consumer is looked at can be asked for afterwards, because
-        // it has told that it lives before it asked for messages.
-        let found = try await createConsumer()
-        let isFree = if found.unsettled > 0 { await processes.isNobodyThere() } else { false }
-        let presence = try await processes.begin()
-        state.withLock { $0.presence = presence }
-        // One that cannot tell that it lives would have its messages taken in turn. Another may have begun at the
-        // same time, and have been given messages meanwhile.
-        let isAlone =
-            if isFree, presence != nil { (try? await knownState())?.lastDelivery == found.lastDelivery } else { false }
-        let areTakenBack = if isAlone { await processes.takeBack(found) } else { false }
-        return Takeover(unsettled: found.unsettled, last: found.lastDelivered, areTakenBack: areTakenBack)
-    }
-
-    /// Lets the messages come that earlier processes of the name have not settled, once nobody can keep them.
-    private func checkTakeover() {
-        let wait = jetStream.configuration.deliveries.acknowledgementWait
-        let hasWaited = state.withLock { state in
-            guard !state.takeover.isOver, !state.isClosing else { return false }
-            // The timers of the server are not exact either.
-            if state.began.duration(to: .now) > wait + max(wait / 10, .milliseconds(250)) { return true }
-            if state.takeover.isWaiting, state.looking == nil {
-                state.looking = Task { [weak self] in
-                    await self?.lookForOthers()
-                    self?.state.withLock { $0.looking = nil }
-                }
-            }
-            return false
-        }
-        if hasWaited { update { $0.takeover.hasWaited() } }
-    }
-
-    /// Ends the wait if other processes of the name have settled those messages, or live.
-    private func lookForOthers() async {
-        // A request of this process, or of one that was killed, has ended by then.
-        let isQuiet = state.withLock { $0.lastAsked.duration(to: .now) > Self.requestLife * 2 }
-        guard connection.isConnected, let found = try? await knownState() else { return }
-        update { state in
-            let isShared = isQuiet && found.requests > 0
-            if isShared || state.takeover.areSettled(upTo: found.lastSettled) { state.takeover.hasWaited() }
-        }
-    }
 }
 #endif

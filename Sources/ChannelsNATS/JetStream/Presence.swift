@@ -52,22 +52,25 @@ struct Presence: Sendable {
         return false
     }
 
-    /// Returns to the server what processes have not settled that are gone: it delivers that again before anything
-    /// else, without having waited for them.
+    /// Returns to the server what nobody has any more and is not settled: it delivers that again before anything
+    /// else, without having waited.
     ///
+    /// - Parameter held: The sequences in the stream of the messages that are not returned.
     /// - Returns: Whether the server has confirmed that.
-    func takeBack(_ found: ConsumerState) async -> Bool {
+    func takeBack(_ found: ConsumerState, except held: Set<UInt64> = []) async -> Bool {
         guard found.lastDelivered > found.lastSettled, found.lastDelivered - found.lastSettled <= Self.most else {
             return false
         }
+        var sequences = (found.lastSettled + 1...found.lastDelivered).filter { !held.contains($0) }
+        guard let last = sequences.popLast() else { return false }
         // Those in between that are settled are ignored.
-        for sequence in found.lastSettled + 1..<found.lastDelivered {
-            connection.sendSoon(negativeAcknowledgement(sequence, found))
-        }
-        let last = negativeAcknowledgement(found.lastDelivered, found)
+        for sequence in sequences { connection.sendSoon(negativeAcknowledgement(sequence, found)) }
         // Acknowledgements are processed in order, so the answer to the last is one to all. Without it, one that is
         // processed late would take back what this process has been given meanwhile.
-        let answer = try? await jetStream.inbox.request(last, timeout: jetStream.configuration.requestTimeout)
+        let answer = try? await jetStream.inbox.request(
+            negativeAcknowledgement(last, found),
+            timeout: jetStream.configuration.requestTimeout
+        )
         return answer.map { !$0.isNoResponders } ?? false
     }
 

@@ -29,7 +29,7 @@ struct PullState {
     private var unsettledBytes = 0
     /// The pending request, and what is left of it.
     private var pending: (request: Request, messages: Int, bytes: Int?)?
-    private var lastNumber: UInt64 = 0
+    private(set) var lastNumber: UInt64 = 0
     /// Whether the last request was over before all had come.
     private var isOver = false
     /// The bytes that were left of a request when the next message was too large.
@@ -56,6 +56,9 @@ struct PullState {
 
     /// Whether the server may still deliver because of a request.
     var isPending: Bool { pending != nil }
+
+    /// How many messages may come because of the pending request.
+    var askedFor: Int { pending?.messages ?? 0 }
 
     /// A message was delivered.
     mutating func received(bytes: Int) {

@@ -10,8 +10,15 @@
 /// no more messages are fetched than older ones are missing. If a newer one comes, the older ones are still
 /// kept: it is set aside, and nothing more is fetched until the wait is over. Then the server delivers the older ones
 /// before anything else.
+///
+/// A connection that was lost is alike: what the server has sent on it may not have come. Until that is known,
+/// everything that comes is set aside.
 struct Takeover<Message> {
     private enum Phase {
+        /// The connection is back, and it is not known yet what was lost with the one before: all is set aside.
+        case asking
+        /// What was lost comes at once: the messages are set aside until all have come.
+        case restoring
         /// The older messages come at once: they are set aside until all have come.
         case ordering
         /// Fetches as many messages as are missing.
@@ -27,7 +34,7 @@ struct Takeover<Message> {
     /// How many older messages have not come yet.
     private var older: Int
     /// The sequence in the stream of the last of them.
-    private let last: UInt64
+    private var last: UInt64
     /// The sequences of those that have come. The server may deliver one again before it is settled.
     private var come: Set<UInt64> = []
     private var setAside: [(sequence: UInt64, message: Message)] = []
@@ -43,8 +50,17 @@ struct Takeover<Message> {
 
     var isOver: Bool { phase == .over }
 
-    /// Whether older messages are set aside, until they are in order.
+    /// Whether older messages are set aside, until they are in order. These take up room.
     var isOrdering: Bool { phase == .ordering }
+
+    /// Whether what was lost comes at once.
+    var isRestoring: Bool { phase == .restoring }
+
+    /// Whether messages that were lost have not come again.
+    var isIncomplete: Bool { (phase == .asking || phase == .restoring) && older > 0 }
+
+    /// Whether messages are set aside until it is known what was lost.
+    var isAsking: Bool { phase == .asking }
 
     /// Whether newer messages wait for the older ones.
     var isWaiting: Bool { phase == .waiting }
@@ -54,7 +70,7 @@ struct Takeover<Message> {
         switch phase {
         case .collecting: older
         case .waiting: 0
-        case .ordering, .draining, .over: .max
+        case .asking, .restoring, .ordering, .draining, .over: .max
         }
     }
 
@@ -68,8 +84,12 @@ struct Takeover<Message> {
     /// - Returns: Those to pass on now, in order.
     mutating func received(_ message: Message, sequence: UInt64) -> [Message] {
         guard phase != .over else { return [message] }
+        if phase == .asking {
+            setAside.append((sequence, message))
+            return []
+        }
         if sequence <= last, come.insert(sequence).inserted { older -= 1 }
-        if phase == .ordering, !come.isEmpty {
+        if phase == .restoring || phase == .ordering && !come.isEmpty {
             setAside.append((sequence, message))
             // Before a newer one, the server delivers all older ones that are still in the stream.
             return older > 0 && sequence <= last ? [] : end()
@@ -88,13 +108,13 @@ struct Takeover<Message> {
     /// - Returns: Messages to pass on now.
     mutating func requestEnded() -> [Message] {
         switch phase {
-        case .draining: return end()
+        case .draining, .restoring: return end()
         case .ordering where !come.isEmpty: return end()
         case .ordering:
             // That they were taken back has had no effect.
             phase = .collecting
             return []
-        case .collecting, .waiting, .over: return []
+        case .asking, .collecting, .waiting, .over: return []
         }
     }
 
@@ -107,13 +127,40 @@ struct Takeover<Message> {
         return inOrder
     }
 
+    // MARK: After a loss of the connection
+
+    /// Sets aside what comes from now on, until it is known what was lost.
+    ///
+    /// A wait for what others keep goes on instead.
+    mutating func ask() {
+        if phase == .over || phase == .restoring { phase = .asking }
+    }
+
+    /// It is known what was lost, and the server delivers that at once.
+    ///
+    /// - Parameters:
+    ///   - count: How many messages; 0 where nothing comes.
+    ///   - held: The sequences in the stream of those that this process has.
+    ///   - last: The sequence of the last message that was delivered to this process.
+    mutating func restore(_ count: Int, besides held: Set<UInt64>, last: UInt64) {
+        guard phase == .asking else { return }
+        phase = count == 0 && setAside.isEmpty ? .over : .restoring
+        (older, self.last, come) = (count, last, phase == .over ? [] : held)
+        for (sequence, _) in setAside where sequence <= last && come.insert(sequence).inserted { older -= 1 }
+    }
+
+    /// It cannot be found out now.
+    ///
+    /// - Returns: Messages to pass on now.
+    mutating func stopAsking() -> [Message] { phase == .asking ? end() : [] }
+
     /// Nobody keeps the older messages any more, or they are shared with others, so that there is no order.
     mutating func hasWaited() {
         if phase == .collecting || phase == .waiting { phase = .draining }
     }
 
     private mutating func end() -> [Message] {
-        defer { (phase, setAside, come) = (.over, [], []) }
+        defer { (phase, setAside, come, older) = (.over, [], [], 0) }
         return inOrder
     }
 

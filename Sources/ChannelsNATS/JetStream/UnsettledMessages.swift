@@ -40,6 +40,12 @@ final class UnsettledMessages: Sendable {
         return HeldMessage(reply, self)
     }
 
+    /// The sequences in the stream of the messages that the server does not have to deliver again now.
+    var sequences: Set<UInt64> {
+        let replies = state.withLock { Array($0.messages.keys) }
+        return Set(replies.compactMap { Delivery($0)?.streamSequence })
+    }
+
     /// The message can no longer be settled: the server delivers it again after its acknowledgement wait.
     fileprivate func letGo(_ reply: String) {
         let bytes = state.withLock { state -> Int? in

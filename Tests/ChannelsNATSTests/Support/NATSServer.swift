@@ -76,6 +76,13 @@ final class NATSServer: Sendable {
         process?.end()
     }
 
+    /// Lets the server end by itself, so that it stores what it knows. Returns when it is gone.
+    func stop() async {
+        signal(SIGTERM)
+        _ = await state.withLock { $0.output }?.contains("Server Exiting")
+        kill()
+    }
+
     /// Removes what JetStream has stored. The server must not be running.
     func loseStorage() throws {
         try FileManager.default.removeItem(at: folder.appending(path: "jetstream"))

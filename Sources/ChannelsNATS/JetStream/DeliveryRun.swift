@@ -1,0 +1,58 @@
+#if NATS
+/// The deliveries of a consumer that have come here one after the other, so that nobody else was given any meanwhile:
+/// the server numbers them.
+///
+/// After the connection was lost it tells what may have been lost with it: no more than this process had asked for, of
+/// what was delivered since.
+struct DeliveryRun {
+    /// All that was delivered before this one and is not settled may be with others.
+    private var first: UInt64 = 0
+    private var next: UInt64 = 1
+    /// What has come since the connection was lost, and how much was asked for then.
+    private var loss: (came: Set<UInt64>, askedFor: Int)?
+
+    mutating func received(_ number: UInt64) {
+        guard loss == nil else {
+            loss?.came.insert(number)
+            return
+        }
+        if number != next { first = number }
+        next = number + 1
+    }
+
+    /// The connection was lost, before anything comes on the next one.
+    mutating func lost(askedFor count: Int) {
+        if loss == nil { loss = ([], count) }
+    }
+
+    /// How many deliveries have not come here.
+    ///
+    /// - Parameter last: The number of the last one.
+    func missed(upTo last: UInt64) -> Int {
+        guard last >= next else { return 0 }
+        return Int(clamping: last - next + 1) - (loss?.came.count { $0 >= next && $0 <= last } ?? 0)
+    }
+
+    /// Whether those can only have been on their way here, and nobody else had a message before.
+    func wasAlone(in state: ConsumerState) -> Bool {
+        state.lastSettledDelivery + 1 >= first && missed(upTo: state.lastDelivery) <= loss?.askedFor ?? 0
+    }
+
+    /// Nobody else has anything of what was delivered, up to a delivery.
+    mutating func isAlone(upTo last: UInt64) {
+        (first, next, loss) = (0, max(next, last + 1, (loss?.came.max() ?? 0) + 1), nil)
+    }
+
+    /// Others may have what was delivered, up to a delivery.
+    mutating func isShared(upTo last: UInt64) {
+        next = max(last, loss?.came.max() ?? 0) + 1
+        (first, loss) = (next, nil)
+    }
+
+    /// Nothing was lost.
+    mutating func goOn() {
+        next = max(next, (loss?.came.max() ?? 0) + 1)
+        loss = nil
+    }
+}
+#endif

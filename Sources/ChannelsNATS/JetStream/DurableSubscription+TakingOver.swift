@@ -1,0 +1,178 @@
+#if NATS
+import Channels
+import ChannelsBridge
+
+/// Whoever had messages before may be gone: another process of the name, or a connection of this one.
+extension DurableSubscription {
+    var processes: Presence {
+        Presence(jetStream, connection, stream: request.streamName, consumer: request.config.durableName)
+    }
+
+    /// Creates the consumer, finds what others have not settled, and takes it back if they are gone.
+    func takeOver() async throws -> Takeover<Arrival> {
+        // In this order: whoever has a message when the consumer is looked at can be asked for afterwards, because
+        // it has told that it lives before it asked for messages.
+        let found = try await createConsumer()
+        let isFree = if found.unsettled > 0 { await processes.isNobodyThere() } else { false }
+        let areTakenBack =
+            if try await begin(where: isFree)?.lastDelivery == found.lastDelivery {
+                await processes.takeBack(found)
+            } else {
+                false
+            }
+        state.withLock { state in
+            if found.unsettled == 0 || areTakenBack {
+                state.run.isAlone(upTo: found.lastDelivery)
+            } else {
+                state.run.isShared(upTo: found.lastDelivery)
+            }
+        }
+        return Takeover(unsettled: found.unsettled, last: found.lastDelivered, areTakenBack: areTakenBack)
+    }
+
+    /// Tells others from now on that this process lives.
+    ///
+    /// - Parameter isFree: Whether there are no others.
+    /// - Returns: What is delivered now, which others that have begun at the same time may have been given; nil
+    ///   where there are others, or this process cannot tell that it lives: it would have its messages taken in turn.
+    private func begin(where isFree: Bool) async throws -> ConsumerState? {
+        let presence = try await processes.begin()
+        let isClosed = state.withLock { state in
+            state.tellsPresence = presence != nil
+            // What is held has been given back.
+            if state.isClosing, state.unsettled == nil { return true }
+            state.presence = presence
+            return false
+        }
+        if isClosed { await presence?.cancel() }
+        return isFree && presence != nil ? try? await knownState() : nil
+    }
+
+    // MARK: After a loss of the connection
+
+    /// The connection is back. Called before anything can be asked for on it.
+    func reconnected() {
+        update { $0.findLost() }
+    }
+
+    /// What was asked for on an earlier connection is lost, and what was sent on it may be; the server may have lost
+    /// the consumer.
+    func restart() async throws {
+        let other = state.withLock { state in
+            state.isRestoring = true
+            return state.restarting
+        }
+        defer { state.withLock { $0.isRestoring = false } }
+        other?.cancel()
+        await other?.value
+        try await createAgain()
+    }
+
+    /// The same, with nobody else doing so.
+    func createAgain() async throws {
+        update { $0.findLost() }
+        do {
+            let lost = try await takeBackLost()
+            update { state in
+                (state.needsConsumer, state.lastHeard) = (false, .now)
+                state.largest = connection.maxPayload
+                state.takeover.restore(lost.count, besides: lost.held, last: lost.last)
+                state.pull.start()
+            }
+        } catch {
+            // Unless another attempt follows at once, which has to find them set aside.
+            if !Task.isCancelled { passOn(update { $0.stopFindingLost() }) }
+            throw error
+        }
+    }
+
+    /// Creates the consumer, and takes back what was sent on a lost connection and has not come, where nobody else
+    /// can have it.
+    ///
+    /// - Returns: How many messages come again, the sequences of those that are here, and the last of both.
+    private func takeBackLost() async throws -> (count: Int, held: Set<UInt64>, last: UInt64) {
+        // What is settled meanwhile has been here, too.
+        var held = held
+        var found = try await createConsumer()
+        if state.withLock({ $0.tellsPresence && $0.presence == nil }) { _ = try await begin(where: false) }
+        for _ in 0..<Self.attempts {
+            held.formUnion(self.held)
+            guard let presence = endPresence(ifLost: found, besides: held) else { break }
+            // This process would take it for that of another one.
+            await presence.cancel()
+            guard let now = try await begin(where: await processes.isNobodyThere()) else { break }
+            held.formUnion(self.held)
+            if now.lastDelivery == found.lastDelivery {
+                // Acknowledgements that were waiting for the connection have been processed by now.
+                let count = now.missing(besides: held)
+                guard count > 0, await processes.takeBack(now, except: held) else { break }
+                state.withLock { $0.run.isAlone(upTo: now.lastDelivery) }
+                return (count, held, now.lastDelivered)
+            }
+            // What was asked for before the loss is still delivered.
+            found = now
+            try await Task.sleep(for: Self.requestLife / 3)
+        }
+        state.withLock { state in
+            if found.missing(besides: held) == 0 {
+                state.run.isAlone(upTo: found.lastDelivery)
+            } else if state.run.missed(upTo: found.lastDelivery) > 0 {
+                state.run.isShared(upTo: found.lastDelivery)
+            } else {
+                state.run.goOn()
+            }
+        }
+        return (0, held, found.lastDelivered)
+    }
+
+    /// - Returns: What has told others that this process lives, if something was lost that they cannot have, unless
+    ///   they have begun since.
+    private func endPresence(ifLost found: ConsumerState, besides held: Set<UInt64>) -> NATSSubscription? {
+        state.withLock { state in
+            let isLost = state.run.missed(upTo: found.lastDelivery) > 0 || state.takeover.isIncomplete
+            guard isLost, found.missing(besides: held) > 0, state.run.wasAlone(in: found),
+                state.takeover.isAsking, !state.isClosing
+            else { return nil }
+            defer { state.presence = nil }
+            return state.presence
+        }
+    }
+
+    /// The requests that were made before the loss end in that time.
+    private static let attempts = 5
+
+    /// The sequences in the stream of the messages that this process has.
+    private var held: Set<UInt64> { state.withLock { $0.unsettled }?.sequences ?? [] }
+
+    // MARK: While others keep messages
+
+    /// Lets the messages come that earlier processes of the name have not settled, once nobody can keep them.
+    func checkTakeover() {
+        let wait = jetStream.configuration.deliveries.acknowledgementWait
+        let hasWaited = state.withLock { state in
+            guard !state.takeover.isOver, !state.isClosing else { return false }
+            // The timers of the server are not exact either.
+            if state.began.duration(to: .now) > wait + max(wait / 10, .milliseconds(250)) { return true }
+            if state.takeover.isWaiting, state.looking == nil {
+                state.looking = Task { [weak self] in
+                    await self?.lookForOthers()
+                    self?.state.withLock { $0.looking = nil }
+                }
+            }
+            return false
+        }
+        if hasWaited { update { $0.takeover.hasWaited() } }
+    }
+
+    /// Ends the wait if other processes of the name have settled those messages, or live.
+    private func lookForOthers() async {
+        // A request of this process, or of one that was killed, has ended by then.
+        let isQuiet = state.withLock { $0.lastAsked.duration(to: .now) > Self.requestLife * 2 }
+        guard connection.isConnected, let found = try? await knownState() else { return }
+        update { state in
+            let isShared = isQuiet && found.requests > 0
+            if isShared || state.takeover.areSettled(upTo: found.lastSettled) { state.takeover.hasWaited() }
+        }
+    }
+}
+#endif
