@@ -108,5 +108,35 @@ struct LastValueTests {
         #expect(values.map { String(decoding: $0.message.body, as: UTF8.self) } == ["before", "after"])
         try await peer.close()
     }
+
+    @Test func whoMaySetOneStateCannotRemoveTheOthers() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server)
+        _ = try await peer.transport.store(try message("1", to: "shop.total"))
+        try publishRaw(headers: "Nats-Rollup: all\r\n", "x", to: "$KV.channels.shop.open", of: server)
+        let record = try await watch("shop.total", peer)
+        #expect(record.all.map { String(decoding: $0.message.body, as: UTF8.self) } == ["1"])
+        try await peer.close()
+    }
+
+    /// As other clients create it.
+    @Test func bucketThatPermitsRollupsIsUsedAsItIs() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server)
+        let settings = """
+            {"name":"KV_channels","subjects":["$KV.channels.>"],"storage":"file","num_replicas":1,\
+            "max_msgs_per_subject":1,"discard":"new","allow_rollup_hdrs":true,"deny_delete":true,"allow_direct":true}
+            """
+        let answer = try await peer.transport.request(
+            try message(settings, to: "$JS.API.STREAM.CREATE.KV_channels"),
+            timeout: .patience
+        )
+        #expect(!String(decoding: answer.body, as: UTF8.self).contains("error"))
+        _ = try await peer.transport.store(try message("1", to: "shop.total"))
+        let record = try await watch("shop.total", peer)
+        #expect(record.count == 1)
+        #expect(peer.events.all.compactMap(\.failure).isEmpty)
+        try await peer.close()
+    }
 }
 #endif

@@ -2,6 +2,9 @@
 import ChannelsBridge
 
 /// The request that creates a stream.
+///
+/// Without rollups, also for a bucket, for which other clients permit them: whoever may set one state could remove all
+/// others with a header.
 struct StreamRequest: Encodable {
     var name: String
     var subjects: [String]
@@ -14,7 +17,6 @@ struct StreamRequest: Encodable {
     var maxMsgs: Int64
     var maxMsgsPerSubject: Int64
     var duplicateWindow: Int64
-    var allowRollupHdrs: Bool
     var allowDirect = true
 
     init(_ stream: NATSStream) {
@@ -27,7 +29,6 @@ struct StreamRequest: Encodable {
         maxBytes = Int64(stream.byteLimit ?? -1)
         maxMsgs = Int64(stream.messageLimit ?? -1)
         maxMsgsPerSubject = stream.keepsLastValues ? 1 : -1
-        allowRollupHdrs = stream.keepsLastValues
         // A full stream refuses new messages instead of discarding acknowledged ones.
         discard = "new"
         // The server refuses a window longer than the maximum age.
