@@ -160,14 +160,15 @@ public final class NATSTransport: Transport {
         onResult: @escaping @Sendable (BridgeError?) -> Void
     ) async throws {
         let session = try session
-        try await session.streams.prepareMessages()
         do {
-            try await session.jetStream.publishOnce(
-                NATSMessage(message),
-                identifier: message.headers[TransportHeaders.id],
-                isRepeated: isRepeated,
-                onResult: onResult
-            )
+            try await session.streams.preparing({ try await $0.prepareMessages() }) {
+                try await session.jetStream.publishOnce(
+                    NATSMessage(message),
+                    identifier: message.headers[TransportHeaders.id],
+                    isRepeated: isRepeated,
+                    onResult: onResult
+                )
+            }
         } catch {
             throw BridgeError(wrapping: error)
         }
@@ -199,7 +200,8 @@ public final class NATSTransport: Transport {
             subscription,
             as: durableName,
             on: session.connection,
-            session.jetStream
+            session.jetStream,
+            session.streams
         ) { message, delivery, settle in
             // A message that is invalid now will be invalid the next time.
             guard let message = reader.read(message) else { return settle(.terminated) }

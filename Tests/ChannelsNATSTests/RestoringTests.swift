@@ -67,5 +67,72 @@ struct RestoringTests {
         try await peer.close()
         #expect(start.duration(to: .now) < .seconds(50))
     }
+
+    // MARK: A stream that is deleted
+
+    private func delete(_ stream: String, by peer: Peer) async throws {
+        let answer = try await peer.transport.request(
+            try message("", to: "$JS.API.STREAM.DELETE.\(stream)"),
+            timeout: .patience
+        )
+        #expect(String(decoding: answer.body, as: UTF8.self).contains("\"success\":true"))
+    }
+
+    /// Also where somebody hears the subject without a stream, so that the server does not say that nobody responds.
+    @Test(arguments: [false, true]) func streamThatIsDeletedIsCreatedAgainForWhatIsPublished(
+        isHeard: Bool
+    ) async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) {
+            $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
+            $0.retryInterval = .milliseconds(200)
+            $0.acknowledgementTimeout = .patience
+        }
+        if isHeard { _ = try await peer.subscribe(to: "shop.sale") }
+        try await peer.publish("1", to: "shop.sale", durable: true)
+        try await delete("SHOP", by: peer)
+        try await peer.publish("2", to: "shop.sale", durable: true)
+        // As a bridge does.
+        try await publishOnce("3", by: peer)
+        try await delete("SHOP", by: peer)
+        while (try? await publishOnce("4", by: peer)) == nil {}
+        try await peer.close()
+    }
+
+    private func publishOnce(_ text: String, by peer: Peer) async throws {
+        let results = Recorder<BridgeError?>()
+        try await peer.transport.publishDurably(try message(text, to: "shop.sale"), isRepeated: true) {
+            results.record($0)
+        }
+        if let error = await results.wait(count: 1)[0] { throw error }
+    }
+
+    @Test func streamThatIsDeletedIsCreatedAgainForWhoeverHearsIt() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
+        let sales = try await peer.subscribe(to: "shop.sale", durableName: "kitchen")
+        let other = try await Peer.connect(to: server)
+        try await delete("SHOP", by: other)
+        while (try? await other.publish("soup", to: "shop.sale", durable: true)) == nil {}
+        #expect(await sales.wait(count: 1).first?.text == "soup")
+        try await other.close()
+        try await peer.close()
+    }
+
+    @Test func messageWhoseStreamIsDeletedAndNotDeclaredIsRefused() async throws {
+        let server = try await NATSServer()
+        let owner = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
+        try await owner.publish("1", to: "shop.sale", durable: true)
+        let peer = try await Peer.connect(to: server) { $0.retryInterval = .milliseconds(200) }
+        _ = try await peer.subscribe(to: "shop.sale")
+        try await publishOnce("2", by: peer)
+        try await delete("SHOP", by: peer)
+        let error = await #expect(throws: BridgeError.self) {
+            try await peer.publish("3", to: "shop.sale", durable: true)
+        }
+        #expect(error?.code == .unsupported && error?.detail?.contains("no stream keeps it") == true)
+        try await owner.close()
+        try await peer.close()
+    }
 }
 #endif

@@ -37,6 +37,8 @@ extension JetStream {
                 onResult(nil)
             } catch {
                 guard error.code == .timedOut else { return onResult(error) }
+                // The stream may be gone, where somebody else hears the subject.
+                forgetStreams()
                 onResult(BridgeError(.notAcknowledged, subject: subject, "no acknowledgement came in time"))
             }
         }
@@ -87,7 +89,18 @@ extension JetStream {
                         else: BridgeError(.notAcknowledged, subject: message.subject, reason)
                     )
                 }
+                try await checkThatStreamIsThere(message.subject)
             }
+        }
+    }
+
+    /// Throws if no stream keeps a subject. Somebody else may hear it, so that the server does not say that nobody
+    /// responds.
+    private func checkThatStreamIsThere(_ subject: String) async throws {
+        do { _ = try await stream(for: subject) } catch let error as BridgeError {
+            guard error.code == .unsupported else { return }
+            forgetStreams()
+            throw error
         }
     }
 

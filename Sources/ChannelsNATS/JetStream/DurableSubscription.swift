@@ -14,6 +14,7 @@ final class DurableSubscription: Sendable {
     typealias OnMessage = @Sendable (NATSMessage, Delivery, @escaping @Sendable (Settlement) -> Void) -> Void
 
     let jetStream: JetStream
+    private let streams: StreamSetup
     let connection: NATSConnection
     let request: ConsumerRequest
     private let onMessage: OnMessage
@@ -31,13 +32,14 @@ final class DurableSubscription: Sendable {
 
     private init(
         _ jetStream: JetStream,
+        _ streams: StreamSetup,
         _ connection: NATSConnection,
         _ request: ConsumerRequest,
         _ pull: PullState,
         onMessage: @escaping OnMessage,
         onFailure: @escaping @Sendable (BridgeError) -> Void
     ) {
-        self.jetStream = jetStream
+        (self.jetStream, self.streams) = (jetStream, streams)
         self.connection = connection
         self.request = request
         inbox = jetStream.configuration.newInbox() + "."
@@ -56,6 +58,7 @@ final class DurableSubscription: Sendable {
         as name: String,
         on connection: NATSConnection,
         _ jetStream: JetStream,
+        _ streams: StreamSetup,
         onMessage: @escaping OnMessage,
         onUnreadable: @escaping @Sendable () -> Void,
         onFailure: @escaping @Sendable (BridgeError) -> Void
@@ -64,6 +67,7 @@ final class DurableSubscription: Sendable {
         let stream = try await jetStream.stream(for: wanted.pattern.text)
         let durable = DurableSubscription(
             jetStream,
+            streams,
             connection,
             ConsumerRequest(
                 stream: stream,
@@ -249,12 +253,18 @@ final class DurableSubscription: Sendable {
             guard state.needsConsumer else { return }
             state.restarting = Task { [weak self] in
                 // What fails is tried again at the next check.
-                do { try await self?.createAgain() } catch {
-                    if !Task.isCancelled { self?.onFailure(BridgeError(wrapping: error)) }
+                do { try await self?.createMissing() } catch {
+                    let error = BridgeError(wrapping: error)
+                    if !Task.isCancelled, error.code != .closed { self?.onFailure(error) }
                 }
                 self?.state.withLock { $0.restarting = nil }
             }
         }
+    }
+
+    /// Creates the consumer, and its stream if that has been deleted.
+    private func createMissing() async throws {
+        try await streams.preparing({ try await $0.prepareMessages() }) { try await createAgain() }
     }
 
     /// A server that has lost its storage has lost the consumer.

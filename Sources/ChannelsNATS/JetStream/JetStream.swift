@@ -49,9 +49,10 @@ final class JetStream: Sendable {
         do {
             let _: Created = try await call("STREAM.CREATE.\(stream.name)", StreamRequest(stream))
             return []
-        } catch let refusal as Refusal where refusal.reason == .nameTaken {
-            // Another process was faster.
-            return stream.differences(from: try await settings(ofStream: stream.name))
+        } catch let refusal as Refusal where refusal.reason == .nameTaken || refusal.isOverlap {
+            // Another process was faster, or at the same time: then its stream is found in the way, but not yet by name.
+            guard let found = try? await settings(ofStream: stream.name) else { throw refusal }
+            return stream.differences(from: found)
         }
     }
 
@@ -200,6 +201,9 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
     var isChangedStart: Bool {
         errCode == 10012 && ["deliver policy", "start sequence", "start time"].contains { description.contains($0) }
     }
+
+    /// Whether another stream keeps some of the subjects.
+    var isOverlap: Bool { errCode == 10065 }
 
     /// Whether the subject has another last sequence than expected.
     var isWrongSequence: Bool { errCode == 10071 }
