@@ -20,8 +20,7 @@ extension BridgeError.Code {
         }
     }
 
-    /// Whether a message is refused for what it is: nothing at the broker could be changed so that it is accepted
-    /// later.
+    /// Whether a message is refused for what it is, and would be again unless the broker is given other limits.
     var concernsTheMessage: Bool {
         switch self {
         case .payloadTooLarge, .invalidName, .invalidHeader: true

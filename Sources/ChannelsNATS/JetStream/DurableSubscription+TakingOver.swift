@@ -50,7 +50,7 @@ extension DurableSubscription {
 
     // MARK: After a loss of the connection
 
-    /// The connection is back. Called before anything can be asked for on it.
+    /// The connection is back. Called before anything new is asked for on it.
     func reconnected() {
         update { $0.findLost() }
     }
@@ -80,6 +80,8 @@ extension DurableSubscription {
                 state.pull.start()
             }
         } catch {
+            let isMissing = state.withLock { $0.tellsPresence && $0.presence == nil && !$0.isClosing }
+            if isMissing, connection.isConnected { _ = try? await begin(where: false) }
             // Unless another attempt follows at once, which has to find them set aside.
             if !Task.isCancelled { passOn(update { $0.stopFindingLost() }) }
             throw error
@@ -91,20 +93,23 @@ extension DurableSubscription {
     ///
     /// - Returns: How many messages come again, the sequences of those that are here, and the last of both.
     private func takeBackLost() async throws -> (count: Int, held: Set<UInt64>, last: UInt64) {
-        // What is settled meanwhile has been here, too.
+        // What is settled meanwhile has been here, too, and is not to be taken back.
         var held = held
         var found = try await createConsumer()
         if state.withLock({ $0.tellsPresence && $0.presence == nil }) { _ = try await begin(where: false) }
         for _ in 0..<Self.attempts {
-            held.formUnion(self.held)
-            guard let presence = endPresence(ifLost: found, besides: held) else { break }
+            let current = self.held
+            held.formUnion(current)
+            guard let presence = endPresence(ifLost: found, besides: current) else { break }
             // This process would take it for that of another one.
             await presence.cancel()
             guard let now = try await begin(where: await processes.isNobodyThere()) else { break }
-            held.formUnion(self.held)
+            let stillHeld = self.held
+            held.formUnion(stillHeld)
             if now.lastDelivery == found.lastDelivery {
-                // Acknowledgements that were waiting for the connection have been processed by now.
-                let count = now.missing(besides: held)
+                // Acknowledgements that were waiting for the connection have been processed by now. What has been
+                // settled since does not count as missing in `now`, and must not be taken off once more.
+                let count = now.missing(besides: stillHeld)
                 guard count > 0, await processes.takeBack(now, except: held) else { break }
                 state.withLock { $0.run.isAlone(upTo: now.lastDelivery) }
                 return (count, held, now.lastDelivered)
@@ -113,8 +118,11 @@ extension DurableSubscription {
             found = now
             try await Task.sleep(for: Self.requestLife / 3)
         }
+        // Lost once more: silence says nothing then, and the next attempt is to find the same.
+        guard connection.isConnected else { throw BridgeError(.notConnected) }
+        let current = self.held
         state.withLock { state in
-            if found.missing(besides: held) == 0 {
+            if found.missing(besides: current) == 0 {
                 state.run.isAlone(upTo: found.lastDelivery)
             } else if state.run.missed(upTo: found.lastDelivery) > 0 {
                 state.run.isShared(upTo: found.lastDelivery)

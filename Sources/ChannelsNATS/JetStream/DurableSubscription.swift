@@ -249,7 +249,11 @@ final class DurableSubscription: Sendable {
         state.withLock { state in
             guard !state.isClosing, !state.isRestoring, state.restarting == nil else { return }
             let isSilent = state.lastHeard.duration(to: .now) > Self.requestLife * 3
-            if isSilent, state.pull.lost() { state.needsConsumer = true }
+            if isSilent, state.pull.isPending {
+                // The connection may turn out to be lost: then this many messages may have been, too.
+                state.run.lost(askedFor: state.pull.askedFor)
+                state.needsConsumer = state.pull.lost()
+            }
             guard state.needsConsumer else { return }
             state.restarting = Task { [weak self] in
                 // What fails is tried again at the next check.

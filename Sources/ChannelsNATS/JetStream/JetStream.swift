@@ -50,7 +50,7 @@ final class JetStream: Sendable {
             let _: Created = try await call("STREAM.CREATE.\(stream.name)", StreamRequest(stream))
             return []
         } catch let refusal as Refusal where refusal.reason == .nameTaken || refusal.isOverlap {
-            // Another process was faster, or at the same time: then its stream is found in the way, but not yet by name.
+            // Another process was faster, or does so at the same time: then the server may find only its subjects yet.
             guard let found = try? await settings(ofStream: stream.name) else { throw refusal }
             return stream.differences(from: found)
         }

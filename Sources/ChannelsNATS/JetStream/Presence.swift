@@ -84,7 +84,10 @@ struct Presence: Sendable {
     private func negativeAcknowledgement(_ sequence: UInt64, _ found: ConsumerState) -> NATSMessage {
         // The server looks at the two sequences: this one, and one of the consumer that it has delivered.
         let subject = "$JS.ACK.\(stream).\(consumer).1.\(sequence).\(found.lastDelivery).0.0"
-        return NATSMessage(subject: subject, payload: Array("-NAK".utf8))
+        var message = NATSMessage(subject: subject, payload: Array("-NAK".utf8))
+        // Later, it would take back what somebody has been given meanwhile.
+        message.isBoundToConnection = true
+        return message
     }
 }
 #endif

@@ -87,7 +87,7 @@ private struct Run: ~Copyable {
         case 21 where members.count < 12: register()
         case 22..<32: deliver(most: Int.random(in: 1...20, using: &random))
         case 32..<36: endTurn()
-        case 36: compact()
+        case 36: Bool.random(using: &random) ? compact() : state.exhaust()
         case 37: for index in members.indices where members[index].mustDiscard { discard(index) }
         default: beginTurn()
         }
@@ -291,7 +291,7 @@ private struct Run: ~Copyable {
         }
     }
 
-    func check(atEnd: Bool = false) -> Bool {
+    mutating func check(atEnd: Bool = false) -> Bool {
         var problems = problem.map { [$0] } ?? []
         let own = waiting.count { $0.task != 0 }
         // What a full buffer drops still counts until its ticket is skipped, and what is to be discarded until then.
@@ -339,6 +339,7 @@ private struct Run: ~Copyable {
                 problems.append("listener \(index) is not freed at the end")
             }
         }
+        if state.phase == .idle, !state.hasRoom(depth: 2) { problems.append("an idle lane has no room") }
         if state.count == 0, !state.fanOut.isFree { problems.append("nothing waits, and costs something") }
         if atEnd, ownWaiting != 0 || state.count != 0 { problems.append("\(ownWaiting) own, \(state.count) tickets") }
         if !problems.isEmpty { Issue.record("seed \(seed): \(problems)") }

@@ -81,13 +81,7 @@ extension Lane {
     private func drain() -> DrainTurn.End {
         let thread = ThreadReference.current
         thread.pointee.drains += 1
-        let outside = (thread.pointee.laneDepth, thread.pointee.lane)
-        defer {
-            thread.pointee.drains -= 1
-            (thread.pointee.laneDepth, thread.pointee.lane) = outside
-        }
-        // Alive as long as its drain runs.
-        thread.pointee.lane = Unretained(self)
+        defer { thread.pointee.drains -= 1 }
         var turn = DrainTurn()
         if taken.isEmpty {
             guard beginTurn(turn.callsLeft) else { return .idle }
@@ -107,6 +101,10 @@ extension Lane {
 
     /// Delivers for the tickets taken. Nil unless the turn ends before they are used up.
     private func deliverTaken(_ turn: inout DrainTurn, _ thread: ThreadReference) -> DrainTurn.End? {
+        let outside = (thread.pointee.lane, thread.pointee.laneDepth)
+        // Alive as long as its drain runs.
+        thread.pointee.lane = Unretained(self)
+        defer { (thread.pointee.lane, thread.pointee.laneDepth) = outside }
         // Set when the entry was inserted, and kept by it, as the list is by the level.
         let list = taken[next].listener.borrow { $0.certainLevel }.borrow { Unretained($0.list) }
         // One for all of them: nothing in it outlasts a call.
@@ -136,6 +134,7 @@ extension Lane {
         _ turn: inout DrainTurn,
         _ thread: ThreadReference
     ) -> DrainTurn.End? {
+        thread.pointee.laneDepth = min(ticket.depth & ~LaneState.free, Self.deepest) + 1
         calls(listener.address, thread)
         if isAwaited {
             calls(0, thread)
@@ -150,7 +149,6 @@ extension Lane {
             return turn.endAfterCall()
         }
         frame.pointee.isCalling(listener)
-        thread.pointee.laneDepth = min(ticket.depth, Self.deepest) + 1
         let used: Int
         let end: DrainTurn.End?
         if mailbox.takesAll {

@@ -162,7 +162,8 @@ extension Lane {
         if mailbox.state.letIn & (Self.messagesPerLook - 1) == 0 { lookForOwner(of: listener, mailbox) }
         let poster = isOwn ? addOwn(mailbox) : 0
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        return state.append(Unretained(listener), mailbox.state.letIn &- 1, from: poster, depth: depth)
+        let cost = depth > 2 && !mailbox.takesAll ? depth | LaneState.free : depth
+        return state.append(Unretained(listener), mailbox.state.letIn &- 1, from: poster, depth: cost)
     }
 
     /// Posts do not look at the owner of a listener for which messages wait, and the drain may not come to it for

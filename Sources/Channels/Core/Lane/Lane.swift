@@ -71,7 +71,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) var goesOn = false
     /// Whether too many messages to which calls had led waited when the drain last took some.
     @safe @exclusivity(unchecked) var isExhausted = false
-    /// How many changes of states the calls have been refused since.
+    /// How many posts and changes of states the calls have been refused since.
     @safe @exclusivity(unchecked) var refused = 0
     /// Whether the turn before made as many calls as it may: they are short, and more wait.
     @safe @exclusivity(unchecked) var isBehind = false

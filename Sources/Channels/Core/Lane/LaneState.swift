@@ -17,7 +17,7 @@ struct LaneState: ~Copyable {
         fileprivate(set) var count: UInt32
         /// Who posted the messages, if that was on the lane's own actor; otherwise 0.
         let poster: UInt16
-        /// How many calls of lanes led to the messages, one inside the other.
+        /// How many calls of lanes led to the messages, one inside the other; with ``LaneState/free``, too.
         let depth: UInt16
 
         fileprivate static var none: Ticket { Ticket(address: 0, number: 0, count: 0, poster: 0, depth: 0) }
@@ -93,13 +93,21 @@ struct LaneState: ~Copyable {
     var ownPosters = OwnPosters()
     /// What waits because of calls that lanes make.
     private(set) var fanOut = FanOut(most: 1 << 23)
+    /// Added to the depth of messages that cost nothing: those of a buffer with a bound.
+    static let free: UInt16 = 1 << 15
 
     // MARK: Posting
 
     /// Whether one more message may wait to which so many calls of lanes have led. Messages to which none or one
     /// has led always may.
     @inline(__always)
-    mutating func hasRoom(depth: UInt16) -> Bool { depth < 2 || fanOut.hasRoom(depth: Int(depth)) }
+    mutating func hasRoom(depth: UInt16) -> Bool { depth < 2 || hasRoomDeep(depth: depth) }
+
+    private mutating func hasRoomDeep(depth: UInt16) -> Bool {
+        // All that waited has been delivered, and nobody takes anything before something waits again.
+        if phase == .idle { fanOut.recoversIfFree() }
+        return fanOut.hasRoom(depth: Int(depth))
+    }
 
     /// How many messages have had no room since there were too many.
     var refused: Int { fanOut.refused }
@@ -116,7 +124,7 @@ struct LaneState: ~Copyable {
         depth: UInt16
     ) -> Bool {
         count &+= 1
-        if depth > 2 { fanOut.add(depth: Int(depth)) }
+        if depth > 2, depth < Self.free { fanOut.add(depth: Int(depth)) }
         if newest.address == listener.address, newest.poster == poster, newest.depth == depth, newest.count < .max {
             newest.count &+= 1
         } else {
@@ -187,7 +195,7 @@ struct LaneState: ~Copyable {
     @inline(__always)
     private mutating func areGone(_ count: Int, of ticket: Ticket) {
         self.count -= count
-        if ticket.depth > 2 { fanOut.remove(count, depth: Int(ticket.depth)) }
+        if ticket.depth > 2, ticket.depth < Self.free { fanOut.remove(count, depth: Int(ticket.depth)) }
     }
 
     /// Gives the stale tickets up that come first.

@@ -127,7 +127,13 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         let isAwaited = tracker.map { isListener(listener, awaitedBy: $0) } ?? false
         let envelope = frame.pointee.envelopeToKeep(withTracker: isAwaited)
         if isAwaited { tracker?.expectOne() }
-        let outcome = letIn(message, envelope, from: frame.pointee.isolation, for: listener, mayRefuse: isUnbounded)
+        let outcome = letIn(
+            message,
+            envelope,
+            from: frame.pointee.isolation,
+            for: listener,
+            mayRefuse: isUnbounded && lane != nil
+        )
         guard let admission = outcome.admission else {
             if isAwaited { tracker?.expectOneLess(listener) }
             if outcome.refused > 0 { lane?.reportRefused(outcome.refused, listener) }

@@ -19,7 +19,7 @@ struct FanOut {
     init(most: Int = 1 << 20) { self.most = most }
 
     /// Whether one more post may wait. Once there are too many, no post that follows from another may, until
-    /// all that cost something have been delivered and one comes that follows from none.
+    /// all that cost something have been delivered: see ``delivers(depth:)`` and ``recoversIfFree()``.
     mutating func hasRoom(depth: Int) -> Bool {
         if cost + Self.cost(ofDepth: depth) > most { exhaust() }
         guard isExhausted, depth > 1 else { return true }
@@ -49,7 +49,8 @@ struct FanOut {
     /// All posts that were taken out have been delivered: if no other costs anything, there is room again.
     mutating func recoversIfFree() { if cost == 0 { isExhausted = false } }
 
-    /// A post that was counted has been taken out.
+    /// A post that was counted has been taken out. There is room again once all have been, and one that follows from
+    /// no other.
     mutating func delivers(depth: Int) {
         cost -= Self.cost(ofDepth: depth)
         if depth == 1, cost == 0 { isExhausted = false }
