@@ -6,7 +6,7 @@ import Testing
 @testable import Channels
 
 /// Rule 9 for listeners that hear through lanes: an endless loop ends with the fault, whatever its shape.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LaneLoopTests {
     enum Place: String, CaseIterable, Codable { case queue, concurrentQueue, actor, mainActor }
 
