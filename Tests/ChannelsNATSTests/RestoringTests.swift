@@ -28,11 +28,16 @@ struct RestoringTests {
         try server.loseStorage()
         try await server.start(denying("$JS.API.STREAM.CREATE.KV_channels"))
         await peer.events.wait { $0.contains { $0.failure?.code == .permissionDenied } }
+        try await expectSoup(in: sales, over: server)
+        try await peer.close()
+    }
+
+    /// Somebody else publishes until the stream is there, and that is heard.
+    private func expectSoup(in sales: Recorder<InboundMessage>, over server: NATSServer) async throws {
         let other = try await Peer.connect(to: server)
         while (try? await other.publish("soup", to: "shop.sale", durable: true)) == nil {}
         #expect(await sales.wait(count: 1).first?.text == "soup")
         try await other.close()
-        try await peer.close()
     }
 
     @Test func streamThatCannotBeCreatedDoesNotKeepOthersFromBeingRestored() async throws {
@@ -46,10 +51,7 @@ struct RestoringTests {
         server.kill()
         try server.loseStorage()
         try await server.start(denying("$JS.API.STREAM.CREATE.A"))
-        let other = try await Peer.connect(to: server)
-        while (try? await other.publish("soup", to: "shop.sale", durable: true)) == nil {}
-        #expect(await sales.wait(count: 1).first?.text == "soup")
-        try await other.close()
+        try await expectSoup(in: sales, over: server)
         try await peer.close()
     }
 
@@ -111,11 +113,8 @@ struct RestoringTests {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
         let sales = try await peer.subscribe(to: "shop.sale", durableName: "kitchen")
-        let other = try await Peer.connect(to: server)
-        try await delete("SHOP", by: other)
-        while (try? await other.publish("soup", to: "shop.sale", durable: true)) == nil {}
-        #expect(await sales.wait(count: 1).first?.text == "soup")
-        try await other.close()
+        try await delete("SHOP", by: peer)
+        try await expectSoup(in: sales, over: server)
         try await peer.close()
     }
 

@@ -32,7 +32,8 @@ struct WaitingForTheServerTests {
         for number in 0..<100 { board[.number].post(number) }
         try await server.start()
         try await bridge.waitUntilReady()
-        let peer = try await Peer.connect(to: server)
+        // The bridge creates the stream with its first message, which may come later.
+        let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
         let heard = Recorder<Int>()
         try await peer.transport.subscribe(to: "shop.number", durableName: "reader") { message in
             heard.record(Int(message.text) ?? -1)

@@ -19,7 +19,8 @@
 /// - No thread delivers for others without end: after 64 values of others, the next thread that sets one takes
 ///   over. For that, and while more than 1,024 values wait, a thread that is not inside a listener waits in
 ///   `set` or `update`, for at most 100 ms; if too many still wait, ``Fault/Code/stateBacklog`` is raised. What
-///   listeners set has no bound; the fault is raised at 2,048 values that wait, 4,096, 8,192 and so on.
+///   listeners set while another thread delivers has no bound; the fault is raised at 2,048 values that wait,
+///   4,096, 8,192 and so on.
 /// - The exceptions to "exactly once": values set while a listener is paused, after which it gets the current
 ///   one first, and values dropped from a full buffer, which are counted.
 /// - A chain of listeners that each set the state is refused at a depth of 1,024, where little of the stack is

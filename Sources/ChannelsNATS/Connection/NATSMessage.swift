@@ -5,8 +5,8 @@ import Foundation
 
 /// A message to be sent.
 ///
-/// The message of a bridge is one, too: nearly all are sent as they are, and to count references to the parts of each
-/// once more would be half of what sending it costs the caller.
+/// The message of a bridge is one, too: nearly all are sent as they are, without counting references to the parts of
+/// each once more, which was a sixth of what sending it cost the caller.
 protocol OutgoingMessage {
     var subject: String { get }
     /// The subject for a reply or an acknowledgement.

@@ -116,6 +116,33 @@ struct LaneLoopTests {
         withExtendedLifetime(tokens) {}
     }
 
+    /// They take no room that has no bound, or hear whatever happens to lanes.
+    @Test(arguments: [false, true])
+    func sequencesAndBoundedBuffersHearWhatIsPostedWhereALaneHasNoRoom(withSender: Bool) async {
+        let faults = Recorder<Fault>()
+        let loop = Channel<Int> { faults.record($0) }
+        let (heard, conflated) = (Channel<Int> { faults.record($0) }, Channel<Int> { faults.record($0) })
+        let queue = DispatchQueue(label: "loop")
+        let messages = heard.messages()
+        let bounded = conflated.listen(on: .global(), buffering: .newest(4)) { _ in }
+        let sender = Owner()
+        let (calls, missed) = (Tally(), Tally())
+        let tokens = (0..<2).map { _ in
+            loop.listen(on: queue) { number in
+                calls.add()
+                guard calls.value < Self.mostCalls else { return }
+                loop.post(number + 1)
+                let from = withSender ? sender : nil
+                if heard.post(number, from: from) == 0 || conflated.post(number, from: from) == 0 { missed.add() }
+            }
+        }
+        loop.post(0)
+        await faults.wait(count: 1)
+        await untilNothingWaits(for: tokens)
+        #expect(missed.value == 0 && faults.all.allSatisfy { $0.code == .recursionLimit })
+        withExtendedLifetime((messages, bounded)) {}
+    }
+
     /// Others have no part in the loop.
     @Test func whatOthersPostMeanwhileIsHeard() async {
         let loop = Channel<Int> { _ in }
