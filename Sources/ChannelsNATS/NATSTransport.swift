@@ -93,6 +93,7 @@ public final class NATSTransport: Transport {
             if !Presence.copesWith(event) { relay.report(event) }
             switch event {
             case .interrupted: holder.session?.inbox.failBound()
+            case .resuming: holder.session?.resume()
             case .reconnected: holder.session?.restore { relay.report($0) }
             case .failed(let error) where error.code == .permissionDenied:
                 if let subject = error.subject { holder.session?.inbox.fail(subject: subject, error) }

@@ -72,6 +72,11 @@ final class Session: Sendable {
         state.withLock { $0.watches.removeAll { $0 === watch } }
     }
 
+    /// Called before anything comes on a new connection.
+    func resume() {
+        for durable in state.withLock({ $0.durables }) { durable.resume() }
+    }
+
     /// Called after a reconnection. The C client has subscribed again, but the server may have lost the
     /// streams and their consumers.
     ///
@@ -79,12 +84,13 @@ final class Session: Sendable {
     /// reconnection takes over. What cannot be restored keeps nothing else from being so.
     func restore(onFailure: @escaping @Sendable (BridgeError) -> Void) {
         jetStream.forgetStreams()
-        for durable in state.withLock({ $0.durables }) { durable.reconnected() }
         state.withLock { state in
             guard !state.isClosed else { return }
             let before = state.restoring
             before?.cancel()
-            state.restoring = Task { [weak self] in
+            state.restoring = Task { [weak self, streams] in
+                // First: the one before may be waiting for it.
+                await streams.forget()
                 await before?.value
                 await self?.restoreAll(onFailure: onFailure)
             }
@@ -92,7 +98,6 @@ final class Session: Sendable {
     }
 
     private func restoreAll(onFailure: @escaping @Sendable (BridgeError) -> Void) async {
-        await streams.forget()
         var (durables, watches) = state.withLock { ($0.durables, $0.watches) }
         var pause = Duration.milliseconds(250)
         while !Task.isCancelled, !durables.isEmpty || !watches.isEmpty {

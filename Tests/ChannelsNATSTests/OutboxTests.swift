@@ -91,6 +91,37 @@ struct OutboxTests {
         #expect(batch.isEmpty && outbox.isIdle)
     }
 
+    /// It is obsolete on the next one.
+    @Test func whatIsBoundToAConnectionIsSentOnNoOther() {
+        let bound = (0..<5).map { number in
+            var message = NATSMessage(subject: "bound.\(number)")
+            message.isBoundToConnection = true
+            return message
+        }
+        var outbox = Outbox(limit: 1_000)
+        submit(0, to: &outbox)
+        let first = outbox.submit(bound[0])
+        var batch = PackedMessages()
+        next(&batch, of: &outbox)
+        let second = outbox.submit(bound[1])
+        outbox.disconnect()
+        submit(1, to: &outbox)
+        let third = outbox.submit(bound[2])
+        #expect(first == .takenAndStartWriter || first == .taken)
+        #expect(second == .taken && third == .notConnected)
+        let waits = outbox.submitOverLimit(bound[3])
+        #expect(!waits)
+        let before = outbox.epoch
+        _ = outbox.reconnect()
+        // The writer finds that its connection is lost only when there is another one.
+        let fourth = outbox.submit(bound[4])
+        #expect(fourth == .taken)
+        let (goesOn, lost) = outbox.putBack(&batch, since: before)
+        #expect(goesOn && lost == 0)
+        next(&batch, of: &outbox)
+        #expect(takeOut(&batch, atMost: .max).map(\.subject) == ["n.0", "n.1", "bound.4"])
+    }
+
     /// What is being written counts until the writer comes for more.
     @Test func limitCountsWhatWaitsAndWhatIsBeingWritten() {
         let size = PackedMessages.size(of: NATSMessage(subject: "n.0"))

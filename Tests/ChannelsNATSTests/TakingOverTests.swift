@@ -186,9 +186,10 @@ struct TakingOverTests {
     private func lose(_ server: NATSServer, _ peer: Peer, _ sender: Peer) async throws -> Recorder<InboundMessage> {
         let received = Recorder<InboundMessage>()
         try await peer.transport.subscribe(kitchen(4)) { message in
+            let heard = received.all.contains { $0.text == message.text }
             received.record(message)
-            // This one is busy to the end.
-            if message.text != "3", let number = Int(message.text), number > 3 { message.settle?(.acknowledged) }
+            // One of the first is busy to the end. The acknowledgements of the others may be lost, too.
+            if heard || Int(message.text).map({ $0 > 3 }) == true { message.settle?(.acknowledged) }
         }
         try await publish(0..<6, by: sender)
         let held = await received.wait(count: 4)
@@ -233,13 +234,14 @@ struct TakingOverTests {
         let server = try await NATSServer()
         let (peer, sender) = (try await connect(to: server), try await connect(to: server))
         let received = try await lose(server, peer, sender)
-        for count in 1...3 {
-            try await server.start()
-            await sender.events.wait { $0.filter(\.isReconnected).count >= count }
-            await server.stop()
-            await sender.events.wait { $0.filter(\.isDisconnected).count > count }
-        }
         try await server.start()
+        for count in 1...3 {
+            await sender.events.wait { $0.filter(\.isReconnected).count >= count }
+            // A server (2.9.10) that ends as soon as it has started now and then forgets what it has delivered.
+            try server.reload("authorization { user: nobody, password: secret }")
+            await sender.events.wait { $0.filter(\.isDisconnected).count > count }
+            try server.reload()
+        }
         await sender.events.wait { $0.filter(\.isReconnected).count >= 4 }
         try await publish(6..<20, by: sender)
         let texts = await received.wait { Set($0.map(\.text)).count == 20 }.map(\.text)

@@ -15,6 +15,8 @@ import Foundation
 final class NATSConnection: Sendable {
     enum Event: Sendable {
         case disconnected(BridgeError?)
+        /// There is a connection again. Nothing has been subscribed to or sent on it.
+        case resuming
         case reconnected
         /// Messages that were sent, and are bound to the connection, may be lost, and those not sent are dropped.
         case interrupted
@@ -232,8 +234,11 @@ final class NATSConnection: Sendable {
                 sinceFlush -= batch.count
                 let (goesOn, lost) = state.withLock { $0.outbox.putBack(&batch, since: epoch) }
                 if lost > 0 { onEvent(.unsent(lost, .unsentAtClose(lost))) }
-                onEvent(.interrupted)
-                guard goesOn else { return resumeWaiters() }
+                // Where there is another connection, that has been told.
+                if !goesOn {
+                    onEvent(.interrupted)
+                    return resumeWaiters()
+                }
             }
         }
     }

@@ -16,7 +16,8 @@ protocol OutgoingMessage {
     /// One more header, `Nats-Msg-Id`, by which a stream recognises a message.
     var identifier: String? { get }
     var payload: [UInt8] { get }
-    /// Whether it must not be sent on a later connection: it is published again, in order, when this one ends.
+    /// Whether it must not be sent on a later connection: when this one ends, it is obsolete, or is published again
+    /// in order.
     var isBoundToConnection: Bool { get }
 
     /// Throws unless the reply and the headers are valid.

@@ -34,9 +34,12 @@ struct Outbox: ~Copyable {
         return startWriter() ? .takenAndStartWriter : .taken
     }
 
+    /// Drops a message that is bound to a connection where there is none.
+    ///
     /// - Returns: Whether a writer is to be started.
     mutating func submitOverLimit(_ message: borrowing some OutgoingMessage) -> Bool {
-        guard phase != .closed else { return false }
+        if phase == .closed { return false }
+        if message.isBoundToConnection, phase != .connected { return false }
         waiting.append(message)
         return startWriter()
     }
@@ -62,9 +65,10 @@ struct Outbox: ~Copyable {
             (writingBytes, isWriting) = (0, false)
             return (false, rest.count)
         }
+        // What waits may be bound to a connection that has come since.
+        rest.removeBound()
         swap(&rest, &waiting)
         waiting.append(contentsOf: rest)
-        waiting.removeBound()
         rest.removeAll()
         writingBytes = 0
         if epoch == self.epoch, phase == .connected { phase = .disconnected }

@@ -11,6 +11,15 @@ extension DurableSubscription {
         let bytes: Int
     }
 
+    /// What was lost with a connection.
+    struct Lost {
+        var found: ConsumerState
+        /// The sequences in the stream of the messages that are here.
+        var held: Set<UInt64>
+        /// How many messages come again.
+        var count = 0
+    }
+
     struct State {
         var pull: PullState
         var takeover = Takeover<Arrival>(unsettled: 0, last: 0)
@@ -33,6 +42,8 @@ extension DurableSubscription {
         var unsettled: UnsettledMessages?
         /// Creates the consumer again. Cancelled by ``DurableSubscription/close()``.
         var restarting: Task<Void, Never>?
+        /// How often there was another connection after one that was lost.
+        var resumptions = 0
         /// Whether the consumer is created again after a reconnection.
         var isRestoring = false
         /// Looks at what others have not settled. Cancelled by ``DurableSubscription/close()``.
@@ -96,6 +107,24 @@ extension DurableSubscription.State {
         takeover.ask()
         lastHeard = .now
     }
+
+    /// It is known what was lost, and the consumer is there.
+    mutating func restore(_ lost: DurableSubscription.Lost) {
+        let found = lost.found
+        if lost.count > 0 || found.missing(besides: held) == 0 {
+            run.isAlone(upTo: found.lastDelivery)
+        } else if run.missed(upTo: found.lastDelivery) > 0 {
+            run.isShared(upTo: found.lastDelivery)
+        } else {
+            run.goOn()
+        }
+        (needsConsumer, lastHeard) = (false, .now)
+        takeover.restore(lost.count, besides: lost.held, last: found.lastDelivered)
+        pull.start()
+    }
+
+    /// The sequences in the stream of the messages that are here.
+    var held: Set<UInt64> { unsettled?.sequences ?? [] }
 
     /// It cannot be found out now.
     ///

@@ -50,9 +50,13 @@ extension DurableSubscription {
 
     // MARK: After a loss of the connection
 
-    /// The connection is back. Called before anything new is asked for on it.
-    func reconnected() {
-        update { $0.findLost() }
+    /// The connection is back. Called before anything comes on it: the server may still answer what was asked for on
+    /// the one before.
+    func resume() {
+        update { state in
+            state.resumptions += 1
+            state.findLost()
+        }
     }
 
     /// What was asked for on an earlier connection is lost, and what was sent on it may be; the server may have lost
@@ -70,29 +74,39 @@ extension DurableSubscription {
 
     /// The same, with nobody else doing so.
     func createAgain() async throws {
-        update { $0.findLost() }
+        let resumptions = update { state in
+            state.findLost()
+            return state.resumptions
+        }
         do {
             let lost = try await takeBackLost()
-            update { state in
-                (state.needsConsumer, state.lastHeard) = (false, .now)
+            try update { state in
+                // Lost once more: silence says nothing then, and the next attempt is to find the same.
+                guard isCurrent(state, since: resumptions) else { throw BridgeError(.notConnected) }
+                state.restore(lost)
                 state.largest = connection.maxPayload
-                state.takeover.restore(lost.count, besides: lost.held, last: lost.last)
-                state.pull.start()
             }
         } catch {
             let isMissing = state.withLock { $0.tellsPresence && $0.presence == nil && !$0.isClosing }
             if isMissing, connection.isConnected { _ = try? await begin(where: false) }
-            // Unless another attempt follows at once, which has to find them set aside.
-            if !Task.isCancelled { passOn(update { $0.stopFindingLost() }) }
+            // Unless another attempt follows, which has to find them set aside.
+            let passed = update { state in
+                isCurrent(state, since: resumptions) && !Task.isCancelled ? state.stopFindingLost() : []
+            }
+            passOn(passed)
             throw error
         }
+    }
+
+    /// Whether the connection has not been lost meanwhile.
+    private func isCurrent(_ state: State, since resumptions: Int) -> Bool {
+        state.resumptions == resumptions && connection.isConnected
     }
 
     /// Creates the consumer, and takes back what was sent on a lost connection and has not come, where nobody else
     /// can have it.
     ///
-    /// - Returns: How many messages come again, the sequences of those that are here, and the last of both.
-    private func takeBackLost() async throws -> (count: Int, held: Set<UInt64>, last: UInt64) {
+    private func takeBackLost() async throws -> Lost {
         // What is settled meanwhile has been here, too, and is not to be taken back.
         var held = held
         var found = try await createConsumer()
@@ -111,26 +125,13 @@ extension DurableSubscription {
                 // settled since does not count as missing in `now`, and must not be taken off once more.
                 let count = now.missing(besides: stillHeld)
                 guard count > 0, await processes.takeBack(now, except: held) else { break }
-                state.withLock { $0.run.isAlone(upTo: now.lastDelivery) }
-                return (count, held, now.lastDelivered)
+                return Lost(found: now, held: held, count: count)
             }
             // What was asked for before the loss is still delivered.
             found = now
             try await Task.sleep(for: Self.requestLife / 3)
         }
-        // Lost once more: silence says nothing then, and the next attempt is to find the same.
-        guard connection.isConnected else { throw BridgeError(.notConnected) }
-        let current = self.held
-        state.withLock { state in
-            if found.missing(besides: current) == 0 {
-                state.run.isAlone(upTo: found.lastDelivery)
-            } else if state.run.missed(upTo: found.lastDelivery) > 0 {
-                state.run.isShared(upTo: found.lastDelivery)
-            } else {
-                state.run.goOn()
-            }
-        }
-        return (0, held, found.lastDelivered)
+        return Lost(found: found, held: held)
     }
 
     /// - Returns: What has told others that this process lives, if something was lost that they cannot have, unless
@@ -150,7 +151,7 @@ extension DurableSubscription {
     private static let attempts = 5
 
     /// The sequences in the stream of the messages that this process has.
-    private var held: Set<UInt64> { state.withLock { $0.unsettled }?.sequences ?? [] }
+    private var held: Set<UInt64> { state.withLock { $0.held } }
 
     // MARK: While others keep messages
 

@@ -171,9 +171,9 @@ final class DurableSubscription: Sendable {
 
     /// Changes the state, and asks for messages if there is room now.
     @discardableResult
-    func update<Result>(_ body: (inout State) -> Result) -> Result {
-        let (result, request, isQuiet) = state.withLock { state in
-            let result = body(&state)
+    func update<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+        let (result, request, isQuiet) = try state.withLock { state in
+            let result = try body(&state)
             let request = state.isClosing ? nil : state.nextRequest()
             // The server has been silent since then.
             if request != nil { (state.lastHeard, state.lastAsked) = (.now, .now) }
@@ -186,13 +186,14 @@ final class DurableSubscription: Sendable {
 
     private func ask(_ wanted: PullState.Request) {
         let fetch = FetchRequest(wanted, expires: Self.requestLife)
-        connection.sendSoon(
-            NATSMessage(
-                subject: "$JS.API.CONSUMER.MSG.NEXT.\(consumer)",
-                reply: inbox + String(wanted.number),
-                payload: fetch.json
-            )
+        var message = NATSMessage(
+            subject: "$JS.API.CONSUMER.MSG.NEXT.\(consumer)",
+            reply: inbox + String(wanted.number),
+            payload: fetch.json
         )
+        // On the next one, it is first found out what was lost with this one.
+        message.isBoundToConnection = true
+        connection.sendSoon(message)
     }
 
     /// On the thread of the subscription.

@@ -13,6 +13,8 @@ actor StreamSetup {
     private let onDifference: @Sendable (BridgeError) -> Void
     /// What has been reported, by stream: once, unless it changes.
     private var differences: [String: [String]] = [:]
+    /// How often everything was forgotten.
+    private var age = 0
     private var isClosed = false
     /// Whether the streams of messages are there: asked for each message.
     private let hasMessages = Atomic<Bool>(false)
@@ -37,10 +39,13 @@ actor StreamSetup {
         for task in tasks { _ = await task?.result }
     }
 
-    /// Checks again when they are needed next: the server may have lost them.
+    /// Checks again when they are needed next: the server may have lost them. What is being asked now is not waited
+    /// for: the answer may have been lost with the connection.
     func forget() {
         hasMessages.store(false, ordering: .releasing)
+        for task in [messages, states] { task?.cancel() }
         (messages, states) = (nil, nil)
+        age += 1
     }
 
     /// Runs a body that needs the streams, and repeats it once if the server has lost them since.
@@ -71,26 +76,40 @@ actor StreamSetup {
     }
 
     private func createStreams() async throws {
-        if isClosed { throw BridgeError(.closed) }
-        let task =
-            messages
-            ?? Task { [configuration] in
-                guard configuration.createsStreams else { return }
-                var failure: (any Error)?
-                // One that cannot be created keeps no other one from being so.
-                for stream in configuration.streams {
-                    do { try await create(stream) } catch { failure = failure ?? error }
+        try await untilKnown {
+            let task =
+                messages
+                ?? Task { [configuration] in
+                    guard configuration.createsStreams else { return }
+                    var failure: (any Error)?
+                    // One that cannot be created keeps no other one from being so.
+                    for stream in configuration.streams {
+                        do { try await create(stream) } catch { failure = failure ?? error }
+                    }
+                    if let failure { throw failure }
                 }
-                if let failure { throw failure }
+            messages = task
+            return task
+        }
+        hasMessages.store(true, ordering: .releasing)
+    }
+
+    /// Waits for what is being created; once more where that was forgotten meanwhile.
+    private func untilKnown(_ begin: () -> Task<Void, any Error>) async throws {
+        while true {
+            if isClosed { throw BridgeError(.closed) }
+            let begun = age
+            let task = begin()
+            let result = await task.result
+            if begun == age {
+                if case .failure(let error) = result {
+                    if messages == task { messages = nil }
+                    if states == task { states = nil }
+                    throw BridgeError(wrapping: error)
+                }
+                return
             }
-        messages = task
-        do {
-            try await task.value
-            // Unless they have been forgotten since.
-            if messages == task { hasMessages.store(true, ordering: .releasing) }
-        } catch {
-            messages = nil
-            throw BridgeError(wrapping: error)
+            try Task.checkCancellation()
         }
     }
 
@@ -102,26 +121,24 @@ actor StreamSetup {
 
     /// The bucket of the states.
     func prepareStates() async throws {
-        if isClosed { throw BridgeError(.closed) }
-        let task =
-            states
-            ?? Task { [jetStream, configuration, bucket, onLostValues] in
-                guard configuration.createsStreams else { return }
-                var stream = NATSStream(
-                    configuration.stateStream,
-                    subjects: [configuration.statePrefix + ">"],
-                    replicas: configuration.stateReplicas
-                )
-                stream.keepsLastValues = true
-                try await create(stream)
-                let known = bucket.highest
-                let (created, last) = try await jetStream.identity(ofStream: configuration.stateStream)
-                if bucket.identify(created: created, lastSequence: last, known: known) { onLostValues() }
-            }
-        states = task
-        do { try await task.value } catch {
-            states = nil
-            throw BridgeError(wrapping: error)
+        try await untilKnown {
+            let task =
+                states
+                ?? Task { [jetStream, configuration, bucket, onLostValues] in
+                    guard configuration.createsStreams else { return }
+                    var stream = NATSStream(
+                        configuration.stateStream,
+                        subjects: [configuration.statePrefix + ">"],
+                        replicas: configuration.stateReplicas
+                    )
+                    stream.keepsLastValues = true
+                    try await create(stream)
+                    let known = bucket.highest
+                    let (created, last) = try await jetStream.identity(ofStream: configuration.stateStream)
+                    if bucket.identify(created: created, lastSequence: last, known: known) { onLostValues() }
+                }
+            states = task
+            return task
         }
     }
 }
