@@ -223,6 +223,12 @@ public final class NATSTransport: Transport {
         try await session.keep(durable)
     }
 
+    /// Ends subscriptions. See `Transport/drainSubscriptions(within:)`. One after the other: each takes as long as the
+    /// server to answer.
+    public func drainSubscriptions(within timeout: Duration) async {
+        await (try? session)?.drain(until: .now + timeout)
+    }
+
     /// Closes the connection. See `Transport/close(within:)`.
     public func close(within timeout: Duration) async throws {
         let before = phase.withLock { phase in

@@ -145,6 +145,16 @@ final class Session: Sendable {
         }
     }
 
+    /// Ends the subscriptions of messages that are not durable, and of requests. See
+    /// `Transport/drainSubscriptions(within:)`.
+    func drain(until deadline: ContinuousClock.Instant) async {
+        let subscriptions = state.withLock { state in
+            defer { state.subscriptions = [] }
+            return state.subscriptions
+        }
+        for subscription in subscriptions { await subscription.drain(until: deadline) }
+    }
+
     /// Stops receiving. Unsettled messages are returned to the server.
     func stopReceiving() async {
         let (subscriptions, durables, watches, restoring) = state.withLock { state in

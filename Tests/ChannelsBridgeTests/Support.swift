@@ -166,6 +166,8 @@ struct AlteredTransport: Transport {
         try await base.watch(subject, onValue: onValue)
     }
 
+    func drainSubscriptions(within timeout: Duration) async { await base.drainSubscriptions(within: timeout) }
+
     func close(within timeout: Duration) async throws {
         await closes()
         try await base.close(within: timeout)

@@ -61,6 +61,31 @@ struct BridgeOverNATSTests {
         }
     }
 
+    /// What it was given is heard there, and the rest by the others.
+    @Test func processThatLeavesAGroupLosesNothing() async throws {
+        let server = try await NATSServer()
+        let routes: [BridgeRoute] = [.incoming(.natsSale).inGroup("books")]
+        let till = try await Node("till", server, [.outgoing(.natsSale)])
+        var workers = [try await Node("worker", server, routes)]
+        for round in 0..<10 {
+            let leaver = try await Node("leaver", server, routes)
+            let posting = Task {
+                for number in round * 500..<round * 500 + 500 {
+                    till.board[.natsSale].post(Sale(number: number))
+                    await Task.yield()
+                }
+            }
+            await leaver.heard.wait(count: 10)
+            try await leaver.end()
+            await posting.value
+            workers.append(leaver)
+        }
+        while workers.reduce(0, { $0 + $1.heard.count }) < 5_000 { await Task.yield() }
+        #expect(Set(workers.flatMap(\.heard.all)).count == 5_000)
+        try await workers[0].end()
+        try await till.end()
+    }
+
     @Test(arguments: [false, true])
     func messageIsHeardOnceInEveryProcessWithBridgesFacingEachOther(durable: Bool) async throws {
         let server = try await NATSServer()

@@ -238,9 +238,8 @@ struct TakingOverTests {
         for count in 1...3 {
             await sender.events.wait { $0.filter(\.isReconnected).count >= count }
             // A server (2.9.10) that ends as soon as it has started now and then forgets what it has delivered.
-            try server.reload("authorization { user: nobody, password: secret }")
+            server.cutConnections()
             await sender.events.wait { $0.filter(\.isDisconnected).count > count }
-            try server.reload()
         }
         await sender.events.wait { $0.filter(\.isReconnected).count >= 4 }
         try await publish(6..<20, by: sender)

@@ -267,6 +267,7 @@ public final class Bridge: Sendable {
         try? await context.transport.close(within: context.configuration.closeTimeout)
         // Senders that wait for the connection then find the transport closed.
         context.isReady.open()
+        context.isDrained.open()
         for worker in workers { await worker.finish() }
     }
 
@@ -278,6 +279,10 @@ public final class Bridge: Sendable {
         let isDone = Latch()
         let ending = Task {
             await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    await context.transport.drainSubscriptions(within: context.configuration.closeTimeout)
+                    context.isDrained.open()
+                }
                 for worker in workers { group.addTask { await worker.finish() } }
             }
             isDone.open()

@@ -15,6 +15,8 @@ final class BridgeContext: Sendable {
     let incoming: Budget
     /// Opens when the transport is connected and subscribed: waiting messages may be sent.
     let isReady = Latch()
+    /// Opens when nothing more comes for groups and responders: what was on its way has arrived.
+    let isDrained = Latch()
     /// Opens when the connection has ended for good.
     let isEnding = Latch()
     /// The reason why it has, if it has.

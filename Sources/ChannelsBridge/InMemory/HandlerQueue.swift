@@ -8,7 +8,8 @@ final class HandlerQueue<Item: Sendable>: Sendable {
         var items: [Item] = []
         var isDelivering = false
         var isClosed = false
-        var closing: [CheckedContinuation<Void, Never>] = []
+        /// For the end of the delivery.
+        var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     private let handler: @Sendable (Item) -> Void
@@ -40,14 +41,26 @@ final class HandlerQueue<Item: Sendable>: Sendable {
                 if state.withLock({ $0.isClosed }) { break }
                 handler(item)
             }
-            let (hasMore, closing) = state.withLock { state -> (Bool, [CheckedContinuation<Void, Never>]) in
+            let (hasMore, waiting) = state.withLock { state -> (Bool, [CheckedContinuation<Void, Never>]) in
                 if !state.items.isEmpty, !state.isClosed { return (true, []) }
                 state.isDelivering = false
-                defer { state.closing = [] }
-                return (false, state.closing)
+                defer { state.waiting = [] }
+                return (false, state.waiting)
             }
-            for continuation in closing { continuation.resume() }
+            for continuation in waiting { continuation.resume() }
             isMine = hasMore
+        }
+    }
+
+    /// Returns when the handler has been called for every item that has been added before.
+    func finish() async {
+        deliver()
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                if state.isDelivering { state.waiting.append(continuation) }
+                return !state.isDelivering
+            }
+            if isIdle { continuation.resume() }
         }
     }
 
@@ -59,7 +72,7 @@ final class HandlerQueue<Item: Sendable>: Sendable {
             (isIdle, dropped) = state.withLock { state in
                 state.isClosed = true
                 defer { state.items = [] }
-                if state.isDelivering { state.closing.append(continuation) }
+                if state.isDelivering { state.waiting.append(continuation) }
                 return (!state.isDelivering, state.items)
             }
             withExtendedLifetime(dropped) {}

@@ -65,13 +65,18 @@ struct InMemoryBrokerState {
     >] {
         connected.remove(connection)
         if forEver {
-            subscriptions.removeAll { $0.connection == connection }
-            for subject in responders.keys { responders[subject]?.removeAll { $0.connection == connection } }
+            unsubscribe(connection)
             for subject in watchers.keys { watchers[subject]?.removeAll { $0.connection == connection } }
             memberships[connection] = nil
         }
         for key in Array(consumers.keys) { consumers[key]?.leave(connection) }
         return feedAll(broker)
+    }
+
+    /// Its messages that are not durable, and its requests, go to others.
+    mutating func unsubscribe(_ connection: Int) {
+        subscriptions.removeAll { $0.connection == connection }
+        for subject in responders.keys { responders[subject]?.removeAll { $0.connection == connection } }
     }
 
     /// The connection is restored.

@@ -30,6 +30,8 @@ public final class InMemoryTransport: Transport {
         /// Pending requests.
         var requests: [Int: FirstResult<TransportReply>] = [:]
         var closers: [@Sendable () async -> Void] = []
+        /// For all but durable messages.
+        var drains: [@Sendable () async -> Void] = []
     }
 
     private let broker: InMemoryBroker
@@ -69,7 +71,7 @@ public final class InMemoryTransport: Transport {
         let (events, requests, closers, unsent, reached) = state.withLock { state in
             defer {
                 state.phase = .closed
-                state.closers = []
+                (state.closers, state.drains) = ([], [])
                 state.unsent = []
             }
             let reached = broker.state.withLock { $0.disconnect(connection, forEver: true, broker) }
@@ -200,6 +202,7 @@ public final class InMemoryTransport: Transport {
         try whileConnected(pattern.text) { state, broker -> (Void, [HandlerQueue<InboundMessage>]) in
             state.closers.append { await queue.close() }
             guard let durableName = subscription.durableName else {
+                state.drains.append { await queue.finish() }
                 broker.subscribe(connection, pattern, group: subscription.group, queue)
                 return ((), [])
             }
@@ -239,9 +242,20 @@ public final class InMemoryTransport: Transport {
         let queue = HandlerQueue(onRequest)
         try whileConnected(subject) { state, broker in
             state.closers.append { await queue.close() }
+            state.drains.append { await queue.finish() }
             broker.respond(connection, subject, queue)
             return ((), [HandlerQueue<InboundRequest>]())
         }
+    }
+
+    /// Ends the subscriptions, and returns when their handlers have been called for all that was published before.
+    public func drainSubscriptions(within timeout: Duration) async {
+        let drains = state.withLock { state in
+            broker.state.withLock { $0.unsubscribe(connection) }
+            defer { state.drains = [] }
+            return state.drains
+        }
+        for drain in drains { await drain() }
     }
 
     // MARK: Last values

@@ -133,6 +133,16 @@ public protocol Transport: Sendable {
     ///     skipped. The last value is never skipped, even after a reconnection.
     func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws
 
+    /// Ends the subscriptions of messages that are not durable, and those of requests, so that their part goes to
+    /// others from now on.
+    ///
+    /// Returns when every message and request that the broker has given to this connection has been handed to its
+    /// handler, or when that cannot be achieved. A bridge that ends calls it before its listeners finish: what a
+    /// member of a group or a responder is given goes to nobody else. The default does nothing.
+    ///
+    /// - Parameter timeout: How long it may take.
+    func drainSubscriptions(within timeout: Duration) async
+
     /// Closes the connection. No handler is called after it has returned. Calling it again does nothing.
     ///
     /// Stops receiving, sends the messages in the buffer, and then releases everything, even if not all could
@@ -149,6 +159,9 @@ extension Transport {
     public func storeIfNone(_ message: TransportMessage) async throws -> UInt64? {
         try await store(message)
     }
+
+    /// Does nothing: for transports without ``TransportCapabilities/groups`` and ``TransportCapabilities/requests``.
+    public func drainSubscriptions(within timeout: Duration) async {}
 
     /// Publishes, and waits for the acknowledgement.
     public func publishDurably(

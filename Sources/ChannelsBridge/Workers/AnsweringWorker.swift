@@ -78,6 +78,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     }
 
     func finish() async {
+        try? await context.isDrained.wait()
         queue.close()
         await task.withLock { $0 }?.value
     }

@@ -117,7 +117,12 @@ final class IncomingWorker: RouteWorker {
 
     func finish() async {
         // The broker keeps what is durable: what has not begun is left to the next subscriber.
-        if isDurable { context.count(\.unfinished, queue.closeAndEmpty().count) } else { queue.close() }
+        if isDurable {
+            context.count(\.unfinished, queue.closeAndEmpty().count)
+        } else {
+            try? await context.isDrained.wait()
+            queue.close()
+        }
         await task.withLock { $0 }?.value
     }
 

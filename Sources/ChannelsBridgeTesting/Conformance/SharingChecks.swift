@@ -42,6 +42,28 @@ extension TransportConformance {
             let texts = await stayed.first(before + 20)
             run.expect(Array(texts.suffix(20)) == numbered(20, from: 20), "the one that stayed heard \(texts.count)")
         },
+        check("whoDrainsItsSubscriptionsHasHeardAllThatItWasGiven", needs: .groups) { run in
+            let sender = try await run.connected()
+            let heard = Recorder<String>()
+            let subscription = TransportSubscription(to: try run.pattern("a"), group: "books")
+            try await run.connected().subscribe(subscription) { heard.record($0.message.text) }
+            for round in 0..<10 {
+                let (leaver, left) = (try await run.connected(), Recorder<String>())
+                try await leaver.subscribe(subscription) { message in
+                    heard.record(message.message.text)
+                    left.record(message.message.text)
+                }
+                async let published: Void = run.publish(numbered(500, from: round * 500), to: "a", on: sender)
+                await left.wait(count: 10)
+                await leaver.drainSubscriptions(within: run.timeout)
+                let before = left.count
+                try await published
+                try await leaver.close(within: run.timeout)
+                run.expect(left.count == before, "it heard \(left.count - before) messages after it had drained")
+            }
+            let texts = await heard.first(5_000)
+            run.expect(Set(texts).count == 5_000, "of 5000 messages, \(Set(texts).count) were heard")
+        },
     ]
 
     /// Names that begin with earlier messages.

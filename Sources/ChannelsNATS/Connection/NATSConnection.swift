@@ -269,6 +269,17 @@ final class NATSConnection: Sendable {
         return natsConnection_FlushTimeout(library.pointer, milliseconds)
     }
 
+    /// Ends a subscription when the server has answered, and waits until its handler has been called for all that had
+    /// come. On the control queue.
+    func drain(_ subscription: OpaquePointer, within milliseconds: Int64) {
+        guard milliseconds > 0 else { return _ = natsSubscription_Unsubscribe(subscription) }
+        // For that, the C client flushes.
+        flushing.wait()
+        defer { flushing.signal() }
+        guard natsSubscription_DrainTimeout(subscription, milliseconds) == NATS_OK else { return }
+        natsSubscription_WaitForDrainCompletion(subscription, milliseconds)
+    }
+
     func resumeWaiters() {
         for waiter in state.withLock({ $0.takeWaiters() }) { waiter.resume() }
     }

@@ -218,13 +218,26 @@ final class NATSSubscription: Sendable {
     /// Ends the subscription, and returns when the C client has been told. The handler may still be running,
     /// and may be called once more for a message that was already received.
     func cancel() async {
+        await end { natsSubscription_Unsubscribe($0) }
+    }
+
+    /// Ends the subscription, and returns when the handler has been called for all that the server has sent because of
+    /// it, there is no connection, or the time is over.
+    func drain(until deadline: ContinuousClock.Instant) async {
+        await end { [connection] pointer in
+            connection.drain(pointer, within: max(0, ContinuousClock.now.duration(to: deadline).milliseconds))
+        }
+    }
+
+    /// - Parameter body: Called on the control queue, for the subscription of the C client.
+    private func end(_ body: @escaping @Sendable (OpaquePointer) -> Void) async {
         let isFirst = state.withLock { state in
             defer { state.isCancelled = true }
             return !state.isCancelled
         }
         guard isFirst else { return }
         _ = try? await connection.onControl { [self] in
-            if let pointer = state.withLock({ $0.pointer }) { natsSubscription_Unsubscribe(pointer.pointer) }
+            if let pointer = state.withLock({ $0.pointer }) { body(pointer.pointer) }
         }
     }
 }

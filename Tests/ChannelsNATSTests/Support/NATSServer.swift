@@ -45,7 +45,14 @@ final class NATSServer: Sendable {
     ///
     /// - Parameter configuration: Further lines of the configuration file, instead of those of the options.
     func start(_ configuration: String? = nil) async throws {
-        let file = try configure(configuration)
+        let before = state.withLock { $0.port }
+        let file = folder.appending(path: "server.conf")
+        try configurationFile(configuration, port: before > 0 ? before : options.port ?? -1).write(
+            to: file,
+            atomically: true,
+            encoding: .utf8
+        )
+
         let path = folder.appending(path: "log").path
         let output = try ProcessOutput(path)
         let process = try ChildProcess("nats-server", ["-c", file.path], output: path)
@@ -58,15 +65,6 @@ final class NATSServer: Sendable {
             throw ChildProcess.Failure(description: "nats-server did not start: \(output.text.suffix(500))")
         }
         state.withLock { $0.port = port }
-    }
-
-    /// Changes the configuration of the running server, which ends the connections of clients that are not permitted
-    /// any more.
-    ///
-    /// - Parameter configuration: As for ``start(_:)``.
-    func reload(_ configuration: String? = nil) throws {
-        _ = try configure(configuration)
-        signal(SIGHUP)
     }
 
     /// As a power cut does. Returns when the server is gone.
@@ -90,19 +88,25 @@ final class NATSServer: Sendable {
         try FileManager.default.removeItem(at: folder.appending(path: "jetstream"))
     }
 
+    /// Ends all connections of this process to the server, which goes on.
+    func cutConnections() {
+        for descriptor in Int32(3)..<1_024 {
+            var address = sockaddr_in()
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let status = withUnsafeMutablePointer(to: &address) { pointer in
+                // sockaddr_in is laid out as a sockaddr: that is how the calls are made.
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
+            }
+            guard status == 0, UInt16(bigEndian: address.sin_port) == port else { continue }
+            shutdown(descriptor, Int32(SHUT_RDWR))
+        }
+    }
+
     func pause() { signal(SIGSTOP) }
     func resume() { signal(SIGCONT) }
 
     private func signal(_ number: Int32) {
         state.withLock { $0.process }?.signal(number)
-    }
-
-    private func configure(_ configuration: String?) throws -> URL {
-        let before = port
-        let file = folder.appending(path: "server.conf")
-        let text = configurationFile(configuration, port: before > 0 ? before : options.port ?? -1)
-        try text.write(to: file, atomically: true, encoding: .utf8)
-        return file
     }
 
     private func configurationFile(_ configuration: String?, port: Int) -> String {
