@@ -148,6 +148,16 @@ struct TakeoverTests {
         #expect(late == [10, 11, 12, 13] && takeover.isOver)
     }
 
+    /// Because of a request that was made on the connection before.
+    @Test func newerMessageThatWasDeliveredBeforeTheServerHadWhatWasLostIsSetAside() {
+        var takeover = asking
+        takeover.restore(2, besides: [12], last: 12, after: 7)
+        let early = takeover.received(13, sequence: 13, number: 7) + takeover.received(10, sequence: 10, number: 8)
+        #expect(early.isEmpty)
+        let late = takeover.received(14, sequence: 14, number: 9)
+        #expect(late == [10, 12, 13, 14] && takeover.isOver)
+    }
+
     @Test func whatWasLostAndCameBeforeThatWasKnownIsNotWaitedFor() {
         var takeover = asking
         takeover.restore(2, besides: [], last: 12)

@@ -103,5 +103,27 @@ extension TransportConformance {
             }
             run.expect(taken.all == numbered(30), "30 requests were taken \(taken.count) times")
         },
+        check("whoDrainsItsSubscriptionsHasTakenEachRequestItWasGiven", needs: .requests) { run in
+            @Sendable func respond(_ transport: any Transport) async throws {
+                try await transport.respond(to: run.subject("shared")) { $0.reply(TransportReply(body: [1])) }
+            }
+            try await respond(try await run.connected())
+            let asker = try await run.connected()
+            for _ in 0..<5 {
+                let leaver = try await run.connected()
+                try await respond(leaver)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for text in numbered(100) {
+                        group.addTask {
+                            _ = try await asker.request(try run.message("shared", text), timeout: run.timeout)
+                        }
+                    }
+                    try await group.next()
+                    await leaver.drainSubscriptions(within: run.timeout)
+                    try await leaver.close(within: run.timeout)
+                    try await group.waitForAll()
+                }
+            }
+        },
     ]
 }

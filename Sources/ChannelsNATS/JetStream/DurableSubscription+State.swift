@@ -18,6 +18,8 @@ extension DurableSubscription {
         var held: Set<UInt64>
         /// How many messages come again.
         var count = 0
+        /// The number of the last delivery that may have been made before they come.
+        var lastEarlier: UInt64 = 0
     }
 
     struct State {
@@ -71,7 +73,12 @@ extension DurableSubscription.State {
         received(arrival.delivery, bytes: arrival.bytes)
         guard !takeover.isOver else { return nil }
         let wasOrdering = takeover.isOrdering
-        let passed = takeover.received(arrival, sequence: arrival.delivery.streamSequence)
+        let delivery = arrival.delivery
+        let passed = takeover.received(
+            arrival,
+            sequence: delivery.streamSequence,
+            number: delivery.consumerSequence
+        )
         if takeover.isOrdering { return passWhereFull() }
         // What is set aside takes up no room: the older messages need it.
         if passed.isEmpty { pull.settled(bytes: arrival.bytes) }
@@ -119,7 +126,7 @@ extension DurableSubscription.State {
             run.goOn()
         }
         (needsConsumer, lastHeard) = (false, .now)
-        takeover.restore(lost.count, besides: lost.held, last: found.lastDelivered)
+        takeover.restore(lost.count, besides: lost.held, last: found.lastDelivered, after: lost.lastEarlier)
         pull.start()
     }
 

@@ -125,7 +125,8 @@ extension DurableSubscription {
                 // settled since does not count as missing in `now`, and must not be taken off once more.
                 let count = now.missing(besides: stillHeld)
                 guard count > 0, await processes.takeBack(now, except: held) else { break }
-                return Lost(found: now, held: held, count: count)
+                // This process may have been given more meanwhile, because of what it had asked for before.
+                return Lost(found: now, held: held, count: count, lastEarlier: try await knownState().lastDelivery)
             }
             // What was asked for before the loss is still delivered.
             found = now

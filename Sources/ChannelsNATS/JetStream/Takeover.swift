@@ -35,6 +35,8 @@ struct Takeover<Message> {
     private var older: Int
     /// The sequence in the stream of the last of them.
     private var last: UInt64
+    /// The number of the last delivery that may have been made before they were taken back.
+    private var lastEarlier: UInt64 = 0
     /// The sequences of those that have come. The server may deliver one again before it is settled.
     private var come: Set<UInt64> = []
     private var setAside: [(sequence: UInt64, message: Message)] = []
@@ -81,8 +83,9 @@ struct Takeover<Message> {
 
     /// A message was delivered.
     ///
+    /// - Parameter number: That of the delivery.
     /// - Returns: Those to pass on now, in order.
-    mutating func received(_ message: Message, sequence: UInt64) -> [Message] {
+    mutating func received(_ message: Message, sequence: UInt64, number: UInt64 = .max) -> [Message] {
         guard phase != .over else { return [message] }
         if phase == .asking {
             setAside.append((sequence, message))
@@ -91,8 +94,8 @@ struct Takeover<Message> {
         if sequence <= last, come.insert(sequence).inserted { older -= 1 }
         if phase == .restoring || phase == .ordering && !come.isEmpty {
             setAside.append((sequence, message))
-            // Before a newer one, the server delivers all older ones that are still in the stream.
-            return older > 0 && sequence <= last ? [] : end()
+            // Before a newer one, the server delivers all older ones that are still in the stream, once it has them.
+            return older > 0 && (sequence <= last || number <= lastEarlier) ? [] : end()
         }
         if sequence <= last {
             return older > 0 ? [message] : [message] + end()
@@ -142,8 +145,10 @@ struct Takeover<Message> {
     ///   - count: How many messages; 0 where nothing comes.
     ///   - held: The sequences in the stream of those that this process has.
     ///   - last: The sequence of the last message that was delivered to this process.
-    mutating func restore(_ count: Int, besides held: Set<UInt64>, last: UInt64) {
+    ///   - lastEarlier: The number of the last delivery that may have been made before the server had them.
+    mutating func restore(_ count: Int, besides held: Set<UInt64>, last: UInt64, after lastEarlier: UInt64 = 0) {
         guard phase == .asking else { return }
+        self.lastEarlier = lastEarlier
         phase = count == 0 && setAside.isEmpty ? .over : .restoring
         (older, self.last, come) = (count, last, phase == .over ? [] : held)
         for (sequence, _) in setAside where sequence <= last && come.insert(sequence).inserted { older -= 1 }
@@ -160,7 +165,7 @@ struct Takeover<Message> {
     }
 
     private mutating func end() -> [Message] {
-        defer { (phase, setAside, come, older) = (.over, [], [], 0) }
+        defer { (phase, setAside, come, older, lastEarlier) = (.over, [], [], 0, 0) }
         return inOrder
     }
 
