@@ -102,6 +102,53 @@ struct BridgeLifeTests {
         withExtendedLifetime((token, next)) {}
     }
 
+    @Test func aBridgeEndsWhenTheListenersOfMessagesThatAreNotDurableHaveFinished() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered)])
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered)])
+        let gate = Gate()
+        let (begun, heard) = (Recorder<Order>(), Recorder<Order>())
+        let token = kitchen.board[.ordered].listen { order in
+            begun.record(order)
+            await gate.wait()
+            heard.record(order)
+        }
+        for number in 0..<20 { till.board[.ordered].post(Order(dish: "\(number)")) }
+        _ = await begun.first(1)
+        let ending = Task { try await kitchen.stop() }
+        _ = await kitchen.bridge.status.next { $0.phase == .ending }
+        gate.open()
+        try await ending.value
+        #expect(heard.count == kitchen.bridge.statistics.received && kitchen.bridge.statistics.unfinished == 0)
+        try await till.stop()
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func aListenerOfMessagesThatAreNotDurableThatDoesNotFinishInTimeIsTold() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered)])
+        let configuration = BridgeConfiguration.quick.with { $0.closeTimeout = .milliseconds(1) }
+        let kitchen = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(.ordered)],
+            configuration: configuration
+        )
+        let gate = Gate()
+        let begun = Recorder<Order>()
+        let token = kitchen.board[.ordered].listen { order in
+            begun.record(order)
+            await gate.wait()
+        }
+        for number in 0..<3 { till.board[.ordered].post(Order(dish: "\(number)")) }
+        _ = await begun.first(1)
+        while kitchen.bridge.statistics.received < 3 { await Task.yield() }
+        await #expect { try await kitchen.stop() } throws: { ($0 as? BridgeError)?.code == .closingTimedOut }
+        let statistics = kitchen.bridge.statistics
+        #expect(statistics.received == 0 && statistics.unfinished == 3)
+        gate.open()
+        try await till.stop()
+        withExtendedLifetime(token) {}
+    }
+
     @Test func nothingOfABridgeIsRunningWhenRunHasReturnedAlsoAfterItsDeadline() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered), .asking(.price)])
         let begun = Recorder<String>()

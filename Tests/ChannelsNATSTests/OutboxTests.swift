@@ -122,6 +122,20 @@ struct OutboxTests {
         #expect(takeOut(&batch, atMost: .max).map(\.subject) == ["n.0", "n.1", "bound.4"])
     }
 
+    /// Found out before the connection was lost, and submitted on the next one.
+    @Test func whatIsBoundToAnEarlierConnectionIsNotTaken() {
+        var outbox = Outbox(limit: 1_000)
+        var message = NATSMessage(subject: "bound")
+        message.isBoundToConnection = true
+        message.epoch = outbox.epoch
+        outbox.disconnect()
+        _ = outbox.reconnect()
+        let late = outbox.submit(message)
+        message.epoch = outbox.epoch
+        let inTime = outbox.submit(message)
+        #expect(late == .notConnected && inTime != .notConnected)
+    }
+
     /// What is being written counts until the writer comes for more.
     @Test func limitCountsWhatWaitsAndWhatIsBeingWritten() {
         let size = PackedMessages.size(of: NATSMessage(subject: "n.0"))

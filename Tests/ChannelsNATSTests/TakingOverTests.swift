@@ -12,11 +12,13 @@ struct TakingOverTests {
     /// Connects. What a process has not settled stays its own for the whole test, unless told otherwise.
     private func connect(
         to server: NATSServer,
-        acknowledgementWait: Duration = .seconds(3_600)
+        acknowledgementWait: Duration = .seconds(3_600),
+        _ change: (inout NATSConfiguration) -> Void = { _ in }
     ) async throws -> Peer {
         try await Peer.connect(to: server) {
             $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])]
             $0.deliveries.acknowledgementWait = acknowledgementWait
+            change(&$0)
         }
     }
 
@@ -185,47 +187,58 @@ struct TakingOverTests {
 
     // MARK: After a loss of the connection
 
-    /// Hears four messages. Of those that the server sends next, two are lost on their way, and the connection
-    /// with them.
-    private func lose(_ server: NATSServer, _ peer: Peer, _ sender: Peer) async throws -> Recorder<InboundMessage> {
+    /// A process that hears four messages, and keeps the last one. The next two are lost on their way, and the
+    /// connection with them.
+    private struct Loser {
+        let peer: Peer
+        let network: LossyNetwork
         let received = Recorder<InboundMessage>()
-        try await peer.transport.subscribe(kitchen(4)) { message in
-            let heard = received.all.contains { $0.text == message.text }
-            received.record(message)
-            // One of the first is busy to the end.
-            if heard || Int(message.text).map({ $0 > 3 }) == true { message.settle?(.acknowledged) }
-        }
-        try await publish(0..<6, by: sender)
-        let held = await received.wait(count: 4)
-        // The server cannot tell who asks.
-        let lost = try await sender.subscribe(to: "lost")
-        let found = try await sender.transport.request(
-            message("{}", to: "$JS.API.CONSUMER.NAMES.SHOP"),
-            timeout: .patience
-        )
-        let names = try JSONDecoder().decode(Consumers.self, from: Data(found.body)).consumers
-        try sendRaw(
-            "PUB $JS.API.CONSUMER.MSG.NEXT.SHOP.\(names[0]) lost 11\r\n{\"batch\":2}\r\n",
-            to: server
-        )
-        await lost.wait(count: 2)
-        // Then it asks for more.
-        for message in held.prefix(3) { message.settle?(.acknowledged) }
-        await waitForServer(by: peer)
-        // A server (2.9.10) that is ended instead now and then forgets what it has delivered.
-        server.cutConnections()
-        await peer.events.wait { $0.contains(where: \.isDisconnected) }
-        await sender.events.wait { $0.contains(where: \.isReconnected) }
-        return received
     }
 
-    private struct Consumers: Decodable { var consumers: [String] }
+    private func lose(_ server: NATSServer, _ sender: Peer) async throws -> Loser {
+        let network = try LossyNetwork(to: server)
+        let loser = Loser(peer: try await connect(to: server) { $0.servers = [network.url] }, network: network)
+        let (peer, received) = (loser.peer, loser.received)
+        try await peer.transport.subscribe(kitchen(6)) { message in
+            let heard = received.all.contains { $0.text == message.text }
+            received.record(message)
+            if heard || Int(message.text).map({ $0 > 3 }) == true { message.settle?(.acknowledged) }
+        }
+        try await publish(0..<4, by: sender)
+        for message in await received.wait(count: 4).prefix(3) { message.settle?(.acknowledged) }
+        await waitForServer(by: peer)
+        network.loseAnswers()
+        try await publish(4..<6, by: sender)
+        while try await delivered(by: sender) < 6 {}
+        network.cut()
+        await peer.events.wait { $0.contains(where: \.isDisconnected) }
+        return loser
+    }
+
+    private struct Consumers: Decodable {
+        struct Consumer: Decodable {
+            struct Position: Decodable { var consumer_seq: Int }
+
+            var delivered: Position
+        }
+
+        var consumers: [Consumer]
+    }
+
+    /// How many messages the server has delivered to the one consumer.
+    private func delivered(by sender: Peer) async throws -> Int {
+        let question = try message("{}", to: "$JS.API.CONSUMER.LIST.SHOP")
+        let answer = try await sender.transport.request(question, timeout: .patience)
+        let found = try JSONDecoder().decode(Consumers.self, from: Data(answer.body))
+        return found.consumers.first?.delivered.consumer_seq ?? 0
+    }
 
     /// Nothing has to be waited for, and what is still with its listener does not come again.
     @Test func whatWasLostWithTheConnectionComesAtOnceAndBeforeWhatIsNewer() async throws {
         let server = try await NATSServer()
-        let (peer, sender) = (try await connect(to: server), try await connect(to: server))
-        let received = try await lose(server, peer, sender)
+        let sender = try await connect(to: server)
+        let loser = try await lose(server, sender)
+        let (peer, received) = (loser.peer, loser.received)
         try await publish(6..<20, by: sender)
         let texts = await received.wait(count: 20).map(\.text)
         #expect(texts == (0..<20).map(String.init))
@@ -236,17 +249,45 @@ struct TakingOverTests {
         try await sender.close()
     }
 
+    /// The server has delivered them, and nothing more comes until it knows. A message whose acknowledgement was lost
+    /// may be heard twice.
+    @Test(arguments: [1, 4]) func nothingWaitsForAcknowledgementsThatWereLostWithTheConnection(limit: Int) async throws
+    {
+        let server = try await NATSServer()
+        let sender = try await connect(to: server)
+        let network = try LossyNetwork(to: server)
+        let peer = try await connect(to: server) { $0.servers = [network.url] }
+        let taken = try await take(kitchen(limit), by: peer)
+        try await publish(0..<10, by: sender)
+        let first = await taken.wait(count: limit)
+        network.loseQuestions()
+        for message in first { message.settle?(.acknowledged) }
+        network.cut()
+        var settled = limit
+        var heard: Set<String> = []
+        while heard.count < 10 {
+            let all = await taken.wait(count: settled + 1)
+            heard = Set(all.map(\.text))
+            for message in all[settled...] { message.settle?(.acknowledged) }
+            settled = all.count
+        }
+        let order = taken.all.map(\.text).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+        #expect(order == (0..<10).map(String.init))
+        try await peer.close()
+        try await sender.close()
+    }
+
     /// The connection is lost again, while that comes.
     @Test func whatWasLostTwiceComesAtOnceAndBeforeWhatIsNewer() async throws {
         let server = try await NATSServer()
-        let (peer, sender) = (try await connect(to: server), try await connect(to: server))
-        let received = try await lose(server, peer, sender)
+        let sender = try await connect(to: server)
+        let loser = try await lose(server, sender)
+        let (peer, received) = (loser.peer, loser.received)
         for count in 1...3 {
-            await sender.events.wait { $0.filter(\.isReconnected).count >= count }
-            server.cutConnections()
-            await sender.events.wait { $0.filter(\.isDisconnected).count > count }
+            await peer.events.wait { $0.filter(\.isReconnected).count >= count }
+            loser.network.cut()
+            await peer.events.wait { $0.filter(\.isDisconnected).count > count }
         }
-        await sender.events.wait { $0.filter(\.isReconnected).count >= 4 }
         try await publish(6..<20, by: sender)
         let texts = await received.wait { Set($0.map(\.text)).count == 20 }.map(\.text)
         let first = texts.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
@@ -267,8 +308,9 @@ struct TakingOverTests {
                     """
             )
         )
-        let (peer, sender) = (try await connect(to: server), try await connect(to: server))
-        let received = try await lose(server, peer, sender)
+        let sender = try await connect(to: server)
+        let loser = try await lose(server, sender)
+        let (peer, received) = (loser.peer, loser.received)
         try await publish(6..<20, by: sender)
         let texts = await received.wait(count: 18).map(\.text)
         #expect(texts == ([0, 1, 2, 3] + (6..<20)).map(String.init))

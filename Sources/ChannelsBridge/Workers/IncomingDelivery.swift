@@ -15,6 +15,8 @@ struct IncomingDelivery: Sendable {
     private let decode: Decode
     /// How often a message is retried that cannot be decoded.
     private let undecodableRetries: Int
+    /// What is not durable, and with its listeners.
+    private let unfinished: Unfinished
     /// The durable messages that were delivered, and how often the others could not be handled.
     private var delivered: DuplicateWindow
     private var failures: FailureCounts
@@ -24,6 +26,7 @@ struct IncomingDelivery: Sendable {
         _ durableName: String,
         shadowedBy earlier: [ChannelPattern],
         undecodableRetries: Int,
+        _ unfinished: Unfinished,
         _ decode: @escaping Decode
     ) {
         self.context = context
@@ -31,6 +34,7 @@ struct IncomingDelivery: Sendable {
         self.earlier = earlier
         self.decode = decode
         self.undecodableRetries = undecodableRetries
+        self.unfinished = unfinished
         delivered = DuplicateWindow(limit: context.configuration.duplicateWindow)
         failures = FailureCounts(limit: context.configuration.duplicateWindow)
     }
@@ -50,8 +54,9 @@ struct IncomingDelivery: Sendable {
             }
             guard inbound.settle != nil else {
                 let deliver = try decode(arrival, context)
+                let part = unfinished.begin(charge)
                 _ = try await TraceContext.withCurrent(arrival.envelope.trace) {
-                    try await deliver(.notAwaited { withExtendedLifetime(charge) {} })
+                    try await deliver(.notAwaited { withExtendedLifetime(part) {} })
                 }
                 return context.count(\.received)
             }

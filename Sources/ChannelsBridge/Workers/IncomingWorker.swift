@@ -18,6 +18,8 @@ final class IncomingWorker: RouteWorker {
         let message: InboundMessage
         let charge: Charge?
     }
+    /// What is not durable, and with its listeners.
+    private let unfinished = Unfinished()
     private let task = Locked<Task<Void, Never>?>(nil)
     /// Whether a message is being delivered.
     private let isBusy = Atomic<Bool>(false)
@@ -39,6 +41,7 @@ final class IncomingWorker: RouteWorker {
             options.group ?? context.name,
             shadowedBy: earlier,
             undecodableRetries: options.undecodableRetries,
+            unfinished,
             decode
         )
         if isDurable {
@@ -124,10 +127,14 @@ final class IncomingWorker: RouteWorker {
             queue.close()
         }
         await task.withLock { $0 }?.value
+        await unfinished.end()
     }
 
     func abandon() {
-        context.count(\.unfinished, queue.closeAndEmpty().count)
+        // They have been counted as received.
+        let count = unfinished.abandon()
+        context.count(\.received, -count)
+        context.count(\.unfinished, queue.closeAndEmpty().count + count)
         task.withLock { $0 }?.cancel()
     }
 

@@ -126,6 +126,9 @@ final class NATSConnection: Sendable {
 
     var isConnected: Bool { state.withLock { $0.outbox.phase == .connected && !$0.isClosing } }
 
+    /// Differs for each connection; nil if there is none.
+    var epoch: Int? { state.withLock { $0.outbox.phase == .connected && !$0.isClosing ? $0.outbox.epoch : nil } }
+
     /// The size of the largest message that the server takes, headers included.
     var maxPayload: Int { state.withLock { $0.maxPayload } }
 
@@ -272,7 +275,10 @@ final class NATSConnection: Sendable {
     /// Ends a subscription when the server has answered, and waits until its handler has been called for all that had
     /// come. On the control queue.
     func drain(_ subscription: OpaquePointer, within milliseconds: Int64) {
-        guard milliseconds > 0 else { return _ = natsSubscription_Unsubscribe(subscription) }
+        guard milliseconds > 0 else {
+            _ = natsSubscription_Unsubscribe(subscription)
+            return
+        }
         // For that, the C client flushes.
         flushing.wait()
         defer { flushing.signal() }

@@ -19,12 +19,16 @@ protocol OutgoingMessage {
     /// Whether it must not be sent on a later connection: when this one ends, it is obsolete, or is published again
     /// in order.
     var isBoundToConnection: Bool { get }
+    /// Of the connection to which it is bound: see ``Outbox/epoch``. Nil: the one that there is.
+    var epoch: Int? { get }
 
     /// Throws unless the reply and the headers are valid.
     func checkBesidesSubject() throws(BridgeError)
 }
 
 extension OutgoingMessage {
+    var epoch: Int? { nil }
+
     /// The bytes that the server compares with its `max_payload`.
     var sizeForServer: Int {
         let fields = fields
@@ -44,6 +48,7 @@ struct NATSMessage: OutgoingMessage, Hashable, Sendable {
     var identifier: String?
     var payload: [UInt8] = []
     var isBoundToConnection = false
+    var epoch: Int?
     /// Whether the reply and the headers are known to be valid, as those of a `TransportMessage` are.
     var isChecked = false
 

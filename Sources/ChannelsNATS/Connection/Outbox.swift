@@ -26,7 +26,10 @@ struct Outbox: ~Copyable {
     /// sent.
     mutating func submit(_ message: borrowing some OutgoingMessage) -> Submission {
         if phase == .closed { return .closed }
-        if message.isBoundToConnection, phase != .connected { return .notConnected }
+        if message.isBoundToConnection {
+            let isCurrent = message.epoch.map { [epoch] in $0 == epoch } ?? true
+            guard phase == .connected, isCurrent else { return .notConnected }
+        }
         let held = waiting.byteCount + writingBytes
         guard waiting.append(message, ifSizeIsAtMost: held > 0 ? limit - held : .max) else {
             return phase == .connected ? .waitForSpace : .full

@@ -94,11 +94,13 @@ struct ConsumerState: Decodable {
     private var ackFloor: Position?
     private var numAckPending: Int?
     private var numWaiting: Int?
+    /// At least up to here, messages have been delivered. Not from the server.
+    var lastKnown: UInt64?
 
     /// How many messages are delivered and not settled.
     var unsettled: Int { numAckPending ?? 0 }
     /// The sequence in the stream of the last message that was delivered for the first time.
-    var lastDelivered: UInt64 { delivered?.streamSeq ?? 0 }
+    var lastDelivered: UInt64 { max(delivered?.streamSeq ?? 0, lastKnown ?? 0) }
     /// The number of the last delivery, of which a message may have had several.
     var lastDelivery: UInt64 { delivered?.consumerSeq ?? 0 }
     /// Up to which sequence in the stream all messages are settled.

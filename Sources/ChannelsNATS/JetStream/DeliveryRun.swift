@@ -8,16 +8,28 @@ struct DeliveryRun {
     /// All that was delivered before this one and is not settled may be with others.
     private var first: UInt64 = 0
     private var next: UInt64 = 1
+    /// The highest sequence in the stream that is known to have been delivered.
+    private var lastSequence: UInt64 = 0
     /// What has come since the connection was lost, and how much was asked for then.
     private var loss: (came: Set<UInt64>, askedFor: Int)?
 
-    mutating func received(_ number: UInt64) {
+    /// - Parameter sequence: That of the message in the stream.
+    mutating func received(_ number: UInt64, sequence: UInt64 = 0) {
+        lastSequence = max(lastSequence, sequence)
         guard loss == nil else {
             loss?.came.insert(number)
             return
         }
         if number != next { first = number }
         next = number + 1
+    }
+
+    /// What a server says of the consumer names the last delivery, also where that was an older message once more.
+    mutating func complete(_ state: inout ConsumerState) {
+        // It has been created again.
+        if state.lastDelivery + 1 < next { lastSequence = 0 }
+        lastSequence = max(lastSequence, state.lastDelivered)
+        state.lastKnown = lastSequence
     }
 
     /// The connection was lost, before anything comes on the next one.

@@ -14,9 +14,12 @@ extension JetStream {
         isRepeated: Bool,
         onResult: @escaping @Sendable (BridgeError?) -> Void
     ) async throws {
-        guard inbox.isConnected else { throw BridgeError(.notConnected, subject: message.subject) }
+        // The caller has not been told of a failure so far. An earlier message may have been lost with the connection
+        // that there is now: on the next one, this would overtake it.
+        guard let epoch = inbox.epoch else { throw BridgeError(.notConnected, subject: message.subject) }
         try await checkStream(of: message.subject)
         var message = message
+        message.epoch = epoch
         message.identifier = identifier ?? randomToken()
         message.isBoundToConnection = true
         let subject = message.subject

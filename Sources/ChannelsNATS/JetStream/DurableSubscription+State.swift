@@ -88,7 +88,7 @@ extension DurableSubscription.State {
 
     mutating func received(_ delivery: Delivery, bytes: Int) {
         lastHeard = .now
-        run.received(delivery.consumerSequence)
+        run.received(delivery.consumerSequence, sequence: delivery.streamSequence)
         pull.received(bytes: bytes)
     }
 

@@ -110,6 +110,7 @@ extension DurableSubscription {
         // What is settled meanwhile has been here, too, and is not to be taken back.
         var held = held
         var found = try await createConsumer()
+        state.withLock { $0.run.complete(&found) }
         if state.withLock({ $0.tellsPresence && $0.presence == nil }) { _ = try await begin(where: false) }
         for _ in 0..<Self.attempts {
             let current = self.held
@@ -117,7 +118,8 @@ extension DurableSubscription {
             guard let presence = endPresence(ifLost: found, besides: current) else { break }
             // This process would take it for that of another one.
             await presence.cancel()
-            guard let now = try await begin(where: await processes.isNobodyThere()) else { break }
+            guard var now = try await begin(where: await processes.isNobodyThere()) else { break }
+            state.withLock { $0.run.complete(&now) }
             let stillHeld = self.held
             held.formUnion(stillHeld)
             if now.lastDelivery == found.lastDelivery {
@@ -135,13 +137,12 @@ extension DurableSubscription {
         return Lost(found: found, held: held)
     }
 
-    /// - Returns: What has told others that this process lives, if something was lost that they cannot have, unless
-    ///   they have begun since.
+    /// - Returns: What has told others that this process lives, if a message or its acknowledgement was lost that
+    ///   they cannot have, unless they have begun since.
     private func endPresence(ifLost found: ConsumerState, besides held: Set<UInt64>) -> NATSSubscription? {
         state.withLock { state in
-            let isLost = state.run.missed(upTo: found.lastDelivery) > 0 || state.takeover.isIncomplete
-            guard isLost, found.missing(besides: held) > 0, state.run.wasAlone(in: found),
-                state.takeover.isAsking, !state.isClosing
+            guard found.missing(besides: held) > 0, state.run.wasAlone(in: found), state.takeover.isAsking,
+                !state.isClosing
             else { return nil }
             defer { state.presence = nil }
             return state.presence

@@ -95,7 +95,9 @@ final class JetStream: Sendable {
 
     /// - Throws: ``Refusal`` if JetStream answers with an error, ``BridgeError`` otherwise.
     func call<Answer: Decodable>(_ name: String, _ request: some Encodable) async throws -> Answer {
-        let message = NATSMessage(subject: "$JS.API.\(name)", payload: Array(try JetStream.encoder.encode(request)))
+        var message = NATSMessage(subject: "$JS.API.\(name)", payload: Array(try JetStream.encoder.encode(request)))
+        // If the connection is lost, so that this is known at once, and asked again on the next one.
+        message.isBoundToConnection = true
         let deadline = ContinuousClock.now + configuration.requestTimeout
         var reason: BridgeError?
         while true {
@@ -106,6 +108,12 @@ final class JetStream: Sendable {
             } catch let error as BridgeError where error.code == .timedOut {
                 // A cluster without a leader does not answer. All of these requests are idempotent.
                 guard rest > configuration.retryInterval else { throw reason ?? error }
+                continue
+            } catch let error as BridgeError where [.notAcknowledged, .notConnected].contains(error.code) {
+                try await wait(
+                    until: deadline,
+                    else: BridgeError(.notConnected, subject: message.subject, "there is no connection")
+                )
                 continue
             }
             if answer.isNoResponders {

@@ -88,20 +88,6 @@ final class NATSServer: Sendable {
         try FileManager.default.removeItem(at: folder.appending(path: "jetstream"))
     }
 
-    /// Ends all connections of this process to the server, which goes on.
-    func cutConnections() {
-        for descriptor in Int32(3)..<1_024 {
-            var address = sockaddr_in()
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let status = withUnsafeMutablePointer(to: &address) { pointer in
-                // sockaddr_in is laid out as a sockaddr: that is how the calls are made.
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
-            }
-            guard status == 0, UInt16(bigEndian: address.sin_port) == port else { continue }
-            shutdown(descriptor, Int32(SHUT_RDWR))
-        }
-    }
-
     func pause() { signal(SIGSTOP) }
     func resume() { signal(SIGCONT) }
 
