@@ -217,7 +217,7 @@ struct TakingOverTests {
 
     private struct Consumers: Decodable {
         struct Consumer: Decodable {
-            struct Position: Decodable { var consumer_seq: Int }
+            struct Position: Decodable { var consumerSeq: Int }
 
             var delivered: Position
         }
@@ -229,8 +229,10 @@ struct TakingOverTests {
     private func delivered(by sender: Peer) async throws -> Int {
         let question = try message("{}", to: "$JS.API.CONSUMER.LIST.SHOP")
         let answer = try await sender.transport.request(question, timeout: .patience)
-        let found = try JSONDecoder().decode(Consumers.self, from: Data(answer.body))
-        return found.consumers.first?.delivered.consumer_seq ?? 0
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let found = try decoder.decode(Consumers.self, from: Data(answer.body))
+        return found.consumers.first?.delivered.consumerSeq ?? 0
     }
 
     /// Nothing has to be waited for, and what is still with its listener does not come again.

@@ -18,6 +18,8 @@ extension DurableSubscription {
         var held: Set<UInt64>
         /// How many messages come again.
         var count = 0
+        /// Whether others may have been given some that are not here.
+        var isShared = false
         /// The number of the last delivery that may have been made before they come.
         var lastEarlier: UInt64 = 0
     }
@@ -118,9 +120,10 @@ extension DurableSubscription.State {
     /// It is known what was lost, and the consumer is there.
     mutating func restore(_ lost: DurableSubscription.Lost) {
         let found = lost.found
-        if lost.count > 0 || found.missing(besides: held) == 0 {
+        // What was settled since the server was asked has been here, too.
+        if lost.count > 0 || found.missing(besides: lost.held.union(held)) <= 0 {
             run.isAlone(upTo: found.lastDelivery)
-        } else if run.missed(upTo: found.lastDelivery) > 0 {
+        } else if lost.isShared || !run.wasAlone(in: found) {
             run.isShared(upTo: found.lastDelivery)
         } else {
             run.goOn()

@@ -118,7 +118,9 @@ extension DurableSubscription {
             guard let presence = endPresence(ifLost: found, besides: current) else { break }
             // This process would take it for that of another one.
             await presence.cancel()
-            guard var now = try await begin(where: await processes.isNobodyThere()) else { break }
+            guard var now = try await begin(where: await processes.isNobodyThere()) else {
+                return Lost(found: found, held: held, isShared: true)
+            }
             state.withLock { $0.run.complete(&now) }
             let stillHeld = self.held
             held.formUnion(stillHeld)

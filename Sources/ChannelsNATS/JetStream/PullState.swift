@@ -30,6 +30,8 @@ struct PullState {
     /// The pending request, and what is left of it.
     private var pending: (request: Request, messages: Int, bytes: Int?)?
     private(set) var lastNumber: UInt64 = 0
+    /// What was left of requests when their connection was lost, and when that was: the server may still answer them.
+    private var earlier: [(messages: Int, lost: ContinuousClock.Instant)] = []
     /// Whether the last request was over before all had come.
     private var isOver = false
     /// The bytes that were left of a request when the next message was too large.
@@ -46,6 +48,10 @@ struct PullState {
     /// From now on, messages are asked for. What was asked for on an earlier connection, or of an earlier
     /// consumer, does not count.
     mutating func start() {
+        if let pending {
+            earlier.removeAll { $0.lost < .now - DurableSubscription.requestLife * 2 }
+            earlier.append((pending.messages, .now))
+        }
         (isStopped, pending, tooSmall) = (false, nil, nil)
     }
 
@@ -57,8 +63,12 @@ struct PullState {
     /// Whether the server may still deliver because of a request.
     var isPending: Bool { pending != nil }
 
-    /// How many messages may come because of the pending request.
-    var askedFor: Int { pending?.messages ?? 0 }
+    /// How many messages may come because of the pending request, and of those that were pending when a connection was
+    /// lost, not long ago.
+    var askedFor: Int {
+        let recent = earlier.filter { $0.lost >= .now - DurableSubscription.requestLife * 2 }
+        return recent.reduce(pending?.messages ?? 0) { $0 + $1.messages }
+    }
 
     /// A message was delivered.
     mutating func received(bytes: Int) {
