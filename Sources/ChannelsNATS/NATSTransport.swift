@@ -161,10 +161,14 @@ public final class NATSTransport: Transport {
         onResult: @escaping @Sendable (BridgeError?) -> Void
     ) async throws {
         let session = try session
+        // No failure has been told so far. An earlier message may be lost with the connection that there is now: on the
+        // next one, this would overtake it.
+        guard let epoch = session.connection.epoch else { throw BridgeError(.notConnected, subject: message.subject) }
         do {
             try await session.streams.preparing({ try await $0.prepareMessages() }) {
                 try await session.jetStream.publishOnce(
                     NATSMessage(message),
+                    onConnection: epoch,
                     identifier: message.headers[TransportHeaders.id],
                     isRepeated: isRepeated,
                     onResult: onResult

@@ -6,17 +6,16 @@ import Foundation
 extension JetStream {
     /// Publishes a message once, and returns when it is in the outbox. See `Transport/publishDurably`.
     ///
-    /// - Parameter onResult: Called once, on any thread, unless this throws; with nil when the stream has stored
-    ///   the message.
+    /// - Parameters:
+    ///   - epoch: On no other connection: see ``NATSConnection/epoch``.
+    ///   - onResult: Called once, on any thread, unless this throws; with nil when the stream has stored the message.
     func publishOnce(
         _ message: NATSMessage,
+        onConnection epoch: Int,
         identifier: String?,
         isRepeated: Bool,
         onResult: @escaping @Sendable (BridgeError?) -> Void
     ) async throws {
-        // The caller has not been told of a failure so far. An earlier message may have been lost with the connection
-        // that there is now: on the next one, this would overtake it.
-        guard let epoch = inbox.epoch else { throw BridgeError(.notConnected, subject: message.subject) }
         try await checkStream(of: message.subject)
         var message = message
         message.epoch = epoch

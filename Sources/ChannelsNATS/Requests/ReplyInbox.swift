@@ -39,8 +39,6 @@ final class ReplyInbox: Sendable {
     }
 
     var isConnected: Bool { connection.isConnected }
-    /// See ``NATSConnection/epoch``.
-    var epoch: Int? { connection.epoch }
 
     static func open(on connection: NATSConnection, _ configuration: NATSConfiguration) async throws -> ReplyInbox {
         let inbox = ReplyInbox(connection, configuration)
