@@ -199,17 +199,18 @@ struct TakingOverTests {
         let network = try LossyNetwork(to: server)
         let loser = Loser(peer: try await connect(to: server) { $0.servers = [network.url] }, network: network)
         let (peer, received) = (loser.peer, loser.received)
-        try await peer.transport.subscribe(kitchen(6)) { message in
+        try await peer.transport.subscribe(kitchen(4)) { message in
             let heard = received.all.contains { $0.text == message.text }
             received.record(message)
             if heard || Int(message.text).map({ $0 > 3 }) == true { message.settle?(.acknowledged) }
         }
         try await publish(0..<4, by: sender)
-        for message in await received.wait(count: 4).prefix(3) { message.settle?(.acknowledged) }
-        await waitForServer(by: peer)
+        let held = await received.wait(count: 4)
         network.loseAnswers()
+        // Then it asks for more.
+        for message in held.prefix(3) { message.settle?(.acknowledged) }
         try await publish(4..<6, by: sender)
-        while try await delivered(by: sender) < 6 {}
+        while try await !areLost(by: sender) {}
         network.cut()
         await peer.events.wait { $0.contains(where: \.isDisconnected) }
         return loser
@@ -220,19 +221,20 @@ struct TakingOverTests {
             struct Position: Decodable { var consumerSeq: Int }
 
             var delivered: Position
+            var numAckPending: Int
         }
 
         var consumers: [Consumer]
     }
 
-    /// How many messages the server has delivered to the one consumer.
-    private func delivered(by sender: Peer) async throws -> Int {
+    /// Whether the server has delivered six messages to the one consumer, and three are settled.
+    private func areLost(by sender: Peer) async throws -> Bool {
         let question = try message("{}", to: "$JS.API.CONSUMER.LIST.SHOP")
         let answer = try await sender.transport.request(question, timeout: .patience)
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         let found = try decoder.decode(Consumers.self, from: Data(answer.body))
-        return found.consumers.first?.delivered.consumerSeq ?? 0
+        return found.consumers.first.map { $0.delivered.consumerSeq == 6 && $0.numAckPending == 3 } ?? false
     }
 
     /// Nothing has to be waited for, and what is still with its listener does not come again.
@@ -249,6 +251,7 @@ struct TakingOverTests {
         #expect(last == "20")
         try await peer.close()
         try await sender.close()
+        withExtendedLifetime(loser) {}
     }
 
     /// The server has delivered them, and nothing more comes until it knows. A message whose acknowledgement was lost
@@ -264,6 +267,7 @@ struct TakingOverTests {
         let first = await taken.wait(count: limit)
         network.loseQuestions()
         for message in first { message.settle?(.acknowledged) }
+        await network.lost.wait { $0.joined().components(separatedBy: "+ACK").count > limit }
         network.cut()
         var settled = limit
         var heard: Set<String> = []
@@ -277,6 +281,7 @@ struct TakingOverTests {
         #expect(order == (0..<10).map(String.init))
         try await peer.close()
         try await sender.close()
+        withExtendedLifetime(network) {}
     }
 
     /// The connection is lost again, while that comes.
@@ -297,6 +302,7 @@ struct TakingOverTests {
         #expect(texts.count { $0 == "3" } == 1)
         try await peer.close()
         try await sender.close()
+        withExtendedLifetime(loser) {}
     }
 
     /// One that lives may have been given what this one has not.
@@ -318,6 +324,7 @@ struct TakingOverTests {
         #expect(texts == ([0, 1, 2, 3] + (6..<20)).map(String.init))
         try await peer.close()
         try await sender.close()
+        withExtendedLifetime(loser) {}
     }
 }
 #endif

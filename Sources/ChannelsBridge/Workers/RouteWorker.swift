@@ -20,7 +20,7 @@ protocol RouteWorker: AnyObject, Sendable {
     /// The broker has lost its last values; nil: noticed, otherwise there is none on the subject.
     func lastValuesLost(on subject: String?)
 
-    /// Accepts nothing more, and returns when everything accepted is done.
+    /// Accepts nothing more once what is on its way has arrived, and returns when everything accepted is done.
     func finish() async
 
     /// Gives up immediately what is not done, so that ``finish()`` returns soon.

@@ -26,10 +26,7 @@ struct Outbox: ~Copyable {
     /// sent.
     mutating func submit(_ message: borrowing some OutgoingMessage) -> Submission {
         if phase == .closed { return .closed }
-        if message.isBoundToConnection {
-            let isCurrent = message.epoch.map { [epoch] in $0 == epoch } ?? true
-            guard phase == .connected, isCurrent else { return .notConnected }
-        }
+        if message.isBoundToConnection, !isConnected(message.epoch) { return .notConnected }
         let held = waiting.byteCount + writingBytes
         guard waiting.append(message, ifSizeIsAtMost: held > 0 ? limit - held : .max) else {
             return phase == .connected ? .waitForSpace : .full
@@ -42,7 +39,7 @@ struct Outbox: ~Copyable {
     /// - Returns: Whether a writer is to be started.
     mutating func submitOverLimit(_ message: borrowing some OutgoingMessage) -> Bool {
         if phase == .closed { return false }
-        if message.isBoundToConnection, phase != .connected { return false }
+        if message.isBoundToConnection, !isConnected(message.epoch) { return false }
         waiting.append(message)
         return startWriter()
     }
@@ -98,6 +95,8 @@ struct Outbox: ~Copyable {
         defer { waiting = PackedMessages() }
         return waiting.count
     }
+
+    private func isConnected(_ wanted: Int?) -> Bool { phase == .connected && (wanted ?? epoch) == epoch }
 
     private mutating func startWriter() -> Bool {
         guard !isWriting, phase == .connected else { return false }

@@ -9,7 +9,7 @@ struct DeliveryRun {
     private var first: UInt64 = 0
     private var next: UInt64 = 1
     /// The highest sequence in the stream that is known to have been delivered.
-    private var lastSequence: UInt64 = 0
+    private(set) var lastSequence: UInt64 = 0
     /// What has come since the connection was lost, and how much was asked for then.
     private var loss: (came: Set<UInt64>, askedFor: Int)?
 
@@ -25,11 +25,12 @@ struct DeliveryRun {
     }
 
     /// What a server says of the consumer names the last delivery, also where that was an older message once more.
-    mutating func complete(_ state: inout ConsumerState) {
+    ///
+    /// - Parameter before: ``lastSequence`` before the server was asked.
+    mutating func complete(_ state: inout ConsumerState, knownBefore before: UInt64) {
         // It has been created again.
-        if state.lastDelivery + 1 < next { lastSequence = 0 }
+        if state.lastDelivery + 1 < next { lastSequence = 0 } else { state.lastKnown = before }
         lastSequence = max(lastSequence, state.lastDelivered)
-        state.lastKnown = lastSequence
     }
 
     /// The connection was lost, before anything comes on the next one.
@@ -61,7 +62,7 @@ struct DeliveryRun {
         (first, loss) = (next, nil)
     }
 
-    /// Nothing was lost.
+    /// What was lost, if anything, can only have been on its way here.
     mutating func goOn() {
         next = max(next, (loss?.came.max() ?? 0) + 1)
         loss = nil

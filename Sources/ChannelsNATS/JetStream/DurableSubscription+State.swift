@@ -16,6 +16,8 @@ extension DurableSubscription {
         var found: ConsumerState
         /// The sequences in the stream of the messages that are here.
         var held: Set<UInt64>
+        /// Of those that were here when the server had said that.
+        var heldSince: Set<UInt64> = []
         /// How many messages come again.
         var count = 0
         /// Whether others may have been given some that are not here.
@@ -121,7 +123,8 @@ extension DurableSubscription.State {
     mutating func restore(_ lost: DurableSubscription.Lost) {
         let found = lost.found
         // What was settled since the server was asked has been here, too.
-        if lost.count > 0 || found.missing(besides: lost.held.union(held)) <= 0 {
+        let isMissing = found.missing(besides: lost.heldSince.union(held)) > 0
+        if lost.count > 0 || !isMissing && !lost.isShared {
             run.isAlone(upTo: found.lastDelivery)
         } else if lost.isShared || !run.wasAlone(in: found) {
             run.isShared(upTo: found.lastDelivery)

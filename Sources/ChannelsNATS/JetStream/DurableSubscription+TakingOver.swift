@@ -12,11 +12,12 @@ extension DurableSubscription {
     func takeOver() async throws -> Takeover<Arrival> {
         // In this order: whoever has a message when the consumer is looked at can be asked for afterwards, because
         // it has told that it lives before it asked for messages.
+        let epoch = connection.epoch
         let found = try await createConsumer()
         let isFree = if found.unsettled > 0 { await processes.isNobodyThere() } else { false }
         let areTakenBack =
             if try await begin(where: isFree)?.lastDelivery == found.lastDelivery {
-                await processes.takeBack(found)
+                await processes.takeBack(found, onConnection: epoch)
             } else {
                 false
             }
@@ -105,38 +106,44 @@ extension DurableSubscription {
 
     /// Creates the consumer, and takes back what was sent on a lost connection and has not come, where nobody else
     /// can have it.
-    ///
     private func takeBackLost() async throws -> Lost {
         // What is settled meanwhile has been here, too, and is not to be taken back.
         var held = held
+        // A negative acknowledgement that is sent later would take back what somebody has been given meanwhile.
+        let epoch = connection.epoch
+        var known = state.withLock { $0.run.lastSequence }
         var found = try await createConsumer()
-        state.withLock { $0.run.complete(&found) }
+        state.withLock { $0.run.complete(&found, knownBefore: known) }
+        // Held after the server has said that.
+        var heldSince: Set<UInt64> = []
         if state.withLock({ $0.tellsPresence && $0.presence == nil }) { _ = try await begin(where: false) }
         for _ in 0..<Self.attempts {
             let current = self.held
             held.formUnion(current)
+            heldSince.formUnion(current)
+            known = state.withLock { $0.run.lastSequence }
             guard let presence = endPresence(ifLost: found, besides: current) else { break }
             // This process would take it for that of another one.
             await presence.cancel()
             guard var now = try await begin(where: await processes.isNobodyThere()) else {
-                return Lost(found: found, held: held, isShared: true)
+                return Lost(found: found, held: held, heldSince: heldSince, isShared: true)
             }
-            state.withLock { $0.run.complete(&now) }
+            state.withLock { $0.run.complete(&now, knownBefore: known) }
             let stillHeld = self.held
             held.formUnion(stillHeld)
             if now.lastDelivery == found.lastDelivery {
                 // Acknowledgements that were waiting for the connection have been processed by now. What has been
                 // settled since does not count as missing in `now`, and must not be taken off once more.
                 let count = now.missing(besides: stillHeld)
-                guard count > 0, await processes.takeBack(now, except: held) else { break }
+                guard count > 0, await processes.takeBack(now, except: held, onConnection: epoch) else { break }
                 // This process may have been given more meanwhile, because of what it had asked for before.
                 return Lost(found: now, held: held, count: count, lastEarlier: try await knownState().lastDelivery)
             }
             // What was asked for before the loss is still delivered.
-            found = now
+            (found, heldSince) = (now, stillHeld)
             try await Task.sleep(for: Self.requestLife / 3)
         }
-        return Lost(found: found, held: held)
+        return Lost(found: found, held: held, heldSince: heldSince)
     }
 
     /// - Returns: What has told others that this process lives, if a message or its acknowledgement was lost that

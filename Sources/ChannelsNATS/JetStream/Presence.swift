@@ -55,20 +55,26 @@ struct Presence: Sendable {
     /// Returns to the server what nobody has any more and is not settled: it delivers that again before anything
     /// else, without having waited.
     ///
-    /// - Parameter held: The sequences in the stream of the messages that are not returned.
+    /// - Parameters:
+    ///   - held: The sequences in the stream of the messages that are not returned.
+    ///   - epoch: Of the connection on which the server has said what is not settled.
     /// - Returns: Whether the server has confirmed that.
-    func takeBack(_ found: ConsumerState, except held: Set<UInt64> = []) async -> Bool {
+    func takeBack(
+        _ found: ConsumerState,
+        except held: Set<UInt64> = [],
+        onConnection epoch: Int?
+    ) async -> Bool {
         guard found.lastDelivered > found.lastSettled, found.lastDelivered - found.lastSettled <= Self.most else {
             return false
         }
         var sequences = (found.lastSettled + 1...found.lastDelivered).filter { !held.contains($0) }
         guard let last = sequences.popLast() else { return false }
         // Those in between that are settled are ignored.
-        for sequence in sequences { connection.sendSoon(negativeAcknowledgement(sequence, found)) }
+        for sequence in sequences { connection.sendSoon(negativeAcknowledgement(sequence, found, epoch)) }
         // Acknowledgements are processed in order, so the answer to the last is one to all. Without it, one that is
         // processed late would take back what this process has been given meanwhile.
         let answer = try? await jetStream.inbox.request(
-            negativeAcknowledgement(last, found),
+            negativeAcknowledgement(last, found, epoch),
             timeout: jetStream.configuration.requestTimeout
         )
         return answer.map { !$0.isNoResponders } ?? false
@@ -81,12 +87,13 @@ struct Presence: Sendable {
         _ = try? await jetStream.inbox.request(question, timeout: .seconds(1))
     }
 
-    private func negativeAcknowledgement(_ sequence: UInt64, _ found: ConsumerState) -> NATSMessage {
+    private func negativeAcknowledgement(_ sequence: UInt64, _ found: ConsumerState, _ epoch: Int?) -> NATSMessage {
         // The server looks at the two sequences: this one, and one of the consumer that it has delivered.
         let subject = "$JS.ACK.\(stream).\(consumer).1.\(sequence).\(found.lastDelivery).0.0"
         var message = NATSMessage(subject: subject, payload: Array("-NAK".utf8))
         // Later, it would take back what somebody has been given meanwhile.
         message.isBoundToConnection = true
+        message.epoch = epoch
         return message
     }
 }

@@ -29,9 +29,12 @@ struct PullState {
     private var unsettledBytes = 0
     /// The pending request, and what is left of it.
     private var pending: (request: Request, messages: Int, bytes: Int?)?
+    /// When that was made.
+    private var asked = ContinuousClock.now
     private(set) var lastNumber: UInt64 = 0
-    /// What was left of requests when their connection was lost, and when that was: the server may still answer them.
-    private var earlier: [(messages: Int, lost: ContinuousClock.Instant)] = []
+    /// What was left of requests when their connection was lost, and when they were made: the server may still answer
+    /// them.
+    private var earlier: [(messages: Int, asked: ContinuousClock.Instant)] = []
     /// Whether the last request was over before all had come.
     private var isOver = false
     /// The bytes that were left of a request when the next message was too large.
@@ -46,11 +49,11 @@ struct PullState {
     }
 
     /// From now on, messages are asked for. What was asked for on an earlier connection, or of an earlier
-    /// consumer, does not count.
+    /// consumer, is not waited for.
     mutating func start() {
         if let pending {
-            earlier.removeAll { $0.lost < .now - DurableSubscription.requestLife * 2 }
-            earlier.append((pending.messages, .now))
+            earlier.removeAll { !Self.maySend($0.asked) }
+            earlier.append((pending.messages, asked))
         }
         (isStopped, pending, tooSmall) = (false, nil, nil)
     }
@@ -66,8 +69,12 @@ struct PullState {
     /// How many messages may come because of the pending request, and of those that were pending when a connection was
     /// lost, not long ago.
     var askedFor: Int {
-        let recent = earlier.filter { $0.lost >= .now - DurableSubscription.requestLife * 2 }
-        return recent.reduce(pending?.messages ?? 0) { $0 + $1.messages }
+        earlier.lazy.filter { Self.maySend($0.asked) }.reduce(pending?.messages ?? 0) { $0 + $1.messages }
+    }
+
+    /// Whether the server may still answer a request.
+    private static func maySend(_ asked: ContinuousClock.Instant) -> Bool {
+        asked >= .now - DurableSubscription.requestLife * 2
     }
 
     /// A message was delivered.
@@ -132,7 +139,7 @@ struct PullState {
         isOver = false
         lastNumber += 1
         let request = Request(number: lastNumber, messages: messages, bytes: bytes)
-        pending = (request, messages, bytes)
+        (pending, asked) = ((request, messages, bytes), .now)
         return request
     }
 

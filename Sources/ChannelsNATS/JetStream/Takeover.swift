@@ -58,9 +58,6 @@ struct Takeover<Message> {
     /// Whether what was lost comes at once.
     var isRestoring: Bool { phase == .restoring }
 
-    /// Whether messages that were lost have not come again.
-    var isIncomplete: Bool { (phase == .asking || phase == .restoring) && older > 0 }
-
     /// Whether messages are set aside until it is known what was lost.
     var isAsking: Bool { phase == .asking }
 

@@ -1,5 +1,6 @@
 #if NATS
 import Channels
+import ChannelsTesting
 import Foundation
 
 /// What is between clients and a server: it passes bytes on, until it is cut, or loses what one of them sends.
@@ -13,6 +14,11 @@ final class LossyNetwork: Sendable {
     }
 
     let url: String
+    /// What was lost.
+    let lost = Recorder<String>()
+    /// Shared with the thread that accepts connections, which does not keep this object.
+    private final class Ending: Sendable { let isOver = Locked(false) }
+    private let ending = Ending()
     private let listener: Int32
     private let state = Locked(State())
 
@@ -22,27 +28,28 @@ final class LossyNetwork: Sendable {
         url = "nats://127.0.0.1:\(port)"
         guard listen(descriptor, 8) == 0 else { throw ChildProcess.Failure(description: "no listening on \(url)") }
         let serverPort = server.port
-        Thread.detachNewThread { [descriptor, weak self] in
-            while true {
+        Thread.detachNewThread { [descriptor, ending, weak self] in
+            while !ending.isOver.withLock({ $0 }) {
                 let client = accept(descriptor, nil, nil)
-                guard client >= 0 else { break }
-                guard let onward = try? connectedSocket(serverPort) else {
-                    close(client)
+                guard client >= 0 else { continue }
+                let onward = try? connectedSocket(serverPort)
+                guard let self, let onward, join(client, onward) else {
+                    for socket in [client] + (onward.map { [$0] } ?? []) { close(socket) }
                     continue
                 }
-                guard let self, join(client, onward) else {
-                    for socket in [client, onward] { close(socket) }
-                    break
-                }
             }
-            close(descriptor)
+            // Not before it has been shut down.
+            ending.isOver.withLock { _ in _ = close(descriptor) }
         }
     }
 
     deinit {
         state.withLock { $0.isClosed = true }
         cut()
-        shutdown(listener, Int32(SHUT_RDWR))
+        ending.isOver.withLock { isOver in
+            isOver = true
+            shutdown(listener, Int32(SHUT_RDWR))
+        }
     }
 
     /// What the server sends on the connections that there are is lost from now on.
@@ -74,7 +81,7 @@ final class LossyNetwork: Sendable {
         let ends = Locked(2)
         for (source, target) in [(client, onward), (onward, client)] {
             Thread.detachNewThread { [self] in
-                Self.pass(source, target) { state.withLock { $0.lossy.contains(source) } }
+                pass(source, target) { state.withLock { $0.lossy.contains(source) } }
                 guard
                     ends.withLock({
                         $0 -= 1; return $0 == 0
@@ -90,12 +97,16 @@ final class LossyNetwork: Sendable {
         return true
     }
 
-    private static func pass(_ source: Int32, _ target: Int32, isLost: () -> Bool) {
+    private func pass(_ source: Int32, _ target: Int32, isLost: () -> Bool) {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = recv(source, &bytes, bytes.count, 0)
             guard count > 0 else { break }
-            var rest = isLost() ? [] : bytes[..<count]
+            var rest = bytes[..<count]
+            if isLost() {
+                lost.record(String(decoding: rest, as: UTF8.self))
+                rest = []
+            }
             while !rest.isEmpty {
                 let sent = rest.withUnsafeBytes { send(target, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
                 rest = sent > 0 ? rest.dropFirst(sent) : []
