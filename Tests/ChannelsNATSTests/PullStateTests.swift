@@ -64,6 +64,17 @@ struct PullStateTests {
         #expect(third == nil)
     }
 
+    /// Nothing may be settled before more has come.
+    @Test func asksForWhatRoomThereIsWhereARequestWasLost() {
+        var state = started(8)
+        _ = state.next()
+        for _ in 0..<5 { state.received(bytes: 1) }
+        let wasPending = state.lost()
+        state.start()
+        let request = state.next()
+        #expect(wasPending && request == .init(number: 2, messages: 3, bytes: 95))
+    }
+
     @Test func messagesThatAreFewAndLargeAreBoundedByTheirBytes() {
         var state = started()
         _ = state.next()

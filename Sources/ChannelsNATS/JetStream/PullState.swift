@@ -35,7 +35,7 @@ struct PullState {
     /// What was left of requests when their connection was lost, and when they were made: the server may still answer
     /// them.
     private var earlier: [(messages: Int, asked: ContinuousClock.Instant)] = []
-    /// Whether the last request was over before all had come.
+    /// Whether the last request was over, or was lost, before all had come.
     private var isOver = false
     /// The bytes that were left of a request when the next message was too large.
     private var tooSmall: Int?
@@ -55,7 +55,8 @@ struct PullState {
             earlier.removeAll { !Self.maySend($0.asked) }
             earlier.append((pending.messages, asked))
         }
-        (isStopped, pending, tooSmall) = (false, nil, nil)
+        // For what room there is: nothing may be settled before more has come.
+        (isStopped, isOver, pending, tooSmall) = (false, true, nil, nil)
     }
 
     /// Asks for no more, until ``start()``. A pending request stays pending.
