@@ -67,21 +67,25 @@ struct BridgeLifeTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func aListenerThatDoesNotFinishInTimeIsLeftAndItsMessageComesAgain() async throws {
-        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+    /// A process with hardly any time to end, and a listener that waits.
+    private func hurriedKitchen(
+        _ routes: [BridgeRoute],
+        _ gate: Gate
+    ) async -> (MiniProcess, Recorder<Order>, ListenerToken) {
         let configuration = BridgeConfiguration.quick.with { $0.closeTimeout = .milliseconds(1) }
-        let kitchen = await MiniProcess(
-            "kitchen",
-            InMemoryTransport(broker),
-            [.incoming(.ordered, durable: true)],
-            configuration: configuration
-        )
-        let gate = Gate()
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), routes, configuration: configuration)
         let begun = Recorder<Order>()
         let token = kitchen.board[.ordered].listen { order in
             begun.record(order)
             await gate.wait()
         }
+        return (kitchen, begun, token)
+    }
+
+    @Test func aListenerThatDoesNotFinishInTimeIsLeftAndItsMessageComesAgain() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
+        let gate = Gate()
+        let (kitchen, begun, token) = await hurriedKitchen([.incoming(.ordered, durable: true)], gate)
         till.board[.ordered].post(Order(dish: "soup"))
         _ = await begun.first(1)
         await #expect { try await kitchen.stop() } throws: { ($0 as? BridgeError)?.code == .closingTimedOut }
@@ -125,19 +129,8 @@ struct BridgeLifeTests {
 
     @Test func aListenerOfMessagesThatAreNotDurableThatDoesNotFinishInTimeIsTold() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered)])
-        let configuration = BridgeConfiguration.quick.with { $0.closeTimeout = .milliseconds(1) }
-        let kitchen = await MiniProcess(
-            "kitchen",
-            InMemoryTransport(broker),
-            [.incoming(.ordered)],
-            configuration: configuration
-        )
         let gate = Gate()
-        let begun = Recorder<Order>()
-        let token = kitchen.board[.ordered].listen { order in
-            begun.record(order)
-            await gate.wait()
-        }
+        let (kitchen, begun, token) = await hurriedKitchen([.incoming(.ordered)], gate)
         for number in 0..<3 { till.board[.ordered].post(Order(dish: "\(number)")) }
         _ = await begun.first(1)
         while kitchen.bridge.statistics.received < 3 { await Task.yield() }

@@ -54,10 +54,11 @@ struct IncomingDelivery: Sendable {
             }
             guard inbound.settle != nil else {
                 let deliver = try decode(arrival, context)
-                let part = unfinished.begin(charge)
+                let part = Unfinished.Part(charge)
                 _ = try await TraceContext.withCurrent(arrival.envelope.trace) {
                     try await deliver(.notAwaited { withExtendedLifetime(part) {} })
                 }
+                unfinished.begin(part)
                 return context.count(\.received)
             }
             identity = arrival.identity(context.hash)

@@ -6,13 +6,14 @@ internal import Channels
 final class Unfinished: Sendable {
     /// Whoever holds the message holds it.
     final class Part: Sendable {
-        private let all: Unfinished
         /// What it takes up in the bridge.
         private let charge: Charge?
+        /// Once it is counted.
+        fileprivate let all = Locked<Unfinished?>(nil)
 
-        fileprivate init(_ all: Unfinished, _ charge: Charge?) { (self.all, self.charge) = (all, charge) }
+        init(_ charge: Charge?) { self.charge = charge }
 
-        deinit { all.ended() }
+        deinit { all.withLock { $0 }?.ended() }
     }
 
     private struct State {
@@ -24,9 +25,11 @@ final class Unfinished: Sendable {
 
     private let state = Locked(State())
 
-    func begin(_ charge: Charge?) -> Part {
+    /// Counts a message that its listeners have been given, and may have finished with. It is counted as received after
+    /// that.
+    func begin(_ part: Part) {
         state.withLock { $0.count += 1 }
-        return Part(self, charge)
+        part.all.withLock { $0 = self }
     }
 
     private func ended() {
