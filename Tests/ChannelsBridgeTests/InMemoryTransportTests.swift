@@ -8,7 +8,7 @@ struct InMemoryTransportTests {
     @Test(arguments: TransportConformance.checks)
     func inMemoryTransportConforms(to check: TransportConformance.Check) async {
         let broker = InMemoryBroker(limits: .init(replayedMessages: 1_000))
-        let suite = TransportConformance { transport, body in
+        let suite = TransportConformance(timeout: .seconds(240)) { transport, body in
             // The suite hands back what it was given below.
             let transport = transport as! InMemoryTransport
             transport.breakConnection()
