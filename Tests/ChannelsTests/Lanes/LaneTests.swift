@@ -122,7 +122,7 @@ struct LaneTests {
         withExtendedLifetime(token) {}
     }
 
-    @MainActor @Test func aPostOnTheActorWaitsWhereAnEarlierOneOfTheTaskWaitsInTheLane() async {
+    @MainActor @Test func aPostOnTheActorWaitsWhereAnEarlierOneMadeThereWaitsInTheLane() async {
         let (first, second) = (Channel<Int>(), Channel<Int>())
         let heard = Recorder<Int>()
         let tokens = [first, second].map { $0.listen { message in heard.record(message) } }
@@ -146,7 +146,7 @@ struct LaneTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func whatAnotherTaskOfTheActorHasPostedDoesNotKeepAPostWaiting() async {
+    @Test func whatTwoTasksOfAnActorPostThereOneAfterTheOtherIsHeardInTheOrderPosted() async {
         let (first, second) = (Channel<Int>(), Channel<Int>())
         let heard = Recorder<Int>()
         let executor = HeldExecutor()
@@ -162,11 +162,32 @@ struct LaneTests {
         await executor.run(at: 1)
         #expect(heard.all == [])
         await executor.run(at: 0)
-        #expect(heard.all == [3])
+        #expect(heard.all == [])
         await executor.run { heard.count == 3 }
-        #expect(heard.all == [3, 1, 2])
+        #expect(heard.all == [1, 2, 3])
         await one.value
         await other.value
+    }
+
+    /// Parts of a program that do not know of each other share the main actor. In a process where nothing else runs
+    /// there.
+    @Test func whatAnotherTaskOfTheMainActorHasPostedDoesNotKeepAPostWaiting() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            await Task { @MainActor in
+                let (first, second) = (Channel<Int>(), Channel<Int>())
+                let heard = Recorder<Int>()
+                let tokens = [first, second].map { $0.listen { message in heard.record(message) } }
+                // Its job comes before that of the drain.
+                let other = Task { _ = second.post(3) }
+                onAnotherThread { first.post(1) }
+                first.post(2)
+                #expect(heard.all == [])
+                await other.value
+                #expect(await heard.wait(count: 3) == [3, 1, 2])
+                withExtendedLifetime(tokens) {}
+            }.value
+        }
     }
 
     @Test func whatWaitedForACancelledListenerDoesNotKeepAPostWaiting() async {
@@ -219,7 +240,7 @@ struct LaneTests {
     }
 
     @Test(arguments: [BufferingPolicy.unbounded, .newest(4), .oldest(4)])
-    func onceEverythingThatItsTaskPostedHasBeenHeardAPostOnTheActorIsHeardAtOnce(policy: BufferingPolicy) async {
+    func onceEverythingPostedOnTheActorHasBeenHeardAPostThereIsHeardAtOnce(policy: BufferingPolicy) async {
         let (busy, free) = (Channel<Int>(), Channel<Int>())
         let heard = Recorder<Int>()
         let executor = HeldExecutor()
@@ -261,6 +282,22 @@ struct LaneTests {
         busy.post(0)
         await executor.run { heard.count == 3 }
         #expect(heard.all == [0, 1, 2])
+    }
+
+    /// The helper does not say where it runs, and the listener runs on its actor.
+    @Test func whatAListenerPostsThroughAHelperWithoutIsolationIsHeardBeforeWhatItPostsNext() async {
+        let (causes, first, second) = (Channel<Int>(), Channel<Int>(), Channel<Int>())
+        let heard = Recorder<Int>()
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        for channel in [first, second] { channel.listen(actor) { _, message in heard.record(message) } }
+        causes.listen(actor) { me, message in
+            first.post(message, isolation: nil)
+            second.post(message + 1, isolation: me)
+        }
+        causes.post(1)
+        await executor.run { heard.count == 2 }
+        #expect(heard.all == [1, 2])
     }
 
     // MARK: Global queues

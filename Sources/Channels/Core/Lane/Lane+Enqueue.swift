@@ -16,8 +16,9 @@ extension Lane {
     func enqueue(_ message: MessageAddress, from isolation: UInt, _ listener: ListenerEntry, _ mailbox: Mailbox)
         -> Int
     {
-        let isOwn = isOwn(isolation)
-        let depth = ThreadReference.current.pointee.laneDepth
+        let thread = ThreadReference.current
+        let isOwn = isOwn(isolation, thread)
+        let depth = thread.pointee.laneDepth
         var startsDrain = false
         var refused = depth > 1 ? Self.refusalsOfCaller() : 0
         let count =
@@ -52,8 +53,9 @@ extension Lane {
         _ mailbox: Mailbox,
         before number: UInt64
     ) -> Int {
-        let isOwn = isOwn(frame.pointee.isolation)
-        let depth = ThreadReference.current.pointee.laneDepth
+        let thread = ThreadReference.current
+        let isOwn = isOwn(frame.pointee.isolation, thread)
+        let depth = thread.pointee.laneDepth
         var startsDrain = false
         var count = 0
         var refused = depth > 1 ? Self.refusalsOfCaller() : 0
@@ -138,12 +140,13 @@ extension Lane {
         (isExhausted, refused) = (true, 0)
     }
 
-    /// Whether a post of this isolation is made on the lane's actor. What runs on the main thread without
-    /// saying so is on the main actor, too.
+    /// Whether a post of this isolation is made on the lane's actor. What runs on the main thread, or in a call
+    /// of the drain, without saying so is on the actor, too.
     @inline(__always)
-    func isOwn(_ isolation: UInt) -> Bool {
-        guard isolation != actorAddress else { return isolation != 0 }
-        return isMain && isolation == 0 && channels_is_main_thread()
+    func isOwn(_ isolation: UInt, _ thread: ThreadReference) -> Bool {
+        guard actorAddress != 0, isolation != actorAddress else { return actorAddress != 0 }
+        guard isolation == 0 else { return false }
+        return thread.pointee.lane?.address == Unretained(self).address || isMain && channels_is_main_thread()
     }
 
     /// Adds the ticket of a message that a mailbox has let in. Under the lock.

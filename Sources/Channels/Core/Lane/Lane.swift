@@ -103,13 +103,10 @@ final class Lane: @unchecked Sendable {  // guards: see above
         isolation != 0 && isolation == actorAddress && ownWaiting.load(ordering: .relaxed) == 0
     }
 
-    /// Whether a message waits that the calling task has posted on the lane's actor. Called there.
-    ///
-    /// What other tasks of the actor have posted does not count: the main actor is shared by parts of a
-    /// program that do not know of each other, and one that is behind would delay the posts of all.
+    /// Whether a message waits that the calling ``poster`` has posted on the lane's actor. Called there.
     ///
     /// - Parameter list: A state, of which values may have turns to come.
-    func hasOwnOfThisTask(exceptTurnsOf list: ListenerList?) -> Bool {
+    func hasOwn(exceptTurnsOf list: ListenerList?) -> Bool {
         guard ownWaiting.load(ordering: .relaxed) > 0 else { return false }
         let poster = poster
         if ownTurns.load(ordering: .relaxed) > 0, expected.poster == poster, expected.state != list?.address {
@@ -132,10 +129,13 @@ final class Lane: @unchecked Sendable {  // guards: see above
         ownMessagesAreGone(count)
     }
 
-    /// The calling task; 0 outside of tasks, and 1 inside a call of the drain, whose turns may be of several
-    /// tasks: the listeners are the same. Called on the lane's actor.
+    /// Who posts in the order that the lane keeps, called on its actor. An actor is one poster; on the main actor
+    /// each task is one, 0 is what runs outside of tasks, and 1 the calls of the drain.
+    ///
+    /// The main actor is shared by parts of a program that do not know of each other, and one that is behind
+    /// would delay the posts of all.
     var poster: Int {
-        guard current.load(ordering: .relaxed) == 0 else { return 1 }
+        guard isMain, current.load(ordering: .relaxed) == 0 else { return 1 }
         // Compared only.
         return unsafe withUnsafeCurrentTask { task in unsafe task?.hashValue ?? 0 }
     }

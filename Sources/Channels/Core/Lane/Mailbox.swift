@@ -83,12 +83,12 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     // MARK: Direct calls
 
     /// Whether a post of this isolation may call the listener directly: it is made on the lane's actor,
-    /// nothing waits for the listener, and nothing that the task posted there before waits in the lane.
+    /// nothing waits for the listener, and nothing that the same poster posted there before waits in the lane.
     ///
-    /// - Parameter list: A state, of which the task may have set values before that have their turns first.
+    /// - Parameter list: A state, of which the poster may have set values before that have their turns first.
     func mayCall(from isolation: UInt, _ listener: ListenerEntry, inTurnOf list: ListenerList? = nil) -> Bool {
         guard let lane, isolation != 0, isolation == lane.actorAddress else { return false }
-        guard !lane.hasOwnOfThisTask(exceptTurnsOf: list) else { return false }
+        guard !lane.hasOwn(exceptTurnsOf: list) else { return false }
         // The drain settles what it has called at the end of its turn. This is the drain, or it is not at
         // work: the poster is on its actor.
         return !isBusy.load(ordering: .acquiring) || !lane.isCalling(listener) && accounts.waiting == 0
@@ -175,8 +175,9 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         for listener: ListenerEntry,
         mayRefuse: Bool = false
     ) -> LetIn {
-        let isOwn = lane?.isOwn(isolation) ?? false
-        let depth = ThreadReference.current.pointee.laneDepth
+        let thread = ThreadReference.current
+        let isOwn = lane?.isOwn(isolation, thread) ?? false
+        let depth = thread.pointee.laneDepth
         var result = LetIn()
         if mayRefuse, depth > 1 { result.refused = Lane.refusalsOfCaller() }
         withLock {

@@ -1,4 +1,4 @@
-/// Which tasks of a lane's actor have posted what waits in the lane, and how many messages of each wait.
+/// Who has posted on a lane's actor what waits in the lane (``Lane/poster``), and how many messages of each wait.
 ///
 /// So many are told apart. While a message of any other waits, one of everybody's does.
 struct OwnPosters {
