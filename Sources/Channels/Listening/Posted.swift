@@ -27,7 +27,7 @@ public struct Posted<Message: Sendable>: Sendable {
     }
 
     @inlinable
-    init(_ message: Message, _ context: PostContext) {
+    init(_ message: consuming Message, _ context: consuming PostContext) {
         self.message = message
         sender = context.sender
         place = context.place

@@ -99,15 +99,15 @@ private final class PatternForwarder: Forwarder, @unchecked Sendable {  // const
 
     override func translate(
         _ message: MessageAddress,
-        _ context: PostContext,
+        _ context: consuming PostContext,
         of list: ListenerList,
         into translation: inout Translation
     ) -> MessageAddress? {
-        var content = list.layout.boxed(message)
-        if let intake, let place = context.place, let name = place.channelName {
-            guard place.process == nil, let taken = intake(name, content) else { return nil }
-            content = taken
+        let content = list.layout.boxed(message)
+        guard let intake, let place = context.place, let name = place.channelName else {
+            return translation.fill(with: Posted(content, context))
         }
-        return translation.fill(with: Posted(content, context))
+        guard place.process == nil, let taken = intake(name, content) else { return nil }
+        return translation.fill(with: Posted(taken, context))
     }
 }

@@ -21,7 +21,7 @@ class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
     /// Makes what a message of a list is for the hub; nil to skip it.
     func translate(
         _ message: MessageAddress,
-        _ context: PostContext,
+        _ context: consuming PostContext,
         of list: ListenerList,
         into translation: inout Translation
     ) -> MessageAddress? {
@@ -50,6 +50,13 @@ extension ListenerList {
         if !frame.pointee.takesCare || frame.pointee.isOnlyCounted, hub.callOnly(forwarder.listener, message, frame) {
             return 1
         }
+        return forwardInFrame(message, frame, forwarder)
+    }
+
+    /// The same as a post of the hub's own. By itself, so that ``forward(_:_:_:)`` needs no place for its frame.
+    @inline(never)
+    private func forwardInFrame(_ message: MessageAddress, _ frame: FrameReference, _ forwarder: Forwarder) -> Int {
+        let hub = forwarder.hub
         var inner = PostFrame(forwarding: frame.pointee, to: hub)
         inner.isTurn = frame.pointee.isTurn && forwarder.listener.hasItsTurnInLane
         let reached = inner.lend { hub.post(message, in: $0, at: .unknown) }

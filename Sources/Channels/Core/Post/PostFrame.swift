@@ -69,14 +69,14 @@ struct PostFrame {
         if let envelope = outer.envelope { self.envelope = envelope }
     }
 
-    /// The extras, which are made if there are none.
+    /// The extras, which are made if there are none. Kept until ``end()``.
     @inline(__always)
-    fileprivate mutating func ensureExtras() -> PostExtras {
-        if let extras { return extras.object }
+    fileprivate mutating func ensureExtras() -> Unretained<PostExtras> {
+        if let extras { return extras }
         // Balanced in `end`.
         let made = PostExtras.make()
         extras = made
-        return made.object
+        return made
     }
 
     /// Makes a listener the one being called.
@@ -106,19 +106,19 @@ struct PostFrame {
     /// What travels with the message. Made when a mailbox first needs it.
     var envelope: Envelope? {
         get { extras?.object.envelope }
-        set { ensureExtras().envelope = newValue }
+        set { ensureExtras().borrow { $0.envelope = newValue } }
     }
 
     /// Where posts made on a queued channel by its own listeners wait.
     var queue: PostQueue? {
         @inline(__always) get { extras?.object.queue }
-        set { ensureExtras().queue = newValue }
+        set { ensureExtras().borrow { $0.queue = newValue } }
     }
 
     /// What the call under way threw, if the poster waits.
     var thrown: (any Error)? {
         get { extras?.object.thrown }
-        set { if extras != nil || newValue != nil { ensureExtras().thrown = newValue } }
+        set { if extras != nil || newValue != nil { ensureExtras().borrow { $0.thrown = newValue } } }
     }
 
     /// What must be kept with a message in a mailbox; nil if nothing.
@@ -160,7 +160,7 @@ struct FrameReference: @unchecked Sendable {  // used by the posting thread only
     /// What the message is for a forwarder; nil if it skips it. It is there until the post has ended.
     @inline(__always)
     func translated(_ message: MessageAddress, by forwarder: Forwarder) -> MessageAddress? {
-        pointee.ensureExtras().translated(message, self, by: forwarder)
+        pointee.ensureExtras().borrow { $0.translated(message, self, by: forwarder) }
     }
 
     /// Reports what a listener threw.
