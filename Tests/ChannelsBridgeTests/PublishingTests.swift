@@ -181,7 +181,7 @@ struct PublishingTests {
         try await till.stop()
         let statistics = till.bridge.statistics
         #expect(statistics.failed == 1 && statistics.sent == 1 && statistics.dropped == 0)
-        #expect(till.faults.all.map(\.code) == [.listenerThrew])
+        #expect(till.faults.all.map(\.code) == [.bridgeFailed])
     }
 
     /// Large messages are not all encoded before the first of them is on its way.

@@ -4,7 +4,7 @@ extension Switchboard {
     /// nor states and requests.
     ///
     /// The listener comes last. It is asynchronous, one message at a time, so that `postAndWait` waits for
-    /// the body and reports what it throws.
+    /// the body and reports what it throws. The body itself reports the fault.
     ///
     /// - Parameters:
     ///   - pattern: The names.
@@ -24,7 +24,7 @@ extension Switchboard {
         let options = ListenerOptions(.last, buffering: buffering, fileID, line)
         let call: AsyncListenerCall = { message, _, _ in
             let post = message.load(as: Posted<any Sendable>.self)
-            try await body(post.channelName ?? "", post.message)
+            do { try await body(post.channelName ?? "", post.message) } catch { throw ReportedFailure(error: error) }
         }
         let listener = Registration(nil, .async(call, .closure(nil)), options, .nothing)
         return register(listener, matching: pattern, intake: intake)

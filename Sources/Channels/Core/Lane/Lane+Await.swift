@@ -95,8 +95,13 @@ extension Lane {
             try await asyncCall(message, owner, PostContext(envelope, list))
             return .completed
         } catch {
-            list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
-            return .failed(DeliveryFailure(error, listener, owner))
+            let reported = error as? ReportedFailure
+            if reported == nil {
+                list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
+            } else if list.isObserved {
+                listener.ensureCounters().borrow { $0.countFailure() }
+            }
+            return .failed(DeliveryFailure(reported?.error ?? error, listener, owner))
         }
     }
 

@@ -205,6 +205,12 @@ final class DurableSender: RouteSender {
         tell()
     }
 
+    /// The same, with the fault and the count.
+    private func lose(_ departure: Departure, _ error: BridgeError) {
+        context.lose(error, \.failed)
+        fail(departure, error)
+    }
+
     private func encode(_ departures: [Departure]) {
         var encoded: [Departure] = []
         encoded.reserveCapacity(departures.count)
@@ -223,8 +229,8 @@ final class DurableSender: RouteSender {
                     refused.append(departure)
                 }
             } catch {
-                context.count(\.failed)
-                fail(departure, BridgeError.from(error, subject: departure.subject))
+                let error = BridgeError.from(error, subject: departure.subject)
+                lose(departure, error)
             }
         }
         refused += guarded.withLock { $0.pipeline.encoded(encoded, rest: departures[next...]) }
@@ -252,12 +258,15 @@ final class DurableSender: RouteSender {
     /// Called by the transport.
     private func ended(_ departure: Departure, _ attempt: Int, _ error: BridgeError?) {
         let end: PublishPipeline.End = error.map { $0.code.mayPass ? .failed : .refused } ?? .acknowledged
+        let error = error.map { BridgeError.from($0, subject: departure.subject) }
         let (isOver, wakes) = guarded.withLock { guarded in
             let isOver = guarded.pipeline.ended(departure, attempt: attempt, with: end)
             if isOver {
-                if error == nil { guarded.sent += 1 }
                 departure.packed = nil
-                departure.end = error.map { .failed(BridgeError.from($0, subject: departure.subject)) } ?? .sent
+                if error == nil {
+                    guarded.sent += 1
+                    departure.end = .sent
+                }
             } else if end == .failed {
                 hasFailed.store(true, ordering: .relaxed)
             }
@@ -265,10 +274,11 @@ final class DurableSender: RouteSender {
         }
         if isOver {
             departure.charge.giveBackBytes()
-            if error != nil { context.count(\.failed) }
+            // The fault is reported before whoever posted is told.
+            if let error { lose(departure, error) }
         } else if let error, attempt % context.configuration.attemptsPerFault == 0 {
             // It is not lost; somebody should look.
-            context.report(BridgeError.from(error, subject: departure.subject))
+            context.report(error)
         }
         if wakes { bell.ring() }
     }

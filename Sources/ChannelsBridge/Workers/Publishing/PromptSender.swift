@@ -42,8 +42,9 @@ final class PromptSender: RouteSender {
             try await context.transport.publish(try packaging.pack(departure), durable: false)
             context.count(\.sent)
         } catch {
-            context.count(\.failed)
-            throw BridgeError.from(error, subject: departure.subject)
+            let error = BridgeError.from(error, subject: departure.subject)
+            context.lose(error, \.failed)
+            throw error
         }
     }
 
