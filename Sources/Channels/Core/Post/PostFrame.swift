@@ -106,19 +106,19 @@ struct PostFrame {
     /// What travels with the message. Made when a mailbox first needs it.
     var envelope: Envelope? {
         get { extras?.object.envelope }
-        set { ensureExtras().borrow { $0.envelope = newValue } }
+        set { ensureExtras().object.envelope = newValue }
     }
 
     /// Where posts made on a queued channel by its own listeners wait.
     var queue: PostQueue? {
         @inline(__always) get { extras?.object.queue }
-        set { ensureExtras().borrow { $0.queue = newValue } }
+        set { ensureExtras().object.queue = newValue }
     }
 
     /// What the call under way threw, if the poster waits.
     var thrown: (any Error)? {
         get { extras?.object.thrown }
-        set { if extras != nil || newValue != nil { ensureExtras().borrow { $0.thrown = newValue } } }
+        set { if extras != nil || newValue != nil { ensureExtras().object.thrown = newValue } }
     }
 
     /// What must be kept with a message in a mailbox; nil if nothing.
