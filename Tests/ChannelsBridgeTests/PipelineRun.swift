@@ -203,10 +203,11 @@ struct PipelineRun {
         let choice = Int.random(in: 0..<10, using: &generator)
         let end = given ?? (choice < 6 ? .acknowledged : choice < 9 ? .failed : .refused)
         let attempt = departure.attempts
-        let isEarlierOver = pipeline.ended(departure, attempt: attempt - 1, with: .acknowledged)
-        let isOver = pipeline.ended(departure, attempt: attempt, with: end)
-        let isOverAgain = pipeline.ended(departure, attempt: attempt, with: .acknowledged)
-        #expect(!isEarlierOver && !isOverAgain && isOver == (end != .failed))
+        let earlier = pipeline.ended(departure, attempt: attempt - 1, with: .acknowledged)
+        let outcome = pipeline.ended(departure, attempt: attempt, with: end)
+        let again = pipeline.ended(departure, attempt: attempt, with: .acknowledged)
+        #expect(earlier == .wasKnown && again == .wasKnown)
+        #expect(outcome == (end == .failed ? .isToBeRepeated : .isOver))
         if end == .failed {
             if model.failed.isEmpty { model.failuresInARow += 1 }
             model.failed.append(departure)

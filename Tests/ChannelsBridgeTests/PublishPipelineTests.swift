@@ -48,11 +48,11 @@ struct PublishPipelineTests {
         _ departure: Departure,
         attempt: Int = 1,
         with end: PublishPipeline.End = .acknowledged,
-        isOver: Bool = true,
+        outcome: PublishPipeline.Outcome = .isOver,
         in pipeline: inout PublishPipeline
     ) {
         let found = pipeline.ended(departure, attempt: attempt, with: end)
-        #expect(found == isOver)
+        #expect(found == outcome)
     }
 
     private func numbers(_ departures: [Departure]) -> [UInt64] { departures.map(\.number) }
@@ -69,7 +69,7 @@ struct PublishPipelineTests {
     @Test func whatWasPutBackIsPublishedBehindWhatFailedAndAsAFirstAttempt() throws {
         var pipeline = try pipeline(of: 5)
         let first = published(&pipeline)
-        end(first[1], with: .failed, isOver: false, in: &pipeline)
+        end(first[1], with: .failed, outcome: .isToBeRepeated, in: &pipeline)
         pipeline.putBack(first[3...])
         let meanwhile = published(&pipeline)
         #expect(meanwhile.isEmpty)
@@ -84,13 +84,13 @@ struct PublishPipelineTests {
     @Test func lateResultOfAnEarlierAttemptChangesNothing() throws {
         var pipeline = try pipeline(of: 1)
         let departure = try #require(published(&pipeline).first)
-        end(departure, with: .failed, isOver: false, in: &pipeline)
+        end(departure, with: .failed, outcome: .isToBeRepeated, in: &pipeline)
         let again = published(&pipeline)
         #expect(again.first === departure)
-        end(departure, isOver: false, in: &pipeline)
+        end(departure, outcome: .wasKnown, in: &pipeline)
         #expect(pipeline.count == 1)
         end(departure, attempt: 2, in: &pipeline)
-        end(departure, attempt: 2, isOver: false, in: &pipeline)
+        end(departure, attempt: 2, outcome: .wasKnown, in: &pipeline)
         #expect(pipeline.count == 0)
     }
 
@@ -107,7 +107,7 @@ struct PublishPipelineTests {
         #expect(budget.messages < 100)
         let left = pipeline.abandon()
         #expect(left.count == 1 && left.first === slow)
-        end(slow, isOver: false, in: &pipeline)
+        end(slow, outcome: .wasKnown, in: &pipeline)
     }
 
     /// In the middle of a batch, too.
@@ -115,7 +115,7 @@ struct PublishPipelineTests {
         var pipeline = try pipeline(of: 130)
         let first = published(&pipeline)
         end(first[0], in: &pipeline)
-        end(first[5], with: .failed, isOver: false, in: &pipeline)
+        end(first[5], with: .failed, outcome: .isToBeRepeated, in: &pipeline)
         guard case .encode(let encoding) = pipeline.next() else { Issue.record("nothing is encoded"); return }
         let given = pipeline.abandon()
         let refused = pipeline.encoded(encoding, rest: [])
@@ -129,7 +129,7 @@ struct PublishPipelineTests {
     @Test func whatWasPutBackAndPublishedAgainIsGivenUpOnce() throws {
         var pipeline = try pipeline(of: 3)
         let first = published(&pipeline)
-        end(first[0], with: .failed, isOver: false, in: &pipeline)
+        end(first[0], with: .failed, outcome: .isToBeRepeated, in: &pipeline)
         pipeline.putBack(first[1...])
         let second = published(&pipeline)
         #expect(numbers(second) == [0, 1, 2] && pipeline.count == 3)
@@ -148,7 +148,7 @@ struct PublishPipelineTests {
                 try take(attempt, into: &pipeline)
                 continue
             }
-            end(departure, attempt: departure.attempts, with: .failed, isOver: false, in: &pipeline)
+            end(departure, attempt: departure.attempts, with: .failed, outcome: .isToBeRepeated, in: &pipeline)
             guard case .pause(let attempts) = pipeline.next() else { Issue.record("it does not wait"); return }
             pauses.append(attempts)
             pipeline.resume()
@@ -159,7 +159,7 @@ struct PublishPipelineTests {
     /// Of several that fail together, one counts.
     @Test func attemptsThatFailTogetherAreOneFailure() throws {
         var pipeline = try pipeline(of: 10)
-        for departure in published(&pipeline) { end(departure, with: .failed, isOver: false, in: &pipeline) }
+        for departure in published(&pipeline) { end(departure, with: .failed, outcome: .isToBeRepeated, in: &pipeline) }
         guard case .pause(attempts: 1) = pipeline.next() else { Issue.record("it does not wait"); return }
     }
 

@@ -25,8 +25,3 @@ public struct DeliveryFailure: Sendable, CustomStringConvertible {
         "\(ownerType ?? "token") registered at \(registrationSite): \(error)"
     }
 }
-
-/// What the listener of a bridge throws: whoever waits for the post is told, and the fault has been reported.
-struct ReportedFailure: Error {
-    let error: any Error
-}

@@ -77,8 +77,10 @@ final class BridgeContext: Sendable {
     }
 
     /// Raises a fault.
-    func report(_ error: BridgeError) {
-        switchboard.reportBridgeFault(on: error.subject ?? "bridge \(name)", error: error)
+    ///
+    /// - Parameter channel: The name of the channel; by default what the error names, which may have a prefix.
+    func report(_ error: BridgeError, on channel: String? = nil) {
+        switchboard.reportBridgeFault(on: channel ?? error.subject ?? "bridge \(name)", error: error)
     }
 
     // MARK: Encoding

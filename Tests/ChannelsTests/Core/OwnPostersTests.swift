@@ -2,9 +2,9 @@ import Testing
 
 @testable import Channels
 
-/// Which tasks have posted what waits in a lane.
+/// Who has posted what waits in a lane.
 struct OwnPostersTests {
-    @Test func aTaskHasPostedAsLongAsOneOfItsMessagesWaits() {
+    @Test func aPosterIsKnownAsLongAsOneOfItsMessagesWaits() {
         var posters = OwnPosters()
         let (first, second) = (posters.add(1), posters.add(2))
         #expect(first != second && first != 0 && second != 0)
@@ -24,7 +24,7 @@ struct OwnPostersTests {
     }
 
     /// Which may make a post wait that need not, and never the other way round.
-    @Test func beyondSixtyFourTasksEveryTaskMayHavePostedWhileAMessageOfAnyOtherWaits() {
+    @Test func beyondSixtyFourPostersEachMayHavePostedWhileAMessageOfAnyOtherWaits() {
         var posters = OwnPosters()
         let numbers = (1...64).map { posters.add($0) }
         #expect(Set(numbers).count == 64 && !posters.contains(65))

@@ -284,8 +284,9 @@ struct LaneTests {
         #expect(heard.all == [0, 1, 2])
     }
 
-    /// The helper does not say where it runs, and the listener runs on its actor.
-    @Test func whatAListenerPostsThroughAHelperWithoutIsolationIsHeardBeforeWhatItPostsNext() async {
+    /// The helper does not say where it runs, and the listener runs on its actor, called by its lane or by a post.
+    @Test(arguments: [false, true])
+    func whatAListenerPostsThroughAHelperWithoutIsolationIsHeardBeforeWhatItPostsNext(isCalledByAPost: Bool) async {
         let (causes, first, second) = (Channel<Int>(), Channel<Int>(), Channel<Int>())
         let heard = Recorder<Int>()
         let executor = HeldExecutor()
@@ -295,9 +296,16 @@ struct LaneTests {
             first.post(message, isolation: nil)
             second.post(message + 1, isolation: me)
         }
-        causes.post(1)
+        let task = Task {
+            guard isCalledByAPost else {
+                _ = causes.post(1)
+                return
+            }
+            await actor.run { _ = causes.post(1, isolation: $0) }
+        }
         await executor.run { heard.count == 2 }
         #expect(heard.all == [1, 2])
+        await task.value
     }
 
     // MARK: Global queues

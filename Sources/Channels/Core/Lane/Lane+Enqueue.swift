@@ -140,13 +140,25 @@ extension Lane {
         (isExhausted, refused) = (true, 0)
     }
 
-    /// Whether a post of this isolation is made on the lane's actor. What runs on the main thread, or in a call
-    /// of the drain, without saying so is on the actor, too.
+    /// Whether a post of this isolation is made on the lane's actor. One without isolation is, too, on the main
+    /// thread if that is the lane's actor, and in a call that the drain makes or a post with the actor's isolation.
     @inline(__always)
     func isOwn(_ isolation: UInt, _ thread: ThreadReference) -> Bool {
         guard actorAddress != 0, isolation != actorAddress else { return actorAddress != 0 }
         guard isolation == 0 else { return false }
-        return thread.pointee.lane?.address == Unretained(self).address || isMain && channels_is_main_thread()
+        return isMain && channels_is_main_thread()
+            || (thread.pointee.lane != nil || thread.pointee.top?.pointee.previous != nil) && isInOwnCall(thread)
+    }
+
+    @inline(never)
+    private func isInOwnCall(_ thread: ThreadReference) -> Bool {
+        if thread.pointee.lane?.address == Unretained(self).address { return true }
+        var frame = thread.pointee.top
+        while let post = frame {
+            if post.pointee.isolation == actorAddress { return true }
+            frame = post.pointee.previous
+        }
+        return false
     }
 
     /// Adds the ticket of a message that a mailbox has let in. Under the lock.

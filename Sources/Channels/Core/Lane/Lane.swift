@@ -129,8 +129,8 @@ final class Lane: @unchecked Sendable {  // guards: see above
         ownMessagesAreGone(count)
     }
 
-    /// Who posts in the order that the lane keeps, called on its actor. An actor is one poster; on the main actor
-    /// each task is one, 0 is what runs outside of tasks, and 1 the calls of the drain.
+    /// The poster whose order the lane keeps. Called on its actor. An actor is one poster, 1. On the main actor
+    /// each task is one, 0 is what runs outside of tasks, and the drain's calls are 1.
     ///
     /// The main actor is shared by parts of a program that do not know of each other, and one that is behind
     /// would delay the posts of all.

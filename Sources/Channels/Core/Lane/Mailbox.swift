@@ -103,7 +103,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         return !listener.hasOwner || isBusy.load(ordering: .relaxed)
     }
 
-    /// Whether a post of this isolation is not made on the lane's actor.
+    /// Whether a post of this isolation cannot call the listener: it does not name the lane's actor.
     @inline(__always)
     func isElsewhere(_ isolation: UInt) -> Bool {
         isolation == 0 || laneReference?.borrow { $0.actorAddress } != isolation

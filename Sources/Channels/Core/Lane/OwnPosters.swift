@@ -6,19 +6,19 @@ struct OwnPosters {
     /// The number of those who are not told apart; 0 is no poster. The others' numbers follow.
     private static let other: UInt16 = 1
 
-    private var posters: [(task: Int, count: Int)] = []
+    private var posters: [(poster: Int, count: Int)] = []
     private var otherCount = 0
 
-    /// Counts a message that a task has posted.
+    /// Counts a message of a poster.
     ///
-    /// - Returns: The number of the poster.
-    mutating func add(_ task: Int) -> UInt16 {
-        let known = posters.firstIndex { $0.task == task && $0.count > 0 }
+    /// - Returns: The poster's number.
+    mutating func add(_ poster: Int) -> UInt16 {
+        let known = posters.firstIndex { $0.poster == poster && $0.count > 0 }
         guard let index = known ?? posters.firstIndex(where: { $0.count == 0 }) ?? addOne() else {
             otherCount += 1
             return Self.other
         }
-        posters[index] = (task, posters[index].count + 1)
+        posters[index] = (poster, posters[index].count + 1)
         return Self.other + 1 + UInt16(index)
     }
 
@@ -38,8 +38,8 @@ struct OwnPosters {
         }
     }
 
-    /// Whether a message of a task waits.
-    func contains(_ task: Int) -> Bool {
-        otherCount > 0 || posters.contains { $0.task == task && $0.count > 0 }
+    /// Whether a message of a poster waits.
+    func contains(_ poster: Int) -> Bool {
+        otherCount > 0 || posters.contains { $0.poster == poster && $0.count > 0 }
     }
 }

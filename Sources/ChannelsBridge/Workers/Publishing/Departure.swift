@@ -5,7 +5,7 @@ final class Departure: @unchecked Sendable {  // what changes is touched as its 
     /// What has become of it.
     enum End {
         case sent
-        case failed(BridgeError)
+        case failed(BridgeError, isReported: Bool)
     }
 
     let message: any Sendable

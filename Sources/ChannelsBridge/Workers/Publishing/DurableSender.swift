@@ -127,7 +127,7 @@ final class DurableSender: RouteSender {
 
     func send(_ departure: Departure) async throws {
         // Usually it has ended: ends come many at a time.
-        if let heard = hear(departure) { return try end(heard) }
+        if let heard = hear(departure) { return try end(departure, heard) }
         await withCheckedContinuation { continuation in
             let hasEnded = guarded.withLock { guarded in
                 guard departure.end == nil else { return true }
@@ -137,7 +137,7 @@ final class DurableSender: RouteSender {
             if hasEnded { continuation.resume() }
         }
         // It has ended.
-        if let heard = hear(departure) { try end(heard) }
+        if let heard = hear(departure) { try end(departure, heard) }
     }
 
     /// The end of a message, which the listener hears now; nil if it has not ended.
@@ -149,9 +149,12 @@ final class DurableSender: RouteSender {
         }
     }
 
-    private func end(_ heard: (end: Departure.End, isClosed: Bool)) throws {
-        if heard.isClosed { told.ring() }
-        if case .failed(let error) = heard.end { throw error }
+    private func end(_ departure: Departure, _ heard: (end: Departure.End, isClosed: Bool)) throws {
+        defer { if heard.isClosed { told.ring() } }
+        guard case .failed(let error, let isReported) = heard.end else { return }
+        // Here and not where it failed: a handler of faults must not hold up a thread of the transport.
+        if !isReported { context.report(error, on: departure.subject) }
+        throw error
     }
 
     func add(_ token: ListenerToken, to statistics: inout BridgeStatistics) {
@@ -200,15 +203,9 @@ final class DurableSender: RouteSender {
     }
 
     /// A message that is not in the pipeline has failed.
-    private func fail(_ departure: Departure, _ error: BridgeError) {
-        guarded.withLock { _ in departure.end = .failed(error) }
+    private func fail(_ departure: Departure, _ error: BridgeError, isReported: Bool = false) {
+        guarded.withLock { _ in departure.end = .failed(error, isReported: isReported) }
         tell()
-    }
-
-    /// The same, with the fault and the count.
-    private func lose(_ departure: Departure, _ error: BridgeError) {
-        context.lose(error, \.failed)
-        fail(departure, error)
     }
 
     private func encode(_ departures: [Departure]) {
@@ -229,8 +226,8 @@ final class DurableSender: RouteSender {
                     refused.append(departure)
                 }
             } catch {
-                let error = BridgeError.from(error, subject: departure.subject)
-                lose(departure, error)
+                context.count(\.failed)
+                fail(departure, BridgeError.from(error, subject: departure.subject))
             }
         }
         refused += guarded.withLock { $0.pipeline.encoded(encoded, rest: departures[next...]) }
@@ -259,28 +256,27 @@ final class DurableSender: RouteSender {
     private func ended(_ departure: Departure, _ attempt: Int, _ error: BridgeError?) {
         let end: PublishPipeline.End = error.map { $0.code.mayPass ? .failed : .refused } ?? .acknowledged
         let error = error.map { BridgeError.from($0, subject: departure.subject) }
-        let (isOver, wakes) = guarded.withLock { guarded in
-            let isOver = guarded.pipeline.ended(departure, attempt: attempt, with: end)
-            if isOver {
+        let (outcome, wakes) = guarded.withLock { guarded in
+            let outcome = guarded.pipeline.ended(departure, attempt: attempt, with: end)
+            switch outcome {
+            case .isOver:
+                if error == nil { guarded.sent += 1 }
                 departure.packed = nil
-                if error == nil {
-                    guarded.sent += 1
-                    departure.end = .sent
-                }
-            } else if end == .failed {
-                hasFailed.store(true, ordering: .relaxed)
+                departure.end = error.map { .failed($0, isReported: false) } ?? .sent
+            case .isToBeRepeated: hasFailed.store(true, ordering: .relaxed)
+            case .wasKnown: break
             }
-            return (isOver, guarded.pipeline.isWorthALook && guarded.wake())
+            return (outcome, guarded.pipeline.isWorthALook && guarded.wake())
         }
-        if isOver {
+        if outcome == .isOver {
             departure.charge.giveBackBytes()
-            // The fault is reported before whoever posted is told.
-            if let error { lose(departure, error) }
-        } else if let error, attempt % context.configuration.attemptsPerFault == 0 {
-            // It is not lost; somebody should look.
-            context.report(error)
+            if error != nil { context.count(\.failed) }
         }
         if wakes { bell.ring() }
+        if outcome == .isToBeRepeated, let error, attempt % context.configuration.attemptsPerFault == 0 {
+            // It is not lost; somebody should look.
+            context.report(error, on: departure.subject)
+        }
     }
 
     private func pause(after attempts: Int) {
@@ -361,7 +357,7 @@ final class DurableSender: RouteSender {
 
     /// There is no room: what comes last is dropped.
     private func refuse(_ departure: Departure) {
-        fail(departure, drop(departure.subject))
+        fail(departure, drop(departure.subject), isReported: true)
     }
 
     @discardableResult

@@ -43,7 +43,8 @@ final class PromptSender: RouteSender {
             context.count(\.sent)
         } catch {
             let error = BridgeError.from(error, subject: departure.subject)
-            context.lose(error, \.failed)
+            context.count(\.failed)
+            context.report(error, on: departure.subject)
             throw error
         }
     }

@@ -26,6 +26,13 @@ struct PublishPipeline: Sendable {
     /// What has become of an attempt.
     enum End { case acknowledged, failed, refused }
 
+    /// What has become of its message.
+    enum Outcome {
+        case isOver, isToBeRepeated
+        /// It had ended before, or the pipeline has been abandoned.
+        case wasKnown
+    }
+
     private let limit: Int
     private let byteLimit: Int
     private let window: Int
@@ -172,10 +179,8 @@ struct PublishPipeline: Sendable {
     }
 
     /// An attempt has ended.
-    ///
-    /// - Returns: Whether the message is done with: not if it failed, or if this attempt had ended before.
-    mutating func ended(_ departure: Departure, attempt: Int, with end: End) -> Bool {
-        guard departure.isUnderWay, departure.attempts == attempt else { return false }
+    mutating func ended(_ departure: Departure, attempt: Int, with end: End) -> Outcome {
+        guard departure.isUnderWay, departure.attempts == attempt else { return .wasKnown }
         departure.isUnderWay = false
         unacknowledged -= 1
         removeEnded()
@@ -183,11 +188,11 @@ struct PublishPipeline: Sendable {
         case .acknowledged, .refused:
             failuresInARow = 0
             bytes -= departure.bytes
-            return true
+            return .isOver
         case .failed:
             if failed.isEmpty { failuresInARow += 1 }
             failed.append(departure)
-            return false
+            return .isToBeRepeated
         }
     }
 
