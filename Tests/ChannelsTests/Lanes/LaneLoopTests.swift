@@ -33,7 +33,7 @@ struct LaneLoopTests {
     private typealias Tokens = [ListenerToken]
 
     /// Each in a process of its own: the main actor is shared with other tests.
-    @Test(arguments: Place.allCases, [false, true])
+    @Test(arguments: [(Place.queue, true)] + Place.allCases.map { ($0, false) })
     func listenersThatEachPostAgainEndWithAFault(place: Place, withSender: Bool) async {
         await #expect(processExitsWith: .success) { [place, withSender] in
             endIfItHangs()
