@@ -354,4 +354,37 @@ struct LaneLifeTests {
             return
         }
     }
+
+    // MARK: What is left of full buffers
+
+    /// Unbounded and bounded listeners by turns on one queue, against a list of what was posted.
+    @Test(arguments: 0..<40)
+    func whatBoundedBuffersKeepIsHeardInTheOrderPostedAmongWhatOthersHear(seed: Int) async {
+        var random = SeededGenerator(seed: seed)
+        let queue = DispatchQueue.suspended()
+        let policies: [BufferingPolicy] = [.unbounded, .newest(1), .newest(3), .oldest(2), .oldest(1)]
+        let channels = policies.map { _ in Channel<Int> { _ in } }
+        let heard = Recorder<Int>()
+        let tokens = policies.indices.map { index in
+            channels[index].listen(on: queue, buffering: policies[index]) { heard.record($0 * 10 + index) }
+        }
+        var waiting: [Int] = []
+        for number in 0..<Int.random(in: 1...400, using: &random) {
+            let index = Int.random(in: policies.indices, using: &random)
+            channels[index].post(number)
+            let own = waiting.filter { $0 % 10 == index }
+            switch index {
+            case 1 where own.count == 1, 2 where own.count == 3: waiting.removeAll { $0 == own[0] }
+            case 3 where own.count == 2, 4 where own.count == 1: continue
+            default: break
+            }
+            waiting.append(number * 10 + index)
+        }
+        #expect(tokens.map(\.waitingCount).reduce(0, +) == waiting.count)
+        queue.resume()
+        await queue.settle()
+        _ = await heard.wait(count: waiting.count)
+        #expect(heard.all == waiting)
+        withExtendedLifetime(tokens) {}
+    }
 }

@@ -308,6 +308,48 @@ struct LaneTests {
         await task.value
     }
 
+    @Test func whatAListenerWithoutIsolationSetsInAPostOfTheActorIsHeardBeforeWhatThatPostsNext() async {
+        let (trigger, other, state) = (Channel<Int>(), Channel<Int>(), StateChannel(0))
+        let heard = Recorder<Int>()
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        state.listen(actor) { _, value in heard.record(value) }
+        other.listen(actor) { _, message in heard.record(message) }
+        let token = trigger.listen { state.set($0) }
+        await executor.run { heard.count == 1 }
+        let task = Task {
+            await actor.run {
+                trigger.post(1, isolation: $0)
+                other.post(2, isolation: $0)
+            }
+        }
+        await executor.run { heard.count == 3 }
+        #expect(heard.all == [0, 1, 2])
+        await task.value
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func whatWaitsOnAQueuedChannelForAPostOfTheActorIsHeardBeforeWhatThatPostsNext() async {
+        let (trigger, other) = (Channel<Int>(reentrancy: .queued), Channel<Int>())
+        let heard = Recorder<Int>()
+        let executor = HeldExecutor()
+        let actor = HeldActor(on: executor)
+        for channel in [trigger, other] { channel.listen(actor) { _, message in heard.record(message) } }
+        let token = trigger.listen { message in
+            if message < 3 { trigger.post(message + 1) } else { other.post(message + 1) }
+        }
+        let task = Task {
+            await actor.run {
+                trigger.post(1, isolation: $0)
+                other.post(5, isolation: $0)
+            }
+        }
+        await executor.run { heard.count == 5 }
+        #expect(heard.all == [1, 2, 3, 4, 5])
+        await task.value
+        withExtendedLifetime(token) {}
+    }
+
     // MARK: Global queues
 
     @Test func listenersOnAGlobalConcurrentQueueRunAtTheSameTime() async {
@@ -324,38 +366,5 @@ struct LaneTests {
             await channel.postAndWait(1)
             withExtendedLifetime(tokens) {}
         }
-    }
-
-    // MARK: What is left of full buffers
-
-    /// Unbounded and bounded listeners by turns on one queue, against a list of what was posted.
-    @Test(arguments: 0..<40)
-    func whatBoundedBuffersKeepIsHeardInTheOrderPostedAmongWhatOthersHear(seed: Int) async {
-        var random = SeededGenerator(seed: seed)
-        let queue = DispatchQueue.suspended()
-        let policies: [BufferingPolicy] = [.unbounded, .newest(1), .newest(3), .oldest(2), .oldest(1)]
-        let channels = policies.map { _ in Channel<Int> { _ in } }
-        let heard = Recorder<Int>()
-        let tokens = policies.indices.map { index in
-            channels[index].listen(on: queue, buffering: policies[index]) { heard.record($0 * 10 + index) }
-        }
-        var waiting: [Int] = []
-        for number in 0..<Int.random(in: 1...400, using: &random) {
-            let index = Int.random(in: policies.indices, using: &random)
-            channels[index].post(number)
-            let own = waiting.filter { $0 % 10 == index }
-            switch index {
-            case 1 where own.count == 1, 2 where own.count == 3: waiting.removeAll { $0 == own[0] }
-            case 3 where own.count == 2, 4 where own.count == 1: continue
-            default: break
-            }
-            waiting.append(number * 10 + index)
-        }
-        #expect(tokens.map(\.waitingCount).reduce(0, +) == waiting.count)
-        queue.resume()
-        await queue.settle()
-        _ = await heard.wait(count: waiting.count)
-        #expect(heard.all == waiting)
-        withExtendedLifetime(tokens) {}
     }
 }

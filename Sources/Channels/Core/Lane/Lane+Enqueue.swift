@@ -147,7 +147,7 @@ extension Lane {
         guard actorAddress != 0, isolation != actorAddress else { return actorAddress != 0 }
         guard isolation == 0 else { return false }
         return isMain && channels_is_main_thread()
-            || (thread.pointee.lane != nil || thread.pointee.top?.pointee.previous != nil) && isInOwnCall(thread)
+            || (thread.pointee.lane != nil || thread.pointee.top != nil) && isInOwnCall(thread)
     }
 
     @inline(never)

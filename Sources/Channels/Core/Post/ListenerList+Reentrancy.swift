@@ -71,9 +71,10 @@ extension ListenerList {
         let sender = frame.pointee.sender?.living
         let echo = frame.pointee.excluded == 0
         let envelope = frame.pointee.envelope
-        // The outer post's caller keeps its actor until the queue is empty; an actor entered further in may
-        // be deallocated by then.
-        let isolation = frame.pointee.isolation == outer.pointee.isolation ? frame.pointee.isolation : 0
+        // The outer post's caller keeps its actor until the queue is empty, and that is where the message has its
+        // turn; an actor entered further in may be deallocated by then.
+        let isElsewhere = frame.pointee.isolation != 0 && frame.pointee.isolation != outer.pointee.isolation
+        let isolation = isElsewhere ? 0 : outer.pointee.isolation
         envelope?.tracker?.expectOne(isListener: false)
         queue.posts.append(
             PostQueue.Waiting(depth: depth) { [self] depth, queue in
