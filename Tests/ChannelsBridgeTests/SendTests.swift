@@ -47,6 +47,27 @@ struct SendTests {
         withExtendedLifetime(token) {}
     }
 
+    /// What listeners post because of it has no place kept: in the call, or in a task that they begin.
+    @Test(arguments: [false, true]) func thePlaceIsThatOfTheMessageSent(inTask: Bool) async throws {
+        let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold, durable: true)])
+        let (heard, token) = kitchen.recorder(.sold)
+        let till = await MiniProcess(
+            "till",
+            InMemoryTransport(broker),
+            [.outgoing(matching: "shop.*", of: Sale.self, durable: true)],
+            configuration: .quick.with { $0.outgoingLimit = 2 }
+        )
+        let last = till.board[.lastSale as ChannelName<Sale>]
+        let other = till.board[.sold].listen { sale in
+            if inTask { Task { last.post(sale) } } else { for _ in 0..<3 { last.post(sale) } }
+        }
+        for total in 0..<100 { #expect(try await till.bridge.send(Sale(total: total), to: .sold) == 2) }
+        #expect(await heard.first(100).map(\.total) == Array(0..<100))
+        try await till.stop()
+        try await kitchen.stop()
+        withExtendedLifetime((token, other)) {}
+    }
+
     /// What fills the route is its bytes. Each message is smaller than what is left at first, and larger at the
     /// end.
     @Test func sendingWaitsForBytesAndLosesNothing() async throws {

@@ -30,6 +30,15 @@ extension Switchboard {
         return register(listener, matching: pattern, intake: intake)
     }
 
+    /// Tells whoever waits for the post under way on the calling thread that a bridge cannot take its message.
+    ///
+    /// - Parameter error: Has been reported.
+    package static func refusePost(because error: any Error, fileID: StaticString = #fileID, line: UInt = #line) {
+        let post = ThreadReference.current.pointee.top
+        let site = PackedSite(fileID, line).site
+        post?.pointee.envelope?.tracker?.count(.failed(DeliveryFailure(error: error, registrationSite: site)))
+    }
+
     /// Delivers a message that came in from another process, if there are listeners.
     ///
     /// - Parameter end: Whether to suspend until every listener has finished with it. If not, the report is

@@ -29,6 +29,6 @@ extension Bridge {
             throw BridgeError(.unsupported, subject: name.text, detail: detail)
         }
         let reservation = try await sender.reserve(for: name.text)
-        return Reservation.$current.withValue(reservation) { switchboard[name].post(message) }
+        return reservation.post { switchboard[name].post(message) }
     }
 }

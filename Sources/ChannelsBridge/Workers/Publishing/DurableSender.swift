@@ -13,7 +13,7 @@ final class DurableSender: RouteSender {
         var pipeline: PublishPipeline
         /// What the listener waits for, if it does.
         var listener: (departure: Departure, continuation: CheckedContinuation<Void, Never>)?
-        /// Messages whose ends the listener has not heard, refused ones included.
+        /// Messages whose ends the listener has not heard.
         var untold = 0
         /// How many were acknowledged.
         var sent = 0
@@ -84,9 +84,10 @@ final class DurableSender: RouteSender {
 
     func take(_ message: any Sendable, postedTo name: String) -> Departure? {
         guard !earlier.contains(where: { $0.matches(name) }) else { return nil }
-        let isReserved = Reservation.current?.use(for: self) ?? false
+        let isReserved = Reservation.useCurrent(for: self)
         guard let charge = context.outgoing.charge(messages: 1, isForced: isReserved) else {
-            return refusal(of: message, to: name)
+            Switchboard.refusePost(because: drop(name))
+            return nil
         }
         let departure = Departure(
             message,
@@ -95,34 +96,17 @@ final class DurableSender: RouteSender {
             charge: charge,
             isReserved: isReserved
         )
-        let (isTaken, isTold, wakes) = guarded.withLock { guarded in
-            let isTaken = guarded.pipeline.take(departure)
-            // A post that is refused is told so, by the listener. As many may wait for that as messages.
-            let isTold = guarded.untold < 2 * context.configuration.outgoingLimit
-            guard isTaken || isTold && !guarded.pipeline.isClosed else { return (false, false, false) }
+        let (isTaken, wakes) = guarded.withLock { guarded in
+            guard guarded.pipeline.take(departure) else { return (false, false) }
             guarded.untold += 1
             if guarded.task == nil { guarded.task = Task { await self.run() } }
-            return (isTaken, true, isTaken && guarded.wake())
+            return (true, guarded.wake())
         }
         if wakes { bell.ring() }
-        if !isTaken { if isTold { refuse(departure) } else { drop(name) } }
-        return isTold ? departure : nil
-    }
-
-    /// The bridge has no room: the listener tells whoever posted.
-    private func refusal(of message: any Sendable, to name: String) -> Departure? {
-        // Nothing else is charged for it, and it is released soon.
-        guard let charge = context.outgoing.charge(isForced: true) else { return nil }
-        let departure = Departure(message, to: name, number: context.nextNumber(), charge: charge)
-        let isTold = guarded.withLock { guarded in
-            guard guarded.untold < 2 * context.configuration.outgoingLimit, !guarded.pipeline.isClosed else {
-                return false
-            }
-            guarded.untold += 1
-            return true
-        }
-        if isTold { refuse(departure) } else { drop(name) }
-        return isTold ? departure : nil
+        guard !isTaken else { return departure }
+        // Told at once, and not behind those that wait.
+        Switchboard.refusePost(because: drop(name))
+        return nil
     }
 
     func send(_ departure: Departure) async throws {
@@ -355,12 +339,11 @@ final class DurableSender: RouteSender {
 
     // MARK: Refusing
 
-    /// There is no room: what comes last is dropped.
+    /// There is no room for its bytes: what comes last is dropped.
     private func refuse(_ departure: Departure) {
         fail(departure, drop(departure.subject), isReported: true)
     }
 
-    @discardableResult
     private func drop(_ subject: String) -> BridgeError {
         let (limit, byteLimit) = (context.configuration.outgoingLimit, context.configuration.outgoingByteLimit)
         let detail =

@@ -29,7 +29,9 @@ final class PromptSender: RouteSender {
         guard isOpen.load(ordering: .acquiring), !earlier.contains(where: { $0.matches(name) }) else { return nil }
         guard let charge = context.outgoing.charge(messages: 1) else {
             let detail = "\(context.configuration.messageLimit / 2) messages of the bridge wait to be sent"
-            context.lose(BridgeError(.bufferFull, subject: name, detail: detail), \.dropped)
+            let error = BridgeError(.bufferFull, subject: name, detail: detail)
+            context.lose(error, \.dropped)
+            Switchboard.refusePost(because: error)
             return nil
         }
         return Departure(message, to: name, number: context.nextNumber(), charge: charge)

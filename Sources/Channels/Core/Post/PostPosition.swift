@@ -1,0 +1,24 @@
+/// Where a post is made: on which thread, and inside how many others.
+package struct PostPosition: Hashable, Sendable {
+    private let thread: UInt
+    private var depth: Int
+
+    /// That of the innermost post under way on the calling thread.
+    package static var current: PostPosition {
+        let thread = ThreadReference.current
+        var depth = 0
+        var frame = thread.pointee.top
+        while let post = frame {
+            depth += 1
+            frame = post.pointee.previous
+        }
+        return PostPosition(thread: thread.address, depth: depth)
+    }
+
+    /// That of a post made here.
+    package static var next: PostPosition {
+        var position = current
+        position.depth += 1
+        return position
+    }
+}
