@@ -11,7 +11,10 @@ extension NATSTransport {
     /// `Transport/storeIfNone(_:)`.
     public func storeIfNone(_ message: TransportMessage) async throws -> UInt64? {
         do {
-            let none = NATSMessage.Header(name: "Nats-Expected-Last-Subject-Sequence", value: "0")
+            let session = try session
+            let subject = session.jetStream.configuration.statePrefix + message.subject
+            let last = session.streams.bucket.sequence(ofNone: subject)
+            let none = NATSMessage.Header(name: "Nats-Expected-Last-Subject-Sequence", value: "\(last)")
             return try await store(message, headers: [none])
         } catch let error as BridgeError where (error.underlyingError as? Refusal)?.isWrongSequence == true {
             return nil
@@ -42,11 +45,13 @@ extension NATSTransport {
         let stored = configuration.statePrefix + subject
         try WireRules.check(subject: stored)
         let watch = LastValueWatch(stored, in: configuration.stateStream, session, on: session.connection) {
+            [bucket = session.streams.bucket]
             value,
             revision in
-            // Deleted with a tool for the key-value store. A state cannot be deleted: the previous value
-            // stays.
-            guard value[header: "KV-Operation"] == nil else { return }
+            let isDeleted = value[header: "KV-Operation"] != nil
+            bucket.found(stored, revision: revision, isDeleted: isDeleted)
+            // With a tool for the key-value store. A state cannot be deleted: whoever has a value stores it again.
+            guard !isDeleted else { return relay.reportLostValues(on: subject) }
             guard let message = reader.read(value, subject: subject) else { return }
             onValue(StoredValue(message, revision: revision))
         } onFailure: {

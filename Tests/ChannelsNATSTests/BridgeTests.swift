@@ -250,6 +250,33 @@ struct BridgeOverNATSTests {
         withExtendedLifetime(tokens) {}
     }
 
+    /// With a tool for the key-value store, while a process has it or nobody does.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func stateThatIsDeletedAtTheServerIsStoredAgain(isHeld: Bool) async throws {
+        let server = try await NATSServer()
+        let routes: [BridgeRoute] = [.both(state: .natsTotal, initial: 7)]
+        let first = try await Node("first", server, routes)
+        let watcher = try await Peer.connect(to: server)
+        let stored = Recorder<String>()
+        try await watcher.transport.watch("shop.total") {
+            stored.record(String(decoding: $0.message.body, as: UTF8.self))
+        }
+        first.board.state(.natsTotal, initial: 7).set(5)
+        await stored.wait { $0.last == "5" }
+        if !isHeld { try await first.end() }
+        let count = stored.count
+        try publishRaw(headers: "KV-Operation: DEL\r\n", "", to: "$KV.channels.shop.total", of: server)
+        if isHeld { await stored.wait { $0.count > count } }
+        let second = try await Node("second", server, routes)
+        await stored.wait { $0.count > count && $0.last == (isHeld ? "5" : "7") }
+        let third = try await Node("third", server, [.both(state: .natsTotal, initial: 0)])
+        let total = third.board.state(.natsTotal, initial: 0)
+        _ = await total.next { $0 == (isHeld ? 5 : 7) }
+        if isHeld { try await first.end() }
+        for node in [second, third] { try await node.end() }
+        try await watcher.close()
+    }
+
     @Test func stateReachesAProcessThatJoinsLateAndOneAskedAnswers() async throws {
         let server = try await NATSServer()
         let till = try await Node("till", server, [.both(state: .natsTotal, initial: 0), .answering(.natsDouble)])

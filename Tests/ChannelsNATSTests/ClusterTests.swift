@@ -60,7 +60,7 @@ struct ClusterTests {
         let texts = await received.wait { Set($0).count == 500 }
         #expect(Set(acknowledged.all) == Set(texts))
         // The stream itself has each once: what was sent again was recognised.
-        let stored = try await info("STREAM.INFO.SHOP", sender)
+        let stored = try await sender.askJetStream("STREAM.INFO.SHOP")
         #expect((stored["state"] as? [String: Any])?["messages"] as? Int == 500)
         try? await sender.close()
         try? await receiver.close()
@@ -68,16 +68,8 @@ struct ClusterTests {
     }
 
     private func leader(of stream: String, _ peer: Peer) async throws -> String {
-        let cluster = try #require(try await info("STREAM.INFO.\(stream)", peer)["cluster"] as? [String: Any])
+        let cluster = try #require(try await peer.askJetStream("STREAM.INFO.\(stream)")["cluster"] as? [String: Any])
         return try #require(cluster["leader"] as? String)
-    }
-
-    private func info(_ name: String, _ peer: Peer) async throws -> [String: Any] {
-        let reply = try await peer.transport.request(
-            try TransportMessage(subject: "$JS.API.\(name)", body: []),
-            timeout: .patience
-        )
-        return try #require(try JSONSerialization.jsonObject(with: Data(reply.body)) as? [String: Any])
     }
 }
 #endif

@@ -40,6 +40,53 @@ struct RestoringTests {
         try await other.close()
     }
 
+    /// Whatever it was to begin with: all that the stream has then is new. Another process is there before this one.
+    @Test(arguments: [ReplayStart.new, .sequence(1_000)])
+    func messagesOfAStreamThatHasLostAllOthersAreHeard(start: ReplayStart) async throws {
+        let server = try await NATSServer()
+        let shop: (inout NATSConfiguration) -> Void = { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
+        let peer = try await Peer.connect(to: server) {
+            shop(&$0)
+            $0.reconnectWait = .seconds(2)
+        }
+        let sales = Recorder<String>()
+        var subscription = TransportSubscription(to: "shop.sale", durableName: "kitchen")
+        subscription.start = start
+        try await peer.transport.subscribe(subscription) { message in
+            sales.record(message.text)
+            message.settle?(.acknowledged)
+        }
+        server.kill()
+        try server.loseStorage()
+        try await server.start()
+        let other = try await Peer.connect(to: server, shop)
+        for text in ["soup", "rice"] { try await other.publish(text, to: "shop.sale", durable: true) }
+        #expect(await sales.wait(count: 2) == ["soup", "rice"])
+        try await other.close()
+        try await peer.close()
+    }
+
+    /// It goes on where it was.
+    @Test func consumerThatIsDeletedIsCreatedAgainBehindWhatWasHeard() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
+        for text in ["old", "older"] { try await peer.publish(text, to: "shop.sale", durable: true) }
+        let sales = Recorder<String>()
+        var subscription = TransportSubscription(to: "shop.sale", durableName: "kitchen")
+        subscription.start = .new
+        try await peer.transport.subscribe(subscription) { message in
+            sales.record(message.text)
+            message.settle?(.acknowledged)
+        }
+        try await peer.publish("soup", to: "shop.sale", durable: true)
+        await sales.wait(count: 1)
+        let names = try await peer.askJetStream("CONSUMER.NAMES.SHOP")["consumers"] as? [String]
+        for name in names ?? [] { _ = try await peer.askJetStream("CONSUMER.DELETE.SHOP.\(name)") }
+        try await peer.publish("rice", to: "shop.sale", durable: true)
+        #expect(await sales.wait(count: 2) == ["soup", "rice"])
+        try await peer.close()
+    }
+
     @Test func streamThatCannotBeCreatedDoesNotKeepOthersFromBeingRestored() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) {
@@ -53,6 +100,57 @@ struct RestoringTests {
         try await server.start(denying("$JS.API.STREAM.CREATE.A"))
         try await expectSoup(in: sales, over: server)
         try await peer.close()
+    }
+
+    /// Here because somebody else's stream has some of its subjects.
+    @Test func streamThatCannotBeCreatedDoesNotKeepMessagesOfOthersFromBeingStored() async throws {
+        let server = try await NATSServer()
+        let operators = try await Peer.connect(to: server) { $0.streams = [NATSStream("OPS", subjects: ["a.sale"])] }
+        try await operators.publish("soup", to: "a.sale", durable: true)
+        let peer = try await Peer.connect(to: server) {
+            $0.streams = [NATSStream("A", subjects: ["a.>"]), NATSStream("SHOP", subjects: ["shop.>"])]
+        }
+        for text in ["soup", "rice"] { try await peer.publish(text, to: "shop.sale", durable: true) }
+        try await peer.publish("rice", to: "a.sale", durable: true)
+        await #expect { try await peer.publish("tea", to: "a.other", durable: true) } throws: {
+            ($0 as? BridgeError)?.code == .unsupported
+        }
+        try await peer.close()
+        try await operators.close()
+    }
+
+    // MARK: Without a connection
+
+    /// Nobody waits for what only the connection that was lost had to be told.
+    @Test func closingWithoutAConnectionWaitsForNothing() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
+        try await peer.transport.watch("shop.total") { _ in }
+        let sales = try await peer.subscribe(to: "shop.sale", durableName: "kitchen")
+        for number in 0..<10 { try await peer.publish("\(number)", to: "shop.sale", durable: true) }
+        // They are not settled.
+        await sales.wait(count: 10)
+        server.kill()
+        await peer.events.wait { $0.contains(where: \.isDisconnected) }
+        let start = ContinuousClock.now
+        try await peer.transport.close(within: .seconds(100))
+        #expect(start.duration(to: .now) < .seconds(50))
+        withExtendedLifetime(sales) {}
+    }
+
+    /// Each attempt would leave a copy behind.
+    @Test func storingAgainAndAgainWithoutAConnectionTakesUpNoRoom() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) { $0.acknowledgementTimeout = .milliseconds(30) }
+        let large = try message(String(repeating: "x", count: 1_000_000), to: "shop.total")
+        while (try? await peer.transport.store(large)) == nil {}
+        server.kill()
+        await peer.events.wait { $0.contains(where: \.isDisconnected) }
+        for _ in 0..<20 {
+            await #expect(throws: BridgeError.self) { try await peer.transport.store(large) }
+        }
+        try await peer.publish(String(repeating: "x", count: 500_000), to: "shop.sale")
+        try? await peer.transport.close(within: .zero)
     }
 
     /// Nothing that restores it is left to keep it busy.

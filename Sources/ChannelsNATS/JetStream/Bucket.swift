@@ -15,6 +15,8 @@ final class Bucket: Sendable {
         var highest: UInt64 = 0
         /// How often the bucket was found to be another one.
         var replacements = 0
+        /// The subjects of values that were deleted with a tool, and the sequences of what says so.
+        var deleted: [String: UInt64] = [:]
     }
 
     private let state = Locked(State())
@@ -34,6 +36,14 @@ final class Bucket: Sendable {
         }
     }
 
+    /// The last value of a subject was deleted, or there is one again.
+    func found(_ subject: String, revision: UInt64, isDeleted: Bool) {
+        state.withLock { $0.deleted[subject] = isDeleted ? revision &- $0.offset : nil }
+    }
+
+    /// The last sequence of a subject that has no value.
+    func sequence(ofNone subject: String) -> UInt64 { state.withLock { $0.deleted[subject] ?? 0 } }
+
     /// The server has the bucket that was created at this time, up to this sequence.
     ///
     /// - Parameter known: ``highest`` before the server was asked: what came since may be missing in its answer.
@@ -44,6 +54,7 @@ final class Bucket: Sendable {
             guard let before = state.created else { return false }
             guard before != created || state.offset &+ lastSequence < known else { return false }
             state.offset = state.highest
+            state.deleted = [:]
             state.replacements += 1
             return true
         }

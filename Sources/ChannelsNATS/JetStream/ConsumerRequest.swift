@@ -49,6 +49,17 @@ struct ConsumerRequest: Encodable {
         }
     }
 
+    /// Whether it hears all that the stream has.
+    var beginsWithTheFirst: Bool { config.deliverPolicy == "all" }
+
+    /// The same from a sequence of the stream.
+    func beginning(with sequence: UInt64) -> ConsumerRequest {
+        var request = self
+        request.config.deliverPolicy = "by_start_sequence"
+        (request.config.optStartSeq, request.config.optStartTime) = (sequence, nil)
+        return request
+    }
+
     /// The same with where a consumer began.
     func beginning(as known: KnownConsumer) -> ConsumerRequest {
         var request = self

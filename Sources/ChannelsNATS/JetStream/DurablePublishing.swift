@@ -63,6 +63,8 @@ extension JetStream {
     func publish(_ message: NATSMessage, identifier: String?) async throws -> UInt64 {
         var message = message
         message.identifier = identifier ?? randomToken()
+        // One that waits for a connection would be another copy with each call.
+        message.isBoundToConnection = true
         let deadline = ContinuousClock.now + configuration.acknowledgementTimeout
         var reason = "no acknowledgement came in time"
         var isStreamKnown = false
@@ -81,16 +83,10 @@ extension JetStream {
                     return sequence
                 }
                 try await wait(until: deadline, else: BridgeError(.notAcknowledged, subject: message.subject, reason))
+            } catch let error as BridgeError where [.notAcknowledged, .notConnected].contains(error.code) {
+                reason = "there is no connection"
+                try await wait(until: deadline, else: BridgeError(.notAcknowledged, subject: message.subject, reason))
             } catch let error as BridgeError where error.code == .timedOut {
-                // Without a connection, the message is still waiting. Sending it again would only fill the
-                // buffer.
-                while !inbox.isConnected {
-                    reason = "there is no connection"
-                    try await wait(
-                        until: deadline,
-                        else: BridgeError(.notAcknowledged, subject: message.subject, reason)
-                    )
-                }
                 try await checkThatStreamIsThere(message.subject)
             }
         }

@@ -37,6 +37,8 @@ extension DurableSubscription {
         var began = ContinuousClock.now
         var lastHeard = ContinuousClock.now
         var lastAsked = ContinuousClock.now
+        /// The stream when this began, where that says where the consumer begins.
+        var origin: StreamIdentity?
         /// Whether the consumer has to be created before messages are asked for.
         var needsConsumer = false
         var isClosing = false

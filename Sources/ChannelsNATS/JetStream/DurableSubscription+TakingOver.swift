@@ -13,7 +13,11 @@ extension DurableSubscription {
         // In this order: whoever has a message when the consumer is looked at can be asked for afterwards, because
         // it has told that it lives before it asked for messages.
         let epoch = connection.epoch
-        let found = try await createConsumer()
+        if !request.beginsWithTheFirst {
+            let origin = try await streamNow()
+            state.withLock { $0.origin = origin }
+        }
+        let found = try await createConsumer(request)
         let isFree = if found.unsettled > 0 { await processes.isNobodyThere() } else { false }
         let areTakenBack =
             if try await begin(where: isFree)?.lastDelivery == found.lastDelivery {
@@ -112,7 +116,7 @@ extension DurableSubscription {
         // A negative acknowledgement that is sent later would take back what somebody has been given meanwhile.
         let epoch = connection.epoch
         var known = state.withLock { $0.run.lastSequence }
-        var found = try await createConsumer()
+        var found = try await createConsumer(try await requestAgain())
         state.withLock { $0.run.complete(&found, knownBefore: known) }
         // Held after the server has said that.
         var heldSince: Set<UInt64> = []
@@ -144,6 +148,26 @@ extension DurableSubscription {
             try await Task.sleep(for: Self.requestLife / 3)
         }
         return Lost(found: found, held: held, heldSince: heldSince)
+    }
+
+    /// What creates the consumer where the server has lost it. Nobody else is to be given what has been stored since.
+    private func requestAgain() async throws -> ConsumerRequest {
+        let (origin, last) = state.withLock { ($0.origin, $0.run.lastSequence) }
+        guard let origin else { return request }
+        let now = try await streamNow()
+        guard now.created == origin.created, now.lastSequence >= max(origin.lastSequence, last) else {
+            // It has lost its messages, too: all that it has now is new.
+            state.withLock { $0.origin = StreamIdentity(created: now.created, lastSequence: 0) }
+            return request.beginning(with: 1)
+        }
+        if last > 0 { return request.beginning(with: last + 1) }
+        return request.config.deliverPolicy == "new" ? request.beginning(with: origin.lastSequence + 1) : request
+    }
+
+    private func streamNow() async throws -> StreamIdentity {
+        do { return try await jetStream.identity(ofStream: request.streamName) } catch let refusal as Refusal {
+            throw BridgeError(.unsupported, subject: request.config.filterSubject, refusal.description)
+        }
     }
 
     /// - Returns: What has told others that this process lives, if a message or its acknowledgement was lost that

@@ -160,7 +160,9 @@ final class DurableSubscription: Sendable {
         for task in tasks { task?.cancel() }
         for task in tasks { await task?.value }
         if jetStream.configuration.deliveries.isTemporary {
-            connection.sendSoon(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(consumer)"))
+            var message = NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(consumer)")
+            message.isBoundToConnection = true
+            connection.sendSoon(message)
         } else if unsettled?.giveBack() == true {
             await processes.waitForServer()
         }
@@ -275,7 +277,7 @@ final class DurableSubscription: Sendable {
     /// A server that has lost its storage has lost the consumer.
     ///
     /// - Returns: What it has delivered to others before.
-    func createConsumer() async throws -> ConsumerState {
+    func createConsumer(_ request: ConsumerRequest) async throws -> ConsumerState {
         do {
             do {
                 return try await jetStream.call("CONSUMER.DURABLE.CREATE.\(consumer)", request)

@@ -75,9 +75,9 @@ final class JetStream: Sendable {
     }
 
     /// When a stream was created, and its last sequence.
-    func identity(ofStream name: String) async throws -> (created: String, lastSequence: UInt64) {
+    func identity(ofStream name: String) async throws -> StreamIdentity {
         let found: StreamInformation = try await call("STREAM.INFO.\(name)", [String: String]())
-        return (found.created ?? "", found.state?.lastSeq ?? 0)
+        return StreamIdentity(created: found.created ?? "", lastSequence: found.state?.lastSeq ?? 0)
     }
 
     /// The patterns of the subjects that a stream keeps.
@@ -199,7 +199,9 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
         case 10059: .notFound
         // The cluster has no leader, or has not found all its servers yet.
         case 10004, 10005, 10007, 10008, 10009: .notNow
-        // Any failure of the storage. A limit that is reached passes when messages are handled.
+        // The limit of the account. One that is reached passes when messages are handled.
+        case 10002: .full
+        // Any failure of the storage.
         case 10077: description.contains("exceed") ? .full : .notNow
         default: code == 503 ? .notNow : .other
         }
@@ -217,6 +219,12 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
     var isWrongSequence: Bool { errCode == 10071 }
 
     var description: String { "JetStream says: \((text ?? "no reason").singleLine) (\(errCode ?? code))" }
+}
+
+/// When a stream was created, and its last sequence.
+struct StreamIdentity {
+    let created: String
+    let lastSequence: UInt64
 }
 
 /// An answer whose contents do not matter.

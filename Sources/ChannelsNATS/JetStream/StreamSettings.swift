@@ -42,6 +42,7 @@ struct StreamSettings: Decodable {
     var subjects: [String]?
     var storage: String?
     var retention: String?
+    var discard: String?
     var numReplicas: Int?
     var maxAge: Int64?
     var maxBytes: Int64?
@@ -64,11 +65,13 @@ extension NATSStream {
         }
         compare("subjects", found.subjects?.sorted(), wanted.subjects.sorted()) { $0.joined(separator: ", ") }
         compare("replicas", found.numReplicas, wanted.numReplicas) { "\($0)" }
+        // A value that ends by age, and not because another one takes its place, is set again by whoever joins.
+        compare("ageLimit", found.maxAge, wanted.maxAge, time)
         // Of a bucket, the server or other programs may set the rest.
         if keepsLastValues { return differences }
         compare("storage", found.storage, wanted.storage) { $0 }
         compare("retention", found.retention, wanted.retention) { $0 }
-        compare("ageLimit", found.maxAge, wanted.maxAge, time)
+        compare("what a full stream discards", found.discard, wanted.discard) { $0 }
         compare("byteLimit", found.maxBytes.map { max($0, -1) }, wanted.maxBytes, limit)
         compare("messageLimit", found.maxMsgs.map { max($0, -1) }, wanted.maxMsgs, limit)
         compare("duplicateWindow", found.duplicateWindow, wanted.duplicateWindow, time)

@@ -16,6 +16,8 @@ actor StreamSetup {
     /// How often everything was forgotten.
     private var age = 0
     private var isClosed = false
+    /// Why streams of messages could not be created, and until when that is not tried again.
+    private var failed: (error: BridgeError, until: ContinuousClock.Instant)?
     /// Whether the streams of messages are there: asked for each message.
     private let hasMessages = Atomic<Bool>(false)
 
@@ -44,19 +46,24 @@ actor StreamSetup {
     func forget() {
         hasMessages.store(false, ordering: .releasing)
         for task in [messages, states] { task?.cancel() }
-        (messages, states) = (nil, nil)
+        (messages, states, failed) = (nil, nil, nil)
         age += 1
     }
 
-    /// Runs a body that needs the streams, and repeats it once if the server has lost them since.
+    /// Runs a body that needs the streams, and repeats it once if the server has lost them since. Where some cannot
+    /// be created, the one that it needs may be there.
     nonisolated func preparing<Result>(
         _ prepare: (StreamSetup) async throws -> Void,
         _ body: () async throws -> Result
     ) async throws -> Result {
-        try await prepare(self)
+        var failure: BridgeError?
+        do { try await prepare(self) } catch let error as BridgeError where error.code.saysThatItCannotBe {
+            failure = error
+        }
         do {
             return try await body()
         } catch let error as BridgeError where error.code == .unsupported {
+            if let failure { throw failure }
             await forget()
             try await prepare(self)
             return try await body()
@@ -76,6 +83,15 @@ actor StreamSetup {
     }
 
     private func createStreams() async throws {
+        if let failed, failed.until > .now { throw failed.error }
+        do { try await createMissing() } catch let error as BridgeError where error.code.saysThatItCannotBe {
+            // Others are published to meanwhile.
+            failed = (error, .now + .seconds(1))
+            throw error
+        }
+    }
+
+    private func createMissing() async throws {
         try await untilKnown {
             let task =
                 messages
@@ -134,12 +150,19 @@ actor StreamSetup {
                     stream.keepsLastValues = true
                     try await create(stream)
                     let known = bucket.highest
-                    let (created, last) = try await jetStream.identity(ofStream: configuration.stateStream)
-                    if bucket.identify(created: created, lastSequence: last, known: known) { onLostValues() }
+                    let found = try await jetStream.identity(ofStream: configuration.stateStream)
+                    if bucket.identify(created: found.created, lastSequence: found.lastSequence, known: known) {
+                        onLostValues()
+                    }
                 }
             states = task
             return task
         }
     }
+}
+
+extension BridgeError.Code {
+    /// Whether waiting does not help.
+    fileprivate var saysThatItCannotBe: Bool { self == .unsupported || self == .permissionDenied }
 }
 #endif

@@ -97,15 +97,20 @@ final class UnsettledMessages: Sendable {
     /// Returns every message to the server, which delivers it to another subscriber at once. To be called
     /// when this process asks for no more: without a delay, they would come back.
     ///
-    /// - Returns: Whether there were any.
+    /// - Returns: Whether the server is told of any.
     func giveBack() -> Bool {
         let replies = state.withLock { state in
             defer { state.messages = [:] }
             return Array(state.messages.keys)
         }
         // In order: the server delivers them again as they come back.
-        for reply in ordered(replies) { connection.sendSoon(NATSMessage(subject: reply, payload: Array("-NAK".utf8))) }
-        return !replies.isEmpty
+        for reply in ordered(replies) {
+            var message = NATSMessage(subject: reply, payload: Array("-NAK".utf8))
+            // Without a connection, it would only keep who closes waiting.
+            message.isBoundToConnection = true
+            connection.sendSoon(message)
+        }
+        return !replies.isEmpty && connection.isConnected
     }
 
     private func ordered(_ replies: [String]) -> [String] {

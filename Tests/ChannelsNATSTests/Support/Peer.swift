@@ -3,6 +3,8 @@ import Channels
 import ChannelsBridge
 import ChannelsNATS
 import ChannelsTesting
+import Foundation
+import Testing
 
 extension Duration {
     /// How long to wait for what a loaded machine does late, and then does: longer than any of that, and shorter than
@@ -47,6 +49,15 @@ struct Peer: Sendable {
 
     func publish(_ text: String, to subject: String, id: String? = nil, durable: Bool = false) async throws {
         try await transport.publish(try message(text, to: subject, id: id), durable: durable)
+    }
+
+    /// Calls JetStream, and returns what it answers.
+    func askJetStream(_ name: String) async throws -> [String: Any] {
+        let reply = try await transport.request(
+            try TransportMessage(subject: "$JS.API.\(name)", body: []),
+            timeout: .patience
+        )
+        return try #require(try JSONSerialization.jsonObject(with: Data(reply.body)) as? [String: Any])
     }
 
     func close() async throws {
