@@ -10,13 +10,22 @@ extension NATSTransport {
     /// Stores a message as the last value of its subject, if there is none. See
     /// `Transport/storeIfNone(_:)`.
     public func storeIfNone(_ message: TransportMessage) async throws -> UInt64? {
-        do {
-            let session = try session
-            let subject = session.jetStream.configuration.statePrefix + message.subject
-            let last = session.streams.bucket.sequence(ofNone: subject)
-            let none = NATSMessage.Header(name: "Nats-Expected-Last-Subject-Sequence", value: "\(last)")
-            return try await store(message, headers: [none])
-        } catch let error as BridgeError where (error.underlyingError as? Refusal)?.isWrongSequence == true {
+        let session = try session
+        let last = session.streams.bucket.sequence(
+            ofNone: session.jetStream.configuration.statePrefix + message.subject
+        )
+        if last > 0, let revision = try await store(message, ifLastIs: last) { return revision }
+        return try await store(message, ifLastIs: 0)
+    }
+
+    /// - Parameter last: The last sequence of the subject. What says that a value was deleted has one, until somebody
+    ///   removes that, too.
+    /// - Returns: Nil if it has another.
+    private func store(_ message: TransportMessage, ifLastIs last: UInt64) async throws -> UInt64? {
+        let expected = NATSMessage.Header(name: "Nats-Expected-Last-Subject-Sequence", value: "\(last)")
+        do { return try await store(message, headers: [expected]) } catch let error as BridgeError
+            where (error.underlyingError as? Refusal)?.isWrongSequence == true
+        {
             return nil
         }
     }

@@ -200,29 +200,30 @@ public final class NATSTransport: Transport {
             )
             return try await session.keep(opened)
         }
-        try await session.streams.prepareMessages()
-        let durable = try await DurableSubscription.open(
-            subscription,
-            as: durableName,
-            on: session.connection,
-            session.jetStream,
-            session.streams
-        ) { message, delivery, settle in
-            // A message that is invalid now will be invalid the next time.
-            guard let message = reader.read(message) else { return settle(.terminated) }
-            var inbound = InboundMessage(
-                message,
-                deliveryCount: delivery.deliveryCount,
-                identity: delivery.identity,
-                sequence: delivery.streamSequence,
-                settle: settle
-            )
-            inbound.storedAt = delivery.storedAt
-            onMessage(inbound)
-        } onUnreadable: {
-            _ = reader.read(nil)
-        } onFailure: {
-            relay.report($0)
+        let durable = try await session.streams.preparing({ try await $0.prepareMessages() }) {
+            try await DurableSubscription.open(
+                subscription,
+                as: durableName,
+                on: session.connection,
+                session.jetStream,
+                session.streams
+            ) { message, delivery, settle in
+                // A message that is invalid now will be invalid the next time.
+                guard let message = reader.read(message) else { return settle(.terminated) }
+                var inbound = InboundMessage(
+                    message,
+                    deliveryCount: delivery.deliveryCount,
+                    identity: delivery.identity,
+                    sequence: delivery.streamSequence,
+                    settle: settle
+                )
+                inbound.storedAt = delivery.storedAt
+                onMessage(inbound)
+            } onUnreadable: {
+                _ = reader.read(nil)
+            } onFailure: {
+                relay.report($0)
+            }
         }
         try await session.keep(durable)
     }

@@ -110,7 +110,12 @@ struct RestoringTests {
         let peer = try await Peer.connect(to: server) {
             $0.streams = [NATSStream("A", subjects: ["a.>"]), NATSStream("SHOP", subjects: ["shop.>"])]
         }
+        let sales = try await peer.subscribe(to: "shop.sale", durableName: "kitchen")
         for text in ["soup", "rice"] { try await peer.publish(text, to: "shop.sale", durable: true) }
+        // Created again in the same second.
+        try await delete("SHOP", by: peer)
+        try await peer.publish("tea", to: "shop.sale", durable: true)
+        #expect(await sales.wait { $0.contains { $0.text == "tea" } }.count >= 1)
         try await peer.publish("rice", to: "a.sale", durable: true)
         await #expect { try await peer.publish("tea", to: "a.other", durable: true) } throws: {
             ($0 as? BridgeError)?.code == .unsupported

@@ -38,7 +38,8 @@ final class Bucket: Sendable {
 
     /// The last value of a subject was deleted, or there is one again.
     func found(_ subject: String, revision: UInt64, isDeleted: Bool) {
-        state.withLock { $0.deleted[subject] = isDeleted ? revision &- $0.offset : nil }
+        // One below the offset was deleted in the bucket before.
+        state.withLock { $0.deleted[subject] = isDeleted && revision > $0.offset ? revision - $0.offset : nil }
     }
 
     /// The last sequence of a subject that has no value.

@@ -84,7 +84,7 @@ extension JetStream {
                 }
                 try await wait(until: deadline, else: BridgeError(.notAcknowledged, subject: message.subject, reason))
             } catch let error as BridgeError where [.notAcknowledged, .notConnected].contains(error.code) {
-                reason = "there is no connection"
+                if !inbox.isConnected { reason = "there is no connection" }
                 try await wait(until: deadline, else: BridgeError(.notAcknowledged, subject: message.subject, reason))
             } catch let error as BridgeError where error.code == .timedOut {
                 try await checkThatStreamIsThere(message.subject)

@@ -116,7 +116,10 @@ extension DurableSubscription {
         // A negative acknowledgement that is sent later would take back what somebody has been given meanwhile.
         let epoch = connection.epoch
         var known = state.withLock { $0.run.lastSequence }
-        var found = try await createConsumer(try await requestAgain())
+        let (request, origin) = try await requestAgain()
+        var found = try await createConsumer(request)
+        // Not before: another attempt has to find the same.
+        state.withLock { $0.origin = origin }
         state.withLock { $0.run.complete(&found, knownBefore: known) }
         // Held after the server has said that.
         var heldSince: Set<UInt64> = []
@@ -150,18 +153,18 @@ extension DurableSubscription {
         return Lost(found: found, held: held, heldSince: heldSince)
     }
 
-    /// What creates the consumer where the server has lost it. Nobody else is to be given what has been stored since.
-    private func requestAgain() async throws -> ConsumerRequest {
+    /// What creates the consumer where the server has lost it, and the stream as it is then.
+    private func requestAgain() async throws -> (ConsumerRequest, StreamIdentity?) {
         let (origin, last) = state.withLock { ($0.origin, $0.run.lastSequence) }
-        guard let origin else { return request }
+        guard let origin else { return (request, nil) }
         let now = try await streamNow()
-        guard now.created == origin.created, now.lastSequence >= max(origin.lastSequence, last) else {
+        let known = max(origin.lastSequence, last)
+        guard now.created == origin.created, now.lastSequence >= known else {
             // It has lost its messages, too: all that it has now is new.
-            state.withLock { $0.origin = StreamIdentity(created: now.created, lastSequence: 0) }
-            return request.beginning(with: 1)
+            return (request.beginning(with: 1), StreamIdentity(created: now.created, lastSequence: 0))
         }
-        if last > 0 { return request.beginning(with: last + 1) }
-        return request.config.deliverPolicy == "new" ? request.beginning(with: origin.lastSequence + 1) : request
+        // What is new to this process, and not to the server.
+        return (request.config.deliverPolicy == "new" ? request.beginning(with: known + 1) : request, origin)
     }
 
     private func streamNow() async throws -> StreamIdentity {

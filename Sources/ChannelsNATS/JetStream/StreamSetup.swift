@@ -18,6 +18,8 @@ actor StreamSetup {
     private var isClosed = false
     /// Why streams of messages could not be created, and until when that is not tried again.
     private var failed: (error: BridgeError, until: ContinuousClock.Instant)?
+    private var lastForgotten: ContinuousClock.Instant?
+    private static let pause = Duration.seconds(1)
     /// Whether the streams of messages are there: asked for each message.
     private let hasMessages = Atomic<Bool>(false)
 
@@ -56,18 +58,29 @@ actor StreamSetup {
         _ prepare: (StreamSetup) async throws -> Void,
         _ body: () async throws -> Result
     ) async throws -> Result {
-        var failure: BridgeError?
-        do { try await prepare(self) } catch let error as BridgeError where error.code.saysThatItCannotBe {
-            failure = error
+        var isRepeated = false
+        while true {
+            var failure: BridgeError?
+            do { try await prepare(self) } catch let error as BridgeError where error.code.saysThatItCannotBe {
+                failure = error
+            }
+            do {
+                return try await body()
+            } catch let error as BridgeError where error.code == .unsupported {
+                if isRepeated { throw failure ?? error }
+                guard await forgets(after: failure) else { throw failure ?? error }
+                isRepeated = true
+            }
         }
-        do {
-            return try await body()
-        } catch let error as BridgeError where error.code == .unsupported {
-            if let failure { throw failure }
-            await forget()
-            try await prepare(self)
-            return try await body()
-        }
+    }
+
+    /// Forgets the streams, because one is missing; where one cannot be created, not more than once a second.
+    private func forgets(after failure: BridgeError?) -> Bool {
+        let now = ContinuousClock.now
+        if failure != nil, let lastForgotten, lastForgotten + Self.pause > now { return false }
+        lastForgotten = now
+        forget()
+        return true
     }
 
     private func create(_ stream: NATSStream) async throws {
@@ -86,7 +99,7 @@ actor StreamSetup {
         if let failed, failed.until > .now { throw failed.error }
         do { try await createMissing() } catch let error as BridgeError where error.code.saysThatItCannotBe {
             // Others are published to meanwhile.
-            failed = (error, .now + .seconds(1))
+            failed = (error, .now + Self.pause)
             throw error
         }
     }
