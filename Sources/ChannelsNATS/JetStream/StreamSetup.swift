@@ -68,19 +68,19 @@ actor StreamSetup {
                 return try await body()
             } catch let error as BridgeError where error.code == .unsupported {
                 if isRepeated { throw failure ?? error }
-                guard await forgets(after: failure) else { throw failure ?? error }
+                await forget(after: failure)
                 isRepeated = true
             }
         }
     }
 
-    /// Forgets the streams, because one is missing; where one cannot be created, not more than once a second.
-    private func forgets(after failure: BridgeError?) -> Bool {
+    /// Forgets the streams, because one is missing; where one cannot be created, not more than once a second: somebody
+    /// else has found the same.
+    private func forget(after failure: BridgeError?) {
         let now = ContinuousClock.now
-        if failure != nil, let lastForgotten, lastForgotten + Self.pause > now { return false }
+        if failure != nil, let lastForgotten, lastForgotten + Self.pause > now { return }
         lastForgotten = now
         forget()
-        return true
     }
 
     private func create(_ stream: NATSStream) async throws {
