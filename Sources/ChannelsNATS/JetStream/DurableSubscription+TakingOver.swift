@@ -118,9 +118,11 @@ extension DurableSubscription {
         var known = state.withLock { $0.run.lastSequence }
         let (request, origin) = try await requestAgain()
         var found = try await createConsumer(request)
-        // Not before: another attempt has to find the same.
-        state.withLock { $0.origin = origin }
-        state.withLock { $0.run.complete(&found, knownBefore: known) }
+        state.withLock { state in
+            // Not before: another attempt has to find the same.
+            state.origin = origin
+            state.run.complete(&found, knownBefore: known)
+        }
         // Held after the server has said that.
         var heldSince: Set<UInt64> = []
         if state.withLock({ $0.tellsPresence && $0.presence == nil }) { _ = try await begin(where: false) }

@@ -1,0 +1,38 @@
+#if NATS
+import Foundation
+import Testing
+
+@testable import ChannelsNATS
+
+/// What is told of a stream that the server has with other settings, and what it refuses.
+struct StreamSettingsTests {
+    private func found(_ text: String) throws -> StreamSettings {
+        try JetStream.decoder.decode(StreamSettings.self, from: Data(text.utf8))
+    }
+
+    /// An operator's stream that discards what is old loses messages that were acknowledged.
+    @Test func whatAFullStreamDiscardsIsCompared() throws {
+        let stream = NATSStream("SHOP", subjects: ["shop.>"])
+        #expect(stream.differences(from: try found(#"{"discard":"new"}"#)).isEmpty)
+        let differences = stream.differences(from: try found(#"{"discard":"old"}"#))
+        #expect(differences == ["what a full stream discards is old at the server and new in the code"])
+    }
+
+    /// A state would be gone after that time, and one that joins would set its own.
+    @Test func theAgeLimitOfTheBucketIsCompared() throws {
+        var bucket = NATSStream("KV_channels", subjects: ["$KV.channels.>"])
+        bucket.keepsLastValues = true
+        #expect(bucket.differences(from: try found(#"{"max_age":0,"max_bytes":1000}"#)).isEmpty)
+        let differences = bucket.differences(from: try found(#"{"max_age":60000000000}"#))
+        #expect(differences.count == 1 && differences[0].hasPrefix("ageLimit is 60.0 seconds at the server"))
+    }
+
+    /// What is full is waited for.
+    @Test(arguments: [(10_002, true), (10_077, true), (10_065, false)])
+    func theLimitOfAnAccountIsAFullStream(code: Int, isFull: Bool) throws {
+        let text = #"{"code":400,"err_code":\#(code),"description":"limits exceeded"}"#
+        let refusal = try JetStream.decoder.decode(Refusal.self, from: Data(text.utf8))
+        #expect((refusal.reason == .full) == isFull)
+    }
+}
+#endif
