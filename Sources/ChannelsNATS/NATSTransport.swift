@@ -90,13 +90,12 @@ public final class NATSTransport: Transport {
     private func open(_ relay: EventRelay) async throws -> Session {
         let holder = SessionHolder()
         let connection = try await NATSConnection.connect(configuration) { event in
-            if !Presence.copesWith(event) { relay.report(event) }
+            let isTold = holder.session?.inbox.fails(because: event) == true
+            if !isTold, !Presence.copesWith(event) { relay.report(event) }
             switch event {
             case .interrupted: holder.session?.inbox.failBound()
             case .resuming: holder.session?.resume()
             case .reconnected: holder.session?.restore { relay.report($0) }
-            case .failed(let error) where error.code == .permissionDenied:
-                if let subject = error.subject { holder.session?.inbox.fail(subject: subject, error) }
             default: break
             }
         }

@@ -32,10 +32,17 @@ extension BridgeError {
         BridgeError(.closed, "\(count) messages were still waiting to be sent when the connection closed")
     }
 
-    /// Whether the server has refused a subscription to a pattern, with or without a group:
-    /// `Permissions Violation for Subscription to "orders.>"`.
-    func isRefusal(ofSubscriptionTo pattern: String) -> Bool {
-        code == .permissionDenied && subject == pattern && detail?.contains("Subscription") == true
+    /// Whether the server has refused a subscription, or taken it away:
+    /// `Permissions Violation for Subscription to "orders.>" using queue "kitchen"`. A server that has read its
+    /// configuration again does not name the queue.
+    func refuses(_ pattern: String, group: String?) -> Bool {
+        guard code == .permissionDenied, subject == pattern, let detail, detail.contains("Subscription") else {
+            return false
+        }
+        guard let queue = detail.split(separator: " using queue \"", maxSplits: 1).dropFirst().first else {
+            return true
+        }
+        return group.map { queue.hasPrefix($0 + "\"") } ?? false
     }
 
     /// What the C client adds about the last error of this thread.

@@ -98,12 +98,17 @@ extension NATSConnection {
     // MARK: What the C client reports
 
     func failed(_ error: BridgeError) {
-        state.withLock { state in
-            if let pattern = state.confirming?.pattern, error.isRefusal(ofSubscriptionTo: pattern) {
+        let (isAwaited, refused) = state.withLock { state -> (Bool, [NATSSubscription]) in
+            if let awaited = state.confirming?.subscription, error.refuses(awaited.subject, group: awaited.group) {
                 state.confirming?.refusal = error
+                return (true, [])
             }
+            let subscriptions = state.subscriptions.values.compactMap(\.subscription)
+            return (false, subscriptions.filter { error.refuses($0.subject, group: $0.group) })
         }
-        onEvent(.failed(error))
+        // Each is to be tried again.
+        let news = refused.map { $0.wasRefused() }
+        if !isAwaited, news.isEmpty || news.contains(true) { onEvent(.failed(error)) }
     }
 
     func slow(_ pointer: OpaquePointer) {

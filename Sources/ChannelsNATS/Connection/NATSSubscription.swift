@@ -8,23 +8,28 @@ import Foundation
 /// One subscription: one thread of the C client, which calls the handler for one message at a time. It is
 /// restored on each connection.
 ///
-/// `state` guards the subscription of the C client, and what has been reported about dropped messages.
+/// `state` guards the subscription of the C client, what has been reported about dropped messages, and how often the
+/// server has refused the subscription.
 final class NATSSubscription: Sendable {
-    private struct State {
+    struct State {
         /// Nil while there is no connection.
         var pointer: LibraryPointer?
         var isCancelled = false
         /// The dropped messages that were reported, of this subscription of the C client.
         var reportedDrops: Int64 = 0
         var isWatchingDrops = false
+        /// How often it was begun.
+        var beginnings = 0
+        /// How often the server has refused it, or taken it away, since it was in effect.
+        var refusals = 0
         var number: UInt64 = 0
     }
 
     let subject: String
-    private let group: String?
-    private let connection: NATSConnection
+    let group: String?
+    let connection: NATSConnection
     private let handler: @Sendable (OpaquePointer) -> Void
-    private let state = Locked(State())
+    let state = Locked(State())
 
     private init(
         _ subject: String,
@@ -88,18 +93,26 @@ final class NATSSubscription: Sendable {
         let (library, isClosing) = connection.state.withLock { ($0.library, $0.isClosing) }
         guard !isClosing else { throw BridgeError(.closed, subject: pattern, "the connection was closed") }
         let subscription = NATSSubscription(pattern, group, connection, handler)
-        if let library {
-            connection.state.withLock { $0.confirming = Confirmation(pattern: pattern) }
-            defer { connection.state.withLock { $0.confirming = nil } }
-            try subscription.begin(on: library)
-            try confirm(pattern, library, connection)
-        }
+        if let library { try subscription.beginConfirmed(on: library) }
         return subscription
+    }
+
+    /// On the control queue. Throws if the server has refused the subscription, or does not answer.
+    func beginConfirmed(on library: LibraryConnection) throws {
+        connection.state.withLock { $0.confirming = Confirmation(subscription: self) }
+        defer { connection.state.withLock { $0.confirming = nil } }
+        try begin(on: library)
+        try confirm(library)
     }
 
     /// On the control queue.
     func restore(on library: LibraryConnection) {
-        guard !state.withLock({ $0.isCancelled }) else { return }
+        let isCancelled = state.withLock { state in
+            // What another connection has refused.
+            state.refusals = 0
+            return state.isCancelled
+        }
+        if isCancelled { return }
         do {
             try begin(on: library)
         } catch {
@@ -148,6 +161,7 @@ final class NATSSubscription: Sendable {
         natsSubscription_SetPendingLimits(pointer, max(1, limit), byteLimit)
         let (before, isCancelled) = state.withLock { state in
             defer { (state.pointer, state.reportedDrops) = (LibraryPointer(pointer), 0) }
+            state.beginnings += 1
             return (state.pointer, state.isCancelled)
         }
         if let before { natsSubscription_Destroy(before.pointer) }
@@ -156,24 +170,22 @@ final class NATSSubscription: Sendable {
 
     /// What is known of a subscription that is being made.
     struct Confirmation {
-        let pattern: String
+        let subscription: NATSSubscription
         /// Why the server has refused it.
         var refusal: BridgeError?
     }
 
-    /// Throws if the server has refused a subscription, or does not answer.
-    ///
-    /// A server reports that asynchronously, but in order: when the answer to a ping has arrived, so has the refusal.
-    /// The C client then reports it on a thread of its own. What it says at once is its last error, which may be an
-    /// old one, or another one that came since.
-    private static func confirm(_ pattern: String, _ library: LibraryConnection, _ connection: NATSConnection) throws {
+    /// A server reports a refusal asynchronously, but in order: when the answer to a ping has come, so has the
+    /// refusal. The C client then reports it on a thread of its own. What it says at once is its last error, which may
+    /// be an old one, or another one that came since.
+    private func confirm(_ library: LibraryConnection) throws {
         let status = connection.flush(library, within: connection.configuration.requestTimeout.milliseconds)
-        if status == NATS_TIMEOUT { throw BridgeError(status, doing: "subscribing to \(pattern)", subject: pattern) }
+        if status == NATS_TIMEOUT { throw BridgeError(status, doing: "subscribing to \(subject)", subject: subject) }
         // Without a connection, the C client subscribes as soon as there is one.
         guard status == NATS_OK else { return }
         var text: UnsafePointer<CChar>?
         guard natsConnection_GetLastError(library.pointer, &text) == NATS_NOT_PERMITTED else { return }
-        let isLikely = BridgeError(NATS_NOT_PERMITTED, saying: text).isRefusal(ofSubscriptionTo: pattern)
+        let isLikely = BridgeError(NATS_NOT_PERMITTED, saying: text).refuses(subject, group: group)
         let deadline = ContinuousClock.now + (isLikely ? .seconds(1) : .milliseconds(250))
         repeat {
             if let refusal = connection.state.withLock({ $0.confirming?.refusal }) { throw refusal }

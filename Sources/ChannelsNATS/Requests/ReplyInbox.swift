@@ -105,9 +105,15 @@ final class ReplyInbox: Sendable {
     }
 
     /// Fails every request to a subject that the server has refused.
-    func fail(subject: String, _ error: BridgeError) {
+    ///
+    /// - Returns: Whether there was any: then whoever has sent it knows.
+    func fails(because event: NATSConnection.Event) -> Bool {
+        guard case .failed(let error) = event, error.code == .permissionDenied, let subject = error.subject else {
+            return false
+        }
         let ids = state.withLock { state in state.routes.filter { $0.value.subject == subject }.keys }
         for id in ids { end(id, .failure(error)) }
+        return !ids.isEmpty
     }
 
     /// Fails the requests that are not sent again on another connection.

@@ -46,13 +46,7 @@ final class NATSServer: Sendable {
     /// - Parameter configuration: Further lines of the configuration file, instead of those of the options.
     func start(_ configuration: String? = nil) async throws {
         let before = state.withLock { $0.port }
-        let file = folder.appending(path: "server.conf")
-        try configurationFile(configuration, port: before > 0 ? before : options.port ?? -1).write(
-            to: file,
-            atomically: true,
-            encoding: .utf8
-        )
-
+        let file = try writeFile(configuration, port: before > 0 ? before : options.port ?? -1)
         let path = folder.appending(path: "log").path
         let output = try ProcessOutput(path)
         let process = try ChildProcess("nats-server", ["-c", file.path], output: path)
@@ -88,11 +82,28 @@ final class NATSServer: Sendable {
         try FileManager.default.removeItem(at: folder.appending(path: "jetstream"))
     }
 
+    /// Lets the running server read other further lines.
+    func reload(_ configuration: String) throws {
+        _ = try writeFile(configuration, port: port)
+        signal(SIGHUP)
+    }
+
+    /// Returns when the server has logged a text as often as that.
+    func waitForLog(_ part: String, times: Int) async {
+        _ = await state.withLock { $0.output }?.contains(part, times: times)
+    }
+
     func pause() { signal(SIGSTOP) }
     func resume() { signal(SIGCONT) }
 
     private func signal(_ number: Int32) {
         state.withLock { $0.process }?.signal(number)
+    }
+
+    private func writeFile(_ configuration: String?, port: Int) throws -> URL {
+        let file = folder.appending(path: "server.conf")
+        try configurationFile(configuration, port: port).write(to: file, atomically: true, encoding: .utf8)
+        return file
     }
 
     private func configurationFile(_ configuration: String?, port: Int) -> String {

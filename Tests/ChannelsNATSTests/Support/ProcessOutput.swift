@@ -10,11 +10,11 @@ final class ProcessOutput: Sendable {
     private struct State {
         var text = ""
         var isOver = false
-        var waiters: [(part: String, continuation: CheckedContinuation<Bool, Never>)] = []
+        var waiters: [(part: String, times: Int, continuation: CheckedContinuation<Bool, Never>)] = []
 
         /// Those whose wait is over, with whether their text came.
         mutating func takeWaiters() -> [(continuation: CheckedContinuation<Bool, Never>, found: Bool)] {
-            let looked = waiters.map { ($0, text.contains($0.part)) }
+            let looked = waiters.map { ($0, text.ranges(of: $0.part).count >= $0.times) }
             waiters = looked.filter { !$1 && !isOver }.map(\.0)
             return looked.filter { $1 || isOver }.map { ($0.continuation, $1) }
         }
@@ -40,13 +40,13 @@ final class ProcessOutput: Sendable {
 
     var text: String { state.withLock { $0.text } }
 
-    /// Returns when the process has printed a text, or has ended without.
+    /// Returns when the process has printed a text as often as that, or has ended without.
     ///
     /// - Returns: Whether it was printed.
-    func contains(_ part: String) async -> Bool {
+    func contains(_ part: String, times: Int = 1) async -> Bool {
         await withCheckedContinuation { continuation in
             let waiters = state.withLock { state in
-                state.waiters.append((part, continuation))
+                state.waiters.append((part, times, continuation))
                 return state.takeWaiters()
             }
             for waiter in waiters { waiter.continuation.resume(returning: waiter.found) }

@@ -1,0 +1,54 @@
+#if NATS
+import CNATS
+import Channels
+import ChannelsBridge
+import Dispatch
+
+/// A server that reads its configuration again may take a subscription away, or refuse it on the next connection. The C
+/// client reports that and forgets it. The subscription is tried again until the server permits it.
+extension NATSSubscription {
+    /// The server does not permit the subscription any more, or not yet. It is tried again after 1, 2, 4 … 30 seconds.
+    ///
+    /// - Returns: Whether that is news.
+    func wasRefused() -> Bool {
+        let (refusals, beginning) = state.withLock { state in
+            state.refusals += 1
+            return (state.refusals, state.beginnings)
+        }
+        // Otherwise it is about to be tried.
+        if refusals == 1 { tryAgain(after: .seconds(1), beginning) }
+        return refusals == 1
+    }
+
+    /// - Parameter beginning: The one that was refused. Another one since then, on a new connection, is not touched.
+    private func tryAgain(after wait: DispatchTimeInterval, _ beginning: Int) {
+        connection.onControlLater(after: wait) { [weak self] in self?.tryAgain(beginning) }
+    }
+
+    /// On the control queue.
+    private func tryAgain(_ beginning: Int) {
+        let (pointer, refusals, isWanted) = state.withLock { state in
+            (state.pointer?.pointer, state.refusals, state.beginnings == beginning && !state.isCancelled)
+        }
+        // Without a connection, the next one brings it back, or refuses it.
+        guard isWanted, let library = connection.state.withLock({ $0.library }) else { return }
+        if let pointer {
+            // What came before is to be handled first.
+            var (count, bytes): (Int32, Int32) = (0, 0)
+            let status = natsSubscription_GetPending(pointer, &count, &bytes)
+            if status == NATS_OK, count > 0 { return tryAgain(after: .seconds(1), beginning) }
+            natsSubscription_Unsubscribe(pointer)
+        }
+        do {
+            try beginConfirmed(on: library)
+            state.withLock { $0.refusals = 0 }
+        } catch {
+            let last = state.withLock { state in
+                state.refusals = refusals + 1
+                return state.beginnings
+            }
+            tryAgain(after: .seconds(min(1 << min(refusals, 5), 30)), last)
+        }
+    }
+}
+#endif
