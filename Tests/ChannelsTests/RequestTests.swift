@@ -221,6 +221,24 @@ struct RequestTests {
         #expect(most.value < 20_000 && underWay.value == 0)
     }
 
+    /// Each asks twice, one after the other, whatever becomes of it: never more than 1,024 are under way.
+    @Test(.timeLimit(.minutes(5))) func requestsThatLeadToTwoInTurnEnd() async throws {
+        let channel = RequestChannel<Int, Void>()
+        let refused = Tally()
+        let token = channel.respond { number in
+            for _ in 0..<2 {
+                do { try await channel.ask(number + 1) } catch { refused.add() }
+            }
+        }
+        try await channel.ask(0)
+        #expect(refused.value > 1)
+        // What went before has ended.
+        let deep = RequestChannel<Int, Int>()
+        let counts = deep.respond { $0 > 0 ? try await deep.ask($0 - 1) + 1 : 1 }
+        #expect(try await deep.ask(500) == 501)
+        withExtendedLifetime((token, counts)) {}
+    }
+
     @Test func requestThatAsksThousandsAtOnceWhichAskAgainIsAnswered() async throws {
         let (wide, deep) = (RequestChannel<Int, Int>(), RequestChannel<Int, Int>())
         let tokens = [

@@ -114,7 +114,8 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     ///   - fileID: Where it is asked: shown where the channel is traced. Omit it, and the line.
     /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` where there is none;
     ///   ``ChannelError/Code/recursionLimit`` where 1,024 calls wait for each other, or too many requests
-    ///   follow from one and are under way: half a million at the third level, 8,192 from the ninth on;
+    ///   follow from one: half a million under way at the third level, 8,192 from the ninth on, or 65,536 there,
+    ///   one after the other;
     ///   ``ChannelError/Code/timedOut``, at once, when the time is over, and `CancellationError`, at once,
     ///   when the task is cancelled. In both cases the responder's task is cancelled; what it still does,
     ///   nobody waits for.

@@ -3,7 +3,7 @@ internal import Synchronization
 /// The call of an async listener or responder in which a task runs: bound to the task for the call.
 /// Synchronous listeners need none, because nothing in them can wait.
 ///
-/// `lock` guards `upstream` and `fanOut`; the rest is constant or atomic.
+/// `lock` guards `upstream`, `fanOut` and `deepRequests`; the rest is constant or atomic.
 final class ListenerChain: @unchecked Sendable {  // guards: see above
     @TaskLocal static var current: ListenerChain?
 
@@ -16,6 +16,12 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
 
     /// What was asked because of this call, and is under way. Of the outermost call only.
     @safe @exclusivity(unchecked) private var fanOut = FanOut(most: ListenerChain.most)
+    /// From this depth on, requests are counted also when they have been answered: those that ask twice, one after the
+    /// other, would never end.
+    private static let deep = 9
+    private static let mostDeepRequests = 1 << 16
+    /// How many there have been since none was under way that ``fanOut`` counts. Of the outermost call only.
+    @safe @exclusivity(unchecked) private var deepRequests = 0
     /// The outermost of the calls that wait for each other; nil if it is this one.
     private let outermost: ListenerChain?
     private let lock = SpinLock()
@@ -30,11 +36,15 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
         depth = (upstream?.depth ?? 0) + 1
     }
 
-    /// Whether one more request may be under way because of the outermost call. If so, ``endAsking()`` follows.
+    /// Whether one more request may follow from the outermost call. If so, ``endAsking()`` follows.
     func mayAsk() -> Bool {
         let first = outermost ?? self
         return first.lock.withLock {
-            guard first.fanOut.hasRoom(depth: depth) else { return false }
+            let isDeep = depth >= Self.deep
+            guard !isDeep || first.deepRequests < Self.mostDeepRequests, first.fanOut.hasRoom(depth: depth) else {
+                return false
+            }
+            if isDeep { first.deepRequests += 1 }
             first.fanOut.add(depth: depth)
             return true
         }
@@ -46,7 +56,7 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
         first.lock.withLock {
             first.fanOut.delivers(depth: depth)
             // The outermost call may go on for long, and ask again.
-            if first.fanOut.isFree { first.fanOut = FanOut(most: Self.most) }
+            if first.fanOut.isFree { (first.fanOut, first.deepRequests) = (FanOut(most: Self.most), 0) }
         }
     }
 
