@@ -190,6 +190,38 @@ struct LaneTests {
         }
     }
 
+    /// Each call is made by another task, because nothing waits in between. In a process where nothing else runs on the
+    /// main actor.
+    @Test func whatAnAsyncListenerOnTheMainActorPostsInTwoCallsIsHeardInTheOrderPosted() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            await Task { @MainActor in
+                let (causes, busy, free) = (Channel<Int>(), Channel<Int>(), Channel<Int>())
+                let (heard, calls) = (Recorder<Int>(), Recorder<Int>())
+                // The lane is behind for some 60 turns.
+                let tokens = [busy, free].map { channel in
+                    channel.listen { message in
+                        let start = ContinuousClock.now
+                        while message == 0, .now - start < .microseconds(20) {}
+                        heard.record(message)
+                    }
+                }
+                let cause = causes.listen { message in
+                    await Task.yield()
+                    (message == 1 ? busy : free).post(message)
+                    calls.record(message)
+                }
+                onAnotherThread { for _ in 0..<3_000 { busy.post(0) } }
+                for message in 1...2 {
+                    causes.post(message)
+                    await calls.wait(count: message)
+                }
+                #expect(await heard.wait(count: 3_002).filter { $0 > 0 } == [1, 2])
+                withExtendedLifetime((tokens, cause)) {}
+            }.value
+        }
+    }
+
     @Test func whatWaitedForACancelledListenerDoesNotKeepAPostWaiting() async {
         let (first, second) = (Channel<Int>(), Channel<Int>())
         let heard = Recorder<Int>()

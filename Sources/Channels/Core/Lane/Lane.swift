@@ -130,12 +130,14 @@ final class Lane: @unchecked Sendable {  // guards: see above
     }
 
     /// The poster whose order the lane keeps. Called on its actor. An actor is one poster, 1. On the main actor
-    /// each task is one, 0 is what runs outside of tasks, and the drain's calls are 1.
+    /// each task is one, and so is an async listener, whichever tasks call it and whatever tasks it starts; 0 is what
+    /// runs outside of tasks, and the drain's calls are 1.
     ///
     /// The main actor is shared by parts of a program that do not know of each other, and one that is behind
     /// would delay the posts of all.
     var poster: Int {
         guard isMain, current.load(ordering: .relaxed) == 0 else { return 1 }
+        if let call = ListenerChain.current { return call.poster }
         // Compared only.
         return unsafe withUnsafeCurrentTask { task in unsafe task?.hashValue ?? 0 }
     }

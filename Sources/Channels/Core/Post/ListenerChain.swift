@@ -109,6 +109,9 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
         return listeners
     }
 
+    /// Tells listeners apart, as posters.
+    var poster: Int { Int(bitPattern: Unretained(listener).address) }
+
     /// The call in which the calling task runs, unless it has left the task behind.
     static var call: ListenerChain? {
         guard let current, !current.hasEnded.load(ordering: .acquiring) else { return nil }
