@@ -115,6 +115,7 @@ public final class ProtocolChannel<Observer> {
     ///   - sender: The object that notifies.
     ///   - echo: Whether the sender is notified too, if it is an observer.
     ///   - fileID: Where it is written: shown where the channel is traced. Omit it, and the line.
+    ///   - isolation: The caller's isolation, known at compile time: what observers post is posted there. Omit it.
     ///   - body: What to call. It does not escape and runs in the caller's isolation.
     /// - Returns: How many observers were called.
     /// - Complexity: O(*n*) in the number of observers. Does not allocate.
@@ -124,10 +125,12 @@ public final class ProtocolChannel<Observer> {
         echo: Bool = true,
         fileID: StaticString = #fileID,
         line: UInt = #line,
+        isolation: isolated (any Actor)? = #isolation,
         _ body: (Observer) -> Void
     ) -> Int {
         defer { withExtendedLifetime(self) {} }
-        return list.notify(from: sender, echo: echo, at: PackedSite(fileID, line)) { existential in
+        let site = PackedSite(fileID, line)
+        return list.notify(from: sender, echo: echo, isolation: isolation, at: site) { existential in
             // The list holds the observer during the call.
             existential.lend(as: Observer.self) { observer in body(observer) }
         }
@@ -208,9 +211,15 @@ private struct Visitor {
 extension ListenerList {
     /// Walks the chain like a post, but calls a closure of the notifier's, which need not escape.
     @usableFromInline
-    func notify(from sender: AnyObject?, echo: Bool, at site: PackedSite, _ visit: (MessageAddress) -> Void) -> Int {
+    func notify(
+        from sender: AnyObject?,
+        echo: Bool,
+        isolation: (any Actor)?,
+        at site: PackedSite,
+        _ visit: (MessageAddress) -> Void
+    ) -> Int {
         if head.load(ordering: .acquiring) == 0, !isMetered { return 0 }
-        var frame = PostFrame(list: self, sender: sender, echo: echo)
+        var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation)
         defer { frame.end() }
         return frame.lend { frame in
             let thread = ThreadReference.current

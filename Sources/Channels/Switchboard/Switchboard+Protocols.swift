@@ -38,7 +38,7 @@ extension Switchboard {
         protocols.existing(type)?.contains(observer) ?? false
     }
 
-    /// Calls a method on every observer of a protocol. See ``ProtocolChannel/notify(from:echo:fileID:line:_:)``.
+    /// Calls a method on every observer of a protocol. See ``ProtocolChannel/notify(from:echo:fileID:line:isolation:_:)``.
     ///
     /// - Returns: How many observers were called.
     @inlinable @discardableResult
@@ -48,12 +48,13 @@ extension Switchboard {
         echo: Bool = true,
         fileID: StaticString = #fileID,
         line: UInt = #line,
+        isolation: isolated (any Actor)? = #isolation,
         _ body: (Observer) -> Void
     ) -> Int {
         guard let found = find(ofProtocol: type) else { return 0 }
         // What is found under a protocol is a channel of that protocol.
         return known(found, as: ProtocolChannel<Observer>.self)
-            .notify(from: sender, echo: echo, fileID: fileID, line: line, body)
+            .notify(from: sender, echo: echo, fileID: fileID, line: line, isolation: isolation, body)
     }
 
     @usableFromInline
