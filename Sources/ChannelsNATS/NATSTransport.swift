@@ -96,6 +96,8 @@ public final class NATSTransport: Transport {
             case .interrupted: holder.session?.inbox.failBound()
             case .resuming: holder.session?.resume()
             case .reconnected: holder.session?.restore { relay.report($0) }
+            // The session has the connection, which keeps this closure.
+            case .closed: holder.session = nil
             default: break
             }
         }

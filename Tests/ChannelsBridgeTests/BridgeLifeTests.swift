@@ -18,6 +18,20 @@ struct BridgeLifeTests {
         #expect(till.bridge.statistics.sent == 0)
     }
 
+    /// A transport may keep what it was given to tell its events to.
+    @Test(.timeLimit(.minutes(5))) func nothingOfABridgeThatHasRunIsLeft() async throws {
+        weak var transport: InMemoryTransport?
+        weak var bridge: Bridge?
+        do {
+            let given = InMemoryTransport(broker)
+            let till = await MiniProcess("till", given, [.both(.sold), .answering(.price)])
+            till.board[.sold].post(Sale(total: 1))
+            (transport, bridge) = (given, till.bridge)
+            try await till.stop()
+        }
+        while transport != nil || bridge != nil { await Task.yield() }
+    }
+
     @Test func whatWasPostedBeforeTheEndIsSent() async throws {
         let kitchen = await MiniProcess(
             "kitchen",

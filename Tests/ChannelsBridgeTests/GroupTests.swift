@@ -117,6 +117,29 @@ struct GroupTests {
         withExtendedLifetime((salesToken, ordersToken, otherToken, answering)) {}
     }
 
+    /// The dot behind the prefix and the mark are one character.
+    @Test func aNameThatBeginsWithACombiningMarkIsHeardUnderThatName() async throws {
+        let name = "\u{301}orders"
+        let process = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(matching: "*", of: Sale.self)],
+            configuration: .quick.with { $0.subjectPrefix = "staging" }
+        )
+        let heard = Recorder<String?>()
+        let token = process.board[matching: "*"].listen { heard.record($0.channelName) }
+        let wire = try await connectedTransport(broker)
+        try await wire.publish(
+            TransportMessage(subject: "staging.\(name)", body: Array("{\"total\":1}".utf8)),
+            durable: false
+        )
+        let names = await heard.first(1)
+        #expect(names.first??.unicodeScalars.elementsEqual(name.unicodeScalars) == true, "\(names)")
+        try await process.stop()
+        try await wire.close(within: .seconds(1))
+        withExtendedLifetime(token) {}
+    }
+
     @Test func aNameThatIsTooLongWithItsPrefixIsAFailureOfThePost() async throws {
         let name = try ChannelName<Sale>(validating: String(repeating: "n", count: 1_020))
         let till = await MiniProcess(

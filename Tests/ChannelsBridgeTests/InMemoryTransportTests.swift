@@ -119,6 +119,38 @@ struct InMemoryTransportTests {
         withExtendedLifetime(responders) {}
     }
 
+    /// One turn for all of them would give each of these every message to the same one.
+    @Test func eachGroupAndEachSubjectHasATurnOfItsOwn() async throws {
+        let broker = InMemoryBroker()
+        let sender = try await connectedTransport(broker)
+        let heard = Recorder<String>()
+        var members: [InMemoryTransport] = []
+        for number in 0..<2 {
+            let member = try await connectedTransport(broker)
+            for group in ["a", "b"] {
+                let pattern = try ChannelPattern(validating: "\(group).*")
+                try await member.subscribe(TransportSubscription(to: pattern, group: group)) { _ in
+                    heard.record("\(group)\(number)")
+                }
+                try await member.respond(to: "ask.\(group)") { request in
+                    heard.record("ask.\(group)\(number)")
+                    request.reply(TransportReply(body: []))
+                }
+            }
+            members.append(member)
+        }
+        for _ in 0..<4 {
+            for group in ["a", "b"] {
+                let asked = try TransportMessage(subject: "ask.\(group)", body: [])
+                _ = try await sender.request(asked, timeout: .seconds(240))
+                try await sender.publish(TransportMessage(subject: "\(group).n", body: []), durable: false)
+            }
+        }
+        let counts = Dictionary(grouping: await heard.wait(count: 16)) { $0 }.mapValues(\.count)
+        #expect(counts.count == 8 && counts.values.allSatisfy { $0 == 2 }, "\(counts)")
+        withExtendedLifetime(members) {}
+    }
+
     @Test func nothingOfABrokerIsLeftWhenNobodyHasItAnyMore() async throws {
         let clock = ManualClock()
         do {
@@ -133,11 +165,12 @@ struct InMemoryTransportTests {
 
     @Test func whatAClosedTransportHadIsGivenUp() async throws {
         let broker = InMemoryBroker(limits: .init(replayedMessages: 10))
-        let transport = try await connectedTransport(broker)
+        let transport = InMemoryTransport(broker)
         weak var held: Object?
         do {
             let object = Object()
             held = object
+            try await transport.connect { _ in withExtendedLifetime(object) {} }
             try await transport.subscribe(to: "n") { _ in withExtendedLifetime(object) {} }
             try await transport.subscribe(to: "n", durableName: "reader") { _ in withExtendedLifetime(object) {} }
             try await transport.respond(to: "n") { _ in withExtendedLifetime(object) {} }

@@ -11,6 +11,20 @@ import Testing
 struct PublishingOverNATSTests {
     private static let stream = NATSStream("SHOP", subjects: ["shop.>"])
 
+    @Test func nothingOfAConnectionIsLeftWhenItIsClosed() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) { $0.streams = [Self.stream] }
+        weak var session: Session?
+        do {
+            let given = try peer.transport.session
+            session = given
+            try await peer.publish("soup", to: "shop.sale", durable: true)
+            try await peer.transport.watch("shop.total") { _ in }
+            try await peer.close()
+        }
+        while session != nil { await Task.yield() }
+    }
+
     private func stored(_ count: Int, _ server: NATSServer) async throws -> [String] {
         let peer = try await Peer.connect(to: server) { $0.streams = [Self.stream] }
         let received = try await peer.subscribe(to: "shop.number", durableName: "reader")

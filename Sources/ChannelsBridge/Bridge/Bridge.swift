@@ -146,7 +146,10 @@ public final class Bridge: Sendable {
             await Task { await self.giveUp(context, workers) }.value
         }
         life.withLock { $0.isRunning = false }
-        status.set(BridgeStatus(.ended, reason: failure))
+        // Another run may have begun since: then the status is its own.
+        status.update { status in
+            if !life.withLock({ $0.isRunning }) { status = BridgeStatus(.ended, reason: failure) }
+        }
         if let failure { throw failure }
     }
 
@@ -216,7 +219,8 @@ public final class Bridge: Sendable {
     private func connect(_ context: BridgeContext, _ workers: [any RouteWorker]) async throws -> BridgeError? {
         do {
             try Task.checkCancellation()
-            try await context.transport.connect { [weak self] event in self?.take(event, context, workers) }
+            // The transport may keep the closure, and the context has the transport.
+            try await context.transport.connect { [weak self] event in self?.take(event) }
             for worker in workers { try await worker.start() }
             return nil
         } catch {
@@ -230,7 +234,8 @@ public final class Bridge: Sendable {
     }
 
     /// Called by the transport.
-    private func take(_ event: TransportEvent, _ context: BridgeContext, _ workers: [any RouteWorker]) {
+    private func take(_ event: TransportEvent) {
+        let (context, workers) = life.withLock { ($0.context, $0.workers) }
         switch event {
         case .connected, .slowConsumer: break
         case .disconnected(let reason):

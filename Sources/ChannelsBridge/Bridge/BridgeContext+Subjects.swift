@@ -19,6 +19,8 @@ extension BridgeContext {
 
     /// The name of a subject that matches one of those patterns.
     func name(ofSubject subject: String) -> String {
-        configuration.subjectPrefix.isEmpty ? subject : String(subject.dropFirst(configuration.subjectPrefix.count + 1))
+        let count = configuration.subjectPrefix.utf8.count
+        // In bytes: a dot and a combining mark behind it are one character.
+        return count == 0 ? subject : String(decoding: subject.utf8.dropFirst(count + 1), as: UTF8.self)
     }
 }

@@ -23,7 +23,7 @@ extension BridgeContext {
         let prefix = subject(of: name)
         let subject = letter.message.subject
         // One that cannot be handled is not kept again.
-        guard !subject.hasPrefix(prefix + ".") else { return }
+        guard !subject.utf8.starts(with: (prefix + ".").utf8) else { return }
         var headers = letter.message.headers
         if transport.capabilities.contains(.headers) {
             headers.setValid(subject, for: DeadLetterHeader.subject)

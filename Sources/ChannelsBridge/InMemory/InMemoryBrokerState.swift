@@ -40,7 +40,8 @@ struct InMemoryBrokerState {
     /// By connection, also while it is broken.
     private var memberships: [Int: [(key: ConsumerKey, member: DurableConsumer.Member)]] = [:]
     private var responders: [String: [Responder]] = [:]
-    private var turn = 0
+    /// How many messages each group has been given.
+    private var groupTurns: [String: Int] = [:]
     private var values: [String: StoredValue] = [:]
     private var watchers: [String: [Watcher]] = [:]
     private var log = Fifo<Logged>()
@@ -104,9 +105,9 @@ struct InMemoryBrokerState {
                 reached.append(subscription.queue)
             }
         }
-        if !groups.isEmpty {
-            turn &+= 1
-            for queues in groups.values { reached.append(queues[turn % queues.count]) }
+        for (group, queues) in groups {
+            reached.append(queues[groupTurns[group, default: 0] % queues.count])
+            groupTurns[group, default: 0] &+= 1
         }
         for queue in reached { queue.enqueue(InboundMessage(message)) }
         return reached
@@ -232,10 +233,11 @@ struct InMemoryBrokerState {
 
     /// The next responder of a subject, in turn; nil if there is none.
     mutating func responder(of subject: String) -> HandlerQueue<InboundRequest>? {
-        let candidates = (responders[subject] ?? []).filter { connected.contains($0.connection) }
-        guard !candidates.isEmpty else { return nil }
-        turn = (turn + 1) % candidates.count
-        return candidates[turn].queue
+        guard let index = responders[subject]?.firstIndex(where: { connected.contains($0.connection) }),
+            let responder = responders[subject]?.remove(at: index)
+        else { return nil }
+        responders[subject]?.append(responder)
+        return responder.queue
     }
 
     mutating func respond(_ connection: Int, _ subject: String, _ queue: HandlerQueue<InboundRequest>) {
@@ -260,8 +262,8 @@ struct InMemoryBrokerState {
         return tellWatchers(of: subject)
     }
 
-    /// Enqueues the values that a connection missed.
-    mutating func tellWatchers(on connection: Int) -> [HandlerQueue<StoredValue>] {
+    /// Enqueues the values that restored connections have missed.
+    mutating func tellWatchers() -> [HandlerQueue<StoredValue>] {
         Array(watchers.keys).flatMap { tellWatchers(of: $0) }
     }
 

@@ -72,7 +72,7 @@ public final class InMemoryTransport: Transport {
             defer {
                 state.phase = .closed
                 (state.closers, state.drains) = ([], [])
-                state.unsent = []
+                (state.unsent, state.events) = ([], nil)
             }
             let reached = broker.state.withLock { $0.disconnect(connection, forEver: true, broker) }
             return (state.events, state.requests, state.closers, state.unsent, reached)
@@ -117,7 +117,7 @@ public final class InMemoryTransport: Transport {
             return broker.state.withLock { broker in
                 let fed = broker.reconnect(connection, self.broker)
                 let reached = unsent.flatMap { broker.publish($0) }
-                return (state.events, fed + reached, broker.tellWatchers(on: connection))
+                return (state.events, fed + reached, broker.tellWatchers())
             }
         }
         guard let (events, messages, values) = restored else { return }

@@ -16,7 +16,9 @@ final class LastValueWatch: Sendable {
         var consumer: String?
         var nextSequence: UInt64 = 1
         var revision: UInt64 = 0
-        /// How often the bucket had been replaced when the consumer was created.
+        /// How often the bucket had been replaced when the consumer was asked for.
+        var consumerBucket = 0
+        /// The same when it was created.
         var replacements = 0
         var lastHeard = ContinuousClock.now
         var isBeginning = false
@@ -173,9 +175,10 @@ final class LastValueWatch: Sendable {
     /// - Returns: Whether there is a value to come.
     private func create() async throws -> Bool {
         let name = "w\(randomToken())"
+        let replacements = streams.bucket.replacements
         let before = state.withLock { state in
             state.nextSequence = 1
-            defer { state.consumer = name }
+            defer { (state.consumer, state.consumerBucket) = (name, replacements) }
             return state.consumer
         }
         if let before { delete(before) }
@@ -185,7 +188,6 @@ final class LastValueWatch: Sendable {
         )
         let made: Consumer = try await jetStream.call("CONSUMER.CREATE.\(stream).\(name).\(subject)", request)
         let hasValue = (made.numPending ?? 0) + (made.delivered?.consumerSeq ?? 0) > 0
-        let replacements = streams.bucket.replacements
         let isReplaced = state.withLock { state in
             defer { state.replacements = replacements }
             return state.replacements != replacements && state.hasHandedOver
@@ -208,10 +210,12 @@ final class LastValueWatch: Sendable {
     private func received(_ message: NATSMessage?, reply: String?) {
         let delivery = reply.flatMap(Delivery.init)
         let lastDelivered = message?[header: "Nats-Last-Consumer"].flatMap { UInt64($0) }
-        enum Step { case ignore, restart, handOver }
+        enum Step { case ignore, restart, handOver(revision: UInt64) }
         let step = state.withLock { state -> Step in
             guard !state.isClosed else { return .ignore }
             state.lastHeard = .now
+            // What came from the bucket before this one would be taken for newer than all of this one.
+            guard state.consumerBucket == streams.bucket.replacements else { return .restart }
             // A heartbeat tells how far the consumer has come. One of the previous consumer causes one
             // restart too many.
             if delivery == nil, let lastDelivered { return lastDelivered >= state.nextSequence ? .restart : .ignore }
@@ -222,15 +226,15 @@ final class LastValueWatch: Sendable {
             let revision = streams.bucket.revision(delivery.streamSequence)
             guard revision > state.revision else { return .ignore }
             state.revision = revision
-            return .handOver
+            return .handOver(revision: revision)
         }
         switch step {
         case .ignore: break
-        // One is missing.
+        // One is missing, or the bucket is another one.
         case .restart: restart()
-        case .handOver:
-            if let message, let delivery {
-                onValue(message, streams.bucket.revision(delivery.streamSequence))
+        case .handOver(let revision):
+            if let message {
+                onValue(message, revision)
             } else {
                 onFailure(BridgeError(.invalidEnvelope, subject: subject, "a value came whose headers cannot be read"))
             }

@@ -94,12 +94,12 @@ struct Tail: AsyncParsableCommand {
         let isForStates = pattern.hasPrefix("$")
         try await transport.subscribe(TransportSubscription(to: valid, group: group)) { inbound in
             // A pattern such as '>' matches where states are kept, too; they come by the subscription below.
-            if isForStates || !inbound.message.subject.hasPrefix(states) { show(inbound, ending) }
+            if isForStates || !inbound.message.subject.utf8.starts(with: states.utf8) { show(inbound, ending) }
         }
         guard !isForStates, group == nil else { return }
         // A user who may not read states still sees messages.
         try? await transport.subscribe(to: try ChannelPattern(validating: states + pattern), durableName: nil) {
-            show($0, as: String($0.message.subject.dropFirst(states.count)), ending)
+            show($0, as: String(decoding: $0.message.subject.utf8.dropFirst(states.utf8.count), as: UTF8.self), ending)
         }
     }
 
