@@ -1,6 +1,7 @@
 import Channels
 import ChannelsTesting
 import Dispatch
+import Foundation
 import Testing
 
 private struct Sales: Sendable, Equatable {
@@ -80,6 +81,47 @@ struct MappedStateTests {
         #expect(await totals.next() == 0)
         #expect(await totals.next() == 1)
         #expect(await totals.next() == 2)
+    }
+
+    /// The state is set while the sequence is being made.
+    @Test func sequenceBeginsWithThePartOfTheValueItIsRegisteredWith() async {
+        let state = StateChannel(0)
+        let isFirst = Tally()
+        let parts = state.map { [weak state] value in
+            if isFirst.add() == 0 { for next in 1...3 { state?.set(next) } }
+            return value
+        }
+        var iterator = parts.messages(buffering: .unbounded).makeAsyncIterator()
+        state.set(4)
+        #expect(await iterator.next() == 3)
+        #expect(await iterator.next() == 4)
+    }
+
+    /// The part is set one call deeper than the state.
+    @Test func partThatWasRefusedIsHeardWithTheNextValue() async {
+        let faults = Recorder<Fault>()
+        let state = Switchboard(onFault: { faults.record($0) }).state("state", initial: Sales())
+        let chain = Channel<Int>(reentrancy: .nested(limit: 2_000))
+        let token = chain.listen { depth in
+            if depth < 1_023 { chain.post(depth + 1) } else { state.set(Sales(total: 7)) }
+        }
+        let sequence = state.map(\.total).messages(buffering: .unbounded)
+        await withCheckedContinuation { done in
+            let thread = Thread {
+                chain.post(1)
+                done.resume()
+            }
+            // For as many calls of a debug build.
+            thread.stackSize = 64 << 20
+            thread.start()
+        }
+        #expect(state.value.total == 7)
+        #expect(faults.all.map(\.code) == [.recursionLimit])
+        state.set(Sales(total: 7, dish: "soup"))
+        var iterator = sequence.makeAsyncIterator()
+        #expect(await iterator.next() == 0)
+        #expect(await iterator.next() == 7)
+        withExtendedLifetime(token) {}
     }
 
     @Test func sequenceKeepsTheNewestPartByDefault() async {

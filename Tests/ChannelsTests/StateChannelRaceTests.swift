@@ -40,6 +40,40 @@ struct StateChannelRaceTests {
         }
     }
 
+    /// A job delivers, because those who set more are inside listeners, and nobody has the state any more.
+    @Test func whatWaitsIsHeardWhereTheStateGoesWhileAJobDelivers() async {
+        let last = 5_000
+        for _ in 0..<20 {
+            let heard = Recorder<Int>()
+            let (inside, gate, isDone) = (Tally(), Tally(), Tally())
+            func listen() -> ListenerToken {
+                let state = StateChannel(0)
+                let token = state.listen { value in
+                    if value == 1 {
+                        inside.add()
+                        gate.spin(until: 1)
+                    }
+                    heard.record(value)
+                }
+                Thread.detachNewThread {
+                    state.set(1)
+                    isDone.add()
+                }
+                inside.spin(until: 1)
+                let cause = Channel<Void>()
+                let causing = cause.listen { for value in 2...last { state.set(value) } }
+                cause.post()
+                causing.cancel()
+                return token
+            }
+            let token = listen()
+            gate.add()
+            await isDone.wait(until: 1)
+            while token.isActive { await Task.yield() }
+            #expect(heard.all == Array(0...last))
+        }
+    }
+
     /// A thread that uses the library for the first time may get the record of one that was inside `update` a
     /// moment ago and has ended.
     @Test func aNewThreadIsNotTakenForOneThatWasInsideUpdate() async {

@@ -54,13 +54,17 @@ public struct MappedState<State: Sendable, Part: Equatable & Sendable>: Listenab
     @usableFromInline
     func registerSequence(_ listener: consuming Listener<Part>, _ heard: LastPart<Part>) -> ListenerToken {
         let options = ListenerOptions(listener.registration.priority, listener.registration.site)
-        let first = heard.setting(part(state.value))
-        let parts = StateChannel<Part>(first)
-        let token = parts.register(listener, isolation: nil)
+        let parts = StateChannel<Part>(part(state.value), name: nil, faults: state.list.faults, diagnostics: .off)
+        // The first part is that of the value which the feed is handed: others may be set until then.
+        let token = parts.register(listener, isolation: nil, startsWithNext: true)
         // The state's listener keeps the parts, which end when it does.
         let feed = state.register(
             Listener<State>(nil, .isolated(nil), options) { [part] message, _, _ in
-                if let part = heard.ifNew(part(message.load(as: State.self))) { parts.set(part, isolation: nil) }
+                let part = part(message.load(as: State.self))
+                guard heard.last != part else { return }
+                parts.set(part, isolation: nil)
+                // Unless it was refused: then the next value is not skipped, whatever its part.
+                if parts.value == part { heard.last = part }
             },
             isolation: nil
         )
@@ -73,18 +77,13 @@ public struct MappedState<State: Sendable, Part: Equatable & Sendable>: Listenab
 /// The part that a listener has heard last.
 ///
 /// Guards: a listener is called once at a time, and a call sees what the one before it wrote, whichever threads
-/// run them; so does the feed of a sequence, whose part is set before the feed is registered.
+/// run them; so does the feed of a sequence.
 @usableFromInline
 final class LastPart<Part: Equatable & Sendable>: @unchecked Sendable {  // see above
     @usableFromInline var last: Part?
 
     @usableFromInline
     init() {}
-
-    func setting(_ part: Part) -> Part {
-        last = part
-        return part
-    }
 
     /// The part, if it is another than the last.
     @inlinable

@@ -56,7 +56,7 @@ public final class StateChannel<State: Sendable>: Listenable {
         core = MessageAddress.lending(initial) { StateCore(list, initial: $0) }
     }
 
-    deinit { list.close() }
+    deinit { core.close() }
 
     var list: ListenerList { core.list }
 
@@ -168,6 +168,15 @@ extension StateChannel {
     /// - Precondition: The listener's buffering is not `.oldest`, which would end with a value other than the
     ///   one stored.
     public func register(_ listener: consuming Listener<State>, isolation: isolated (any Actor)?) -> ListenerToken {
+        register(listener, isolation: isolation, startsWithNext: false)
+    }
+
+    /// - Parameter startsWithNext: The listener hears the values that are set from now on.
+    func register(
+        _ listener: consuming Listener<State>,
+        isolation: (any Actor)?,
+        startsWithNext: Bool
+    ) -> ListenerToken {
         core.trapInsideUpdate("listen")
         precondition(!listener.registration.isInterceptor, "StateChannel<\(State.self)> cannot be intercepted")
         // Every value for a listener; the newest for a reader.
@@ -179,7 +188,8 @@ extension StateChannel {
         )
         listener.registration.buffering = buffering
         let entry = list.makeEntry(listener.registration, isCounted: true)
-        core.admit(entry, listener.registration.priority, isolation: isolation)
+        let priority = listener.registration.priority
+        core.admit(entry, priority, isolation: isolation, startsWithNext: startsWithNext)
         return entry.makeToken()
     }
 }

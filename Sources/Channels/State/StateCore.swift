@@ -174,7 +174,9 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     }
 
     /// Registers an entry and hands it the current value, between two changes.
-    func admit(_ entry: ListenerEntry, _ priority: Priority, isolation: (any Actor)?) {
+    ///
+    /// - Parameter startsWithNext: Without the current value.
+    func admit(_ entry: ListenerEntry, _ priority: Priority, isolation: (any Actor)?, startsWithNext: Bool) {
         // No value is set while the state's lock is held: those that wait were set before this listener came,
         // and its number excludes it from them; those set later find it registered. The value it gets now
         // takes its turn between the two. The list's lock is taken inside, never the reverse.
@@ -184,13 +186,19 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         var outcome = (isIn: false, sweeps: false)
         takeTurn(isolation) { guarded, offered in
             outcome = list.insert(entry, priority: priority.rawValue)
-            guard outcome.isIn, !isRefused else { return nil }
+            guard outcome.isIn, !isRefused, !startsWithNext else { return nil }
             isTooMany = !hasRoom(&guarded)
             return isTooMany ? nil : admitEntry(entry, &guarded, isolation, &offered)
         }
         if isTooMany { reportRefusedListener() }
         if outcome.sweeps { list.sweepSome() }
         list.didUnlock()
+    }
+
+    /// The channel has gone. Values that wait are delivered first: by a job, or by a thread that resumes a listener;
+    /// others have the channel.
+    func close() {
+        if guarded.withLock({ $0.turns.close() }) { list.close() }
     }
 
     /// Delivers values to a paused listener again, the current one first.
@@ -333,7 +341,7 @@ extension StateCore {
             // An async listener is no place to stand in, either; that is looked up only here, because it
             // costs.
             if ListenerChain.call == nil { setter.stand() }
-            let outcome = guarded.withLock { $0.turns.leaves(setter) }
+            let outcome = guarded.withLock { $0.turns.leave(setter) }
             if outcome.delivers {
                 deliverWaiting(isolation)
             } else if outcome.isOverfull {
@@ -390,8 +398,9 @@ extension StateCore {
                 case .handOverToJob:
                     DispatchQueue.global().async { self.goOn() }
                     return
-                case .end(let setters):
+                case .end(let setters, let closesList):
                     for setter in setters { setter.goOn() }
+                    if closesList { list.close() }
                     return
                 }
             }

@@ -24,8 +24,9 @@ struct StateTurns: ~Copyable {
     /// What a thread that delivers does next.
     enum Next {
         case deliver(Turn, Envelope?)
-        /// Nobody delivers from here on; those who stand in `set` are told.
-        case end([StandingSetter])
+        /// Nobody delivers from here on; those who stand in `set` are told, and where the channel has gone, its list
+        /// is closed.
+        case end([StandingSetter], closesList: Bool)
         /// Another thread delivers from here on.
         case handOver(StandingSetter)
         /// The caller has delivered enough for those who cannot relieve it, because they set inside
@@ -66,6 +67,8 @@ struct StateTurns: ~Copyable {
     private(set) var othersWait = false
     private var deliveredForOthers = 0
     private var fanOut = FanOut()
+    /// Whether the channel has gone.
+    private var isClosing = false
     /// In the order in which they came.
     private var standing: [StandingSetter] = []
 
@@ -142,11 +145,19 @@ struct StateTurns: ~Copyable {
     /// on.
     @inline(__always)
     mutating func endsIfNothingWaits() -> Bool {
-        guard values.isEmpty, standing.isEmpty else { return false }
+        guard values.isEmpty, standing.isEmpty, !isClosing else { return false }
         deliverer = 0
         othersWait = false
         depth = 0
         return true
+    }
+
+    /// The channel has gone.
+    ///
+    /// - Returns: Whether nobody delivers. Otherwise what waits is delivered first.
+    mutating func close() -> Bool {
+        isClosing = true
+        return deliverer == 0
     }
 
     /// Takes out what the thread that delivers does next.
@@ -171,10 +182,10 @@ struct StateTurns: ~Copyable {
             depth = 0
             deliveredForOthers = 0
             defer { standing = [] }
-            return .end(standing)
+            return .end(standing, closesList: isClosing)
         }
         let envelope = values.moveFirst(to: message)
-        fanOut.delivers(depth: turn.depth)
+        fanOut.deliver(depth: turn.depth)
         depth = turn.depth
         if turn.setter != thread { deliveredForOthers += 1 }
         return .deliver(turn, envelope)
@@ -202,7 +213,7 @@ struct StateTurns: ~Copyable {
     /// A setter has stood long enough, or was told to go on.
     ///
     /// - Returns: Whether it delivers from here on, and whether too many values still wait.
-    mutating func leaves(_ setter: StandingSetter) -> (delivers: Bool, isOverfull: Bool) {
+    mutating func leave(_ setter: StandingSetter) -> (delivers: Bool, isOverfull: Bool) {
         if setter.isDeliverer { return (true, false) }
         guard let index = standing.firstIndex(where: { $0 === setter }) else { return (false, false) }
         standing.remove(at: index)

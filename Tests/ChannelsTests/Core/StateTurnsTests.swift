@@ -18,7 +18,7 @@ struct StateTurnsTests {
         func hasRoom(for thread: UInt) -> Bool { turns.hasRoom(for: thread) }
         func endsIfNothingWaits() -> Bool { turns.endsIfNothingWaits() }
         func nextToGoOn() -> StandingSetter? { turns.nextToGoOn() }
-        func leaves(_ setter: StandingSetter) -> (delivers: Bool, isOverfull: Bool) { turns.leaves(setter) }
+        func leave(_ setter: StandingSetter) -> (delivers: Bool, isOverfull: Bool) { turns.leave(setter) }
         func takeOver(by thread: UInt) { turns.takeOver(by: thread) }
 
         @discardableResult
@@ -90,7 +90,7 @@ struct StateTurnsTests {
         }
         #expect(!run.endsIfNothingWaits() && run.waitingCount == 6)
         #expect(run.deliver(6, on: 1))
-        guard case .end(let standing) = run.next(for: 1) else {
+        guard case .end(let standing, _) = run.next(for: 1) else {
             Issue.record("the round goes on")
             return
         }
@@ -171,11 +171,11 @@ struct StateTurnsTests {
         }
         #expect(setter === standing && setter.isDeliverer && setter.thread == 3)
         #expect(run.deliverer == 3)
-        let outcome = run.leaves(setter)
+        let outcome = run.leave(setter)
         #expect(outcome.delivers && !outcome.isOverfull)
         // It has a share of its own before the role passes on.
         #expect(run.deliver(4, on: 3))
-        guard case .end(let left) = run.next(for: 3) else {
+        guard case .end(let left, _) = run.next(for: 3) else {
             Issue.record("the round goes on")
             return
         }
@@ -236,7 +236,7 @@ struct StateTurnsTests {
         #expect(run.nextToGoOn() == nil)
         // They had been told.
         for setter in [first, second] {
-            let outcome = run.leaves(setter)
+            let outcome = run.leave(setter)
             #expect(!outcome.delivers && !outcome.isOverfull)
         }
     }
@@ -270,10 +270,10 @@ struct StateTurnsTests {
         for value in 1...1_024 { run.set(value, from: 2) }
         let first = try #require(setter(run.set(1_025, from: 3)))
         let second = try #require(setter(run.set(1_026, from: 4)))
-        let early = run.leaves(first)
+        let early = run.leave(first)
         #expect(!early.delivers && early.isOverfull)
         #expect(run.deliver(2, on: 1))
-        let late = run.leaves(second)
+        let late = run.leave(second)
         #expect(!late.delivers && !late.isOverfull)
         #expect(run.nextToGoOn() == nil)
         #expect(run.deliver(62, on: 1))
@@ -290,12 +290,12 @@ struct StateTurnsTests {
         // It cannot be given to the one that delivers.
         #expect(!run.endsIfNothingWaits())
         #expect(run.deliver(1, on: 2))
-        guard case .end(let told) = run.next(for: 2) else {
+        guard case .end(let told, _) = run.next(for: 2) else {
             Issue.record("the round goes on")
             return
         }
         #expect(told.count == 1 && told.first === standing)
-        #expect(!run.leaves(standing).delivers)
+        #expect(!run.leave(standing).delivers)
         run.set(0, from: 1)
         #expect(run.endsIfNothingWaits())
     }
