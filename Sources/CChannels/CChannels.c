@@ -26,12 +26,15 @@ static void thread_did_end(void *record) {
     __atomic_load_n(&exit_function, __ATOMIC_ACQUIRE)(record);
 }
 
-static void make_exit_key(void) { pthread_key_create(&exit_key, thread_did_end); }
+// Without a key, or a value for it, the record would be another thread's after the end of this one.
+static void make_exit_key(void) {
+    if (pthread_key_create(&exit_key, thread_did_end) != 0) abort();
+}
 
 void channels_set_thread_record(void *record, void (*at_exit)(void *)) {
     __atomic_store_n(&exit_function, at_exit, __ATOMIC_RELEASE);  // always the same function
     pthread_once(&exit_key_once, make_exit_key);
-    pthread_setspecific(exit_key, record);
+    if (pthread_setspecific(exit_key, record) != 0) abort();
     channels_thread_record = record;
 }
 
@@ -113,9 +116,6 @@ void channels_unlock(struct channels_lock *lock) {
 }
 
 #if defined(__linux__)
-#include <sys/syscall.h>
-#include <unistd.h>
-
 // The values of linux/membarrier.h, which not every C library installs.
 enum { register_private_expedited = 1 << 4, private_expedited = 1 << 3 };
 

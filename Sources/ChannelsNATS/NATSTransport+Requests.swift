@@ -14,7 +14,7 @@ extension NATSTransport {
         let answer = try await session.inbox.request(NATSMessage(message), timeout: timeout) {
             !$0.isStreamAcknowledgement
         }
-        guard !answer.isNoResponders else { throw BridgeError(.noResponder, subject: message.subject) }
+        guard !answer.saysNobodyResponds else { throw BridgeError(.noResponder, subject: message.subject) }
         do {
             return TransportReply(headers: try answer.transportHeaders, body: answer.payload)
         } catch {

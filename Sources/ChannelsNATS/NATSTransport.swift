@@ -50,7 +50,7 @@ public final class NATSTransport: Transport {
     }
 
     deinit {
-        if case .connected(let session, _) = phase.withLock({ $0 }) { session.connection.abandon() }
+        if case .connected(let session, _) = phase.withLock({ $0 }) { session.connection.beginClosing() }
     }
 
     /// All capabilities. With a server without JetStream, only headers and requests work.
@@ -90,8 +90,8 @@ public final class NATSTransport: Transport {
     private func open(_ relay: EventRelay) async throws -> Session {
         let holder = SessionHolder()
         let connection = try await NATSConnection.connect(configuration) { event in
-            let isTold = holder.session?.inbox.fails(because: event) == true
-            if !isTold, !Presence.copesWith(event) { relay.report(event) }
+            let isTold = holder.session?.inbox.failRequests(because: event) == true
+            if !isTold, !Presence.expects(event) { relay.report(event) }
             switch event {
             case .interrupted: holder.session?.inbox.failBound()
             case .resuming: holder.session?.resume()

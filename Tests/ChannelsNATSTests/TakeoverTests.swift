@@ -32,7 +32,7 @@ struct TakeoverTests {
         var takeover = started
         let early = pass([4, 11, 12], to: &takeover)
         #expect(early == [4] && takeover.isWaiting && takeover.limit == 0)
-        takeover.hasWaited()
+        takeover.endWait()
         #expect(!takeover.isWaiting && takeover.limit == .max)
         let late = pass([7, 9, 13], to: &takeover)
         #expect(late == [7, 9, 11, 12, 13] && takeover.isOver)
@@ -41,7 +41,7 @@ struct TakeoverTests {
     @Test func newerMessageIsPassedOnBeforeTheNextWhereOlderOnesDoNotCome() {
         var takeover = started
         let early = pass([11], to: &takeover)
-        takeover.hasWaited()
+        takeover.endWait()
         let late = pass([4, 12, 13], to: &takeover)
         #expect(early.isEmpty && late == [4, 11, 12, 13] && takeover.isOver)
     }
@@ -51,18 +51,18 @@ struct TakeoverTests {
         // That the first requests are over says nothing: the older messages are kept.
         let early = pass([11], to: &takeover) + takeover.requestEnded()
         #expect(early.isEmpty && takeover.isWaiting)
-        takeover.hasWaited()
+        takeover.endWait()
         let late = takeover.requestEnded()
         #expect(late == [11] && takeover.isOver)
     }
 
     @Test func waitThatEndsWithoutANewerMessageLeavesTheOrderToTheServer() {
         var takeover = started
-        takeover.hasWaited()
+        takeover.endWait()
         #expect(takeover.limit == .max)
         let passed = takeover.requestEnded()
         #expect(passed.isEmpty && takeover.isOver)
-        takeover.hasWaited()
+        takeover.endWait()
         #expect(takeover.isOver)
     }
 
@@ -95,7 +95,7 @@ struct TakeoverTests {
     @Test func whereThereIsNoRoomThoseThatHaveComeArePassedOnInOrder() {
         var takeover = takenBack
         let early = pass([9, 7], to: &takeover)
-        let full = takeover.isFull()
+        let full = takeover.takeSetAside()
         #expect(early.isEmpty && full == [7, 9] && takeover.isOrdering)
         let late = pass([4], to: &takeover)
         #expect(late == [4] && takeover.isOver)

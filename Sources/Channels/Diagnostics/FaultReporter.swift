@@ -11,8 +11,8 @@ final class FaultReporter: Sendable {
         let site: RegistrationSite?
     }
 
-    /// Places remembered; beyond it counting starts over, so that names invented at run time cannot exhaust
-    /// memory.
+    /// How many places are counted apart. Further ones are counted together, so that names invented at run time cannot
+    /// exhaust memory.
     private static let mostPlaces = 4_096
 
     private let handler: FaultHandler?

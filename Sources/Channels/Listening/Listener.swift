@@ -159,13 +159,7 @@ final class AdaptedBody: Sendable {
 
     @usableFromInline
     func run(_ message: MessageAddress, _ owner: OwnerReference?, _ frame: FrameReference) {
-        if !isBare {
-            body.callGeneral(message, owner, frame)
-        } else if let owner {
-            body.callBare(message, owner: owner)
-        } else {
-            body.callBare(message)
-        }
+        body.call(message, owner, frame, isBare: isBare)
     }
 
     /// Innermost: the reader of the sequence expects the element in this place.

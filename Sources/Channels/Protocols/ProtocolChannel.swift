@@ -276,7 +276,7 @@ extension ListenerList {
         }
         defer { owner.release() }
         guard frame.pointee.excluded != owner.address else { return false }
-        frame.pointee.begins(observer)
+        frame.pointee.beginCall(of: observer)
         observer.body.callGeneral(visitor, nil, frame)
         // Set by the entry's call; the owner it names is held above.
         guard let existential = visitor.load(as: Visitor.self).existential else { return true }

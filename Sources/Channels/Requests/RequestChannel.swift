@@ -212,7 +212,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
                 let owner = entry.owner
                 guard owner != nil || !entry.hasOwner else { return true }
                 var responder: Responder?
-                frame.pointee.begins(entry)
+                frame.pointee.beginCall(of: entry)
                 if list.isMetered { entry.counters?.borrow { $0.countDirectCall() } }
                 MessageAddress.lending(mutable: &responder) { entry.run($0, owner.map { OwnerReference($0) }, frame) }
                 guard var responder else { return true }

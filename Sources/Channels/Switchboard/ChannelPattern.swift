@@ -19,10 +19,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
 
     /// Creates a pattern from a literal. Traps if it is not a valid pattern.
     public init(stringLiteral text: String) {
-        if let problem = NameKey.problem(of: text, isPattern: true) {
-            preconditionFailure("\(quoted(text)) is not a valid channel pattern: \(problem)")
-        }
-        self.text = text
+        self = Switchboard.unwrap { try ChannelPattern(validating: text) }
     }
 
     /// Whether a name matches. The text is not validated: an invalid name may match.

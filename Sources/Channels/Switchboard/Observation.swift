@@ -106,7 +106,7 @@ final class Observation: Sendable {
             guarded.waitsFor = guarded.diagnostics.allowance
             return guarded.waitsFor
         }
-        allowance?.isUsedUp(by: self)
+        allowance?.enqueue(self)
     }
 
     /// Posts to each of these names, and the share of the time in which they were counted.

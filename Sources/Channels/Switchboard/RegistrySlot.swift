@@ -30,7 +30,7 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
     deinit { heldObject?.release() }
 
     /// Nil for the channel of a type.
-    var name: String? { key.type == nil ? key.text : nil }
+    var name: String? { key.name }
 
     /// The name, or the type of message if it has none.
     var displayName: String {

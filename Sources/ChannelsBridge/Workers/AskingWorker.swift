@@ -3,11 +3,9 @@ internal import Channels
 /// Forwards requests that nobody in this process responds to, to another process.
 final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendable>: RouteWorker {
     private let token: ListenerToken
-    private let asker: Asker<Request, Response>
 
     init(_ name: RequestName<Request, Response>, format: MessageFormat, context: BridgeContext) {
         let asker = Asker<Request, Response>(name.text, format, context)
-        self.asker = asker
         // With the lowest priority: responders of this process come first.
         token = context.switchboard.requests(name).respond(priority: .last) { request in try await asker.ask(request) }
     }

@@ -157,10 +157,8 @@ extension NATSConfiguration {
         guard var rest = servers.first?[...] else { return nil }
         if let scheme = rest.range(of: "://") { rest = rest[scheme.upperBound...] }
         if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
-        if rest.first == "[" {
-            return rest.dropFirst().prefix { $0 != "]" }.isEmpty ? nil : String(rest.dropFirst().prefix { $0 != "]" })
-        }
-        let host = rest.prefix { $0 != ":" && $0 != "/" }
+        let isIPv6 = rest.first == "["
+        let host = isIPv6 ? rest.dropFirst().prefix { $0 != "]" } : rest.prefix { $0 != ":" && $0 != "/" }
         return host.isEmpty ? nil : String(host)
     }
 }

@@ -38,7 +38,7 @@ final class LibraryConnection: @unchecked Sendable {  // constant; the C client 
 }
 
 /// A `natsSubscription *`: its functions may be called from any thread.
-struct LibraryPointer: @unchecked Sendable {
+struct LibrarySubscription: @unchecked Sendable {  // constant; the C client synchronises
     let pointer: OpaquePointer
 
     init(_ pointer: OpaquePointer) {

@@ -41,11 +41,7 @@ extension NATSConnection {
     /// Closes the connection. Messages still waiting to be sent are lost and reported. Returns when no
     /// callback of the connection can be called any more.
     func close() async {
-        let (isFirst, library) = state.withLock { state in
-            defer { (state.takesMessages, state.isClosing) = (false, true) }
-            return (!state.isClosing, state.library)
-        }
-        if isFirst { closeLater(library) }
+        beginClosing()
         await withCheckedContinuation { continuation in
             let isClosed = state.withLock { state in
                 state.closeWaiters.append(continuation)
@@ -68,8 +64,8 @@ extension NATSConnection {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// For owners that are released without having closed the connection.
-    func abandon() {
+    /// Does not wait: also for owners that are released without having closed the connection.
+    func beginClosing() {
         let (isFirst, library) = state.withLock { state in
             defer { (state.takesMessages, state.isClosing) = (false, true) }
             return (!state.isClosing, state.library)

@@ -113,7 +113,7 @@ extension NATSConnection {
 
     func slow(_ pointer: OpaquePointer) {
         let subscriptions = state.withLock { $0.subscriptions.values.compactMap(\.subscription) }
-        subscriptions.first { $0.is(pointer) }?.becameSlow()
+        subscriptions.first { $0.wraps(pointer) }?.becameSlow()
     }
 
     /// - Returns: Its number.

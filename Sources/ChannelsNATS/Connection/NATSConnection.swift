@@ -34,7 +34,7 @@ final class NATSConnection: Sendable {
         var outbox: Outbox
         /// Nil while there is no connection.
         var library: LibraryConnection?
-        /// The code of the last error of such an attempt that was reported.
+        /// The code of the last error of an attempt to connect again that was reported: each is reported once.
         var reported: BridgeError.Code?
         /// The servers that others have announced.
         var discovered: [String] = []
@@ -89,7 +89,7 @@ final class NATSConnection: Sendable {
             try await connection.onControl { try connection.connectNow() }
         } catch {
             // Where the task was cancelled, the connection may come to be all the same.
-            connection.onControlLater { connection.abandon() }
+            connection.onControlLater { connection.beginClosing() }
             throw error
         }
         return connection
@@ -116,12 +116,9 @@ final class NATSConnection: Sendable {
     }
 
     /// The same without waiting for it.
-    func onControlLater(after delay: DispatchTimeInterval = .never, _ body: @escaping @Sendable () -> Void) {
-        if delay == .never {
-            control.async(execute: body)
-        } else {
-            control.asyncAfter(deadline: .now() + delay, execute: body)
-        }
+    func onControlLater(after delay: DispatchTimeInterval? = nil, _ body: @escaping @Sendable () -> Void) {
+        guard let delay else { return control.async(execute: body) }
+        control.asyncAfter(deadline: .now() + delay, execute: body)
     }
 
     var isConnected: Bool { state.withLock { $0.outbox.phase == .connected && !$0.isClosing } }

@@ -13,7 +13,7 @@ import Foundation
 final class NATSSubscription: Sendable {
     struct State {
         /// Nil while there is no connection.
-        var pointer: LibraryPointer?
+        var pointer: LibrarySubscription?
         var isCancelled = false
         /// The dropped messages that were reported, of this subscription of the C client.
         var reportedDrops: Int64 = 0
@@ -122,7 +122,7 @@ final class NATSSubscription: Sendable {
     }
 
     /// Whether this is the subscription of the C client.
-    func `is`(_ pointer: OpaquePointer) -> Bool {
+    func wraps(_ pointer: OpaquePointer) -> Bool {
         state.withLock { $0.pointer?.pointer == pointer }
     }
 
@@ -160,7 +160,7 @@ final class NATSSubscription: Sendable {
         let byteLimit = Int32(clamping: max(1, connection.configuration.incomingByteLimit))
         natsSubscription_SetPendingLimits(pointer, max(1, limit), byteLimit)
         let (before, isCancelled) = state.withLock { state in
-            defer { (state.pointer, state.reportedDrops) = (LibraryPointer(pointer), 0) }
+            defer { (state.pointer, state.reportedDrops) = (LibrarySubscription(pointer), 0) }
             state.beginnings += 1
             return (state.pointer, state.isCancelled)
         }

@@ -52,12 +52,12 @@ struct DeliveryRun {
     }
 
     /// Nobody else has anything of what was delivered, up to a delivery.
-    mutating func isAlone(upTo last: UInt64) {
+    mutating func markAlone(upTo last: UInt64) {
         (first, next, loss) = (0, max(next, last + 1, (loss?.came.max() ?? 0) + 1), nil)
     }
 
     /// Others may have what was delivered, up to a delivery.
-    mutating func isShared(upTo last: UInt64) {
+    mutating func markShared(upTo last: UInt64) {
         next = max(last, loss?.came.max() ?? 0) + 1
         (first, loss) = (next, nil)
     }

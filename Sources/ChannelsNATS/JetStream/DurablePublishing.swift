@@ -73,7 +73,7 @@ extension JetStream {
             guard rest > .zero else { throw BridgeError(.notAcknowledged, subject: message.subject, reason) }
             do {
                 let answer = try await inbox.request(message, timeout: min(rest, configuration.retryInterval))
-                if answer.isNoResponders {
+                if answer.saysNobodyResponds {
                     // Either no stream has this subject any more, or its cluster has no leader now.
                     forgetStreams()
                     if !isStreamKnown { _ = try await stream(for: message.subject) }

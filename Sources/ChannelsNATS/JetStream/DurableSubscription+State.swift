@@ -64,7 +64,7 @@ extension DurableSubscription.State {
     private var expected: Int? { takeover.isOver && returned == nil ? nil : largest }
 
     /// A message has been returned.
-    mutating func expectsAgain(until time: ContinuousClock.Instant) { returned = max(returned ?? time, time) }
+    mutating func expectAgain(until time: ContinuousClock.Instant) { returned = max(returned ?? time, time) }
 
     /// The request to make now.
     mutating func nextRequest() -> PullState.Request? {
@@ -127,9 +127,9 @@ extension DurableSubscription.State {
         // What was settled since the server was asked has been here, too.
         let isMissing = found.missing(besides: lost.heldSince.union(held)) > 0
         if lost.count > 0 || !isMissing && !lost.isShared {
-            run.isAlone(upTo: found.lastDelivery)
+            run.markAlone(upTo: found.lastDelivery)
         } else if lost.isShared || !run.wasAlone(in: found) {
-            run.isShared(upTo: found.lastDelivery)
+            run.markShared(upTo: found.lastDelivery)
         } else {
             run.goOn()
         }
@@ -153,7 +153,7 @@ extension DurableSubscription.State {
 
     /// What is set aside, where it takes up the room that the next message needs.
     private mutating func passWhereFull() -> [DurableSubscription.Arrival] {
-        pull.isFull(upTo: expected) ? takeover.isFull() : []
+        pull.isFull(upTo: expected) ? takeover.takeSetAside() : []
     }
 }
 #endif

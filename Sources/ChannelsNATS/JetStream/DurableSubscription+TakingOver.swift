@@ -27,9 +27,9 @@ extension DurableSubscription {
             }
         state.withLock { state in
             if found.unsettled == 0 || areTakenBack {
-                state.run.isAlone(upTo: found.lastDelivery)
+                state.run.markAlone(upTo: found.lastDelivery)
             } else {
-                state.run.isShared(upTo: found.lastDelivery)
+                state.run.markShared(upTo: found.lastDelivery)
             }
         }
         return Takeover(unsettled: found.unsettled, last: found.lastDelivered, areTakenBack: areTakenBack)
@@ -210,7 +210,7 @@ extension DurableSubscription {
             }
             return false
         }
-        if hasWaited { update { $0.takeover.hasWaited() } }
+        if hasWaited { update { $0.takeover.endWait() } }
     }
 
     /// Ends the wait if other processes of the name have settled those messages, or live.
@@ -220,7 +220,7 @@ extension DurableSubscription {
         guard connection.isConnected, let found = try? await knownState() else { return }
         update { state in
             let isShared = isQuiet && found.requests > 0
-            if isShared || state.takeover.areSettled(upTo: found.lastSettled) { state.takeover.hasWaited() }
+            if isShared || state.takeover.areSettled(upTo: found.lastSettled) { state.takeover.endWait() }
         }
     }
 }

@@ -88,7 +88,7 @@ final class DurableSubscription: Sendable {
             durable?.update {
                 $0.pull.settled(bytes: bytes)
                 // It waits for others that have come again, and for a request; after as long it may come once more.
-                if let delay { $0.expectsAgain(until: .now + delay + deliveries.acknowledgementWait * 2) }
+                if let delay { $0.expectAgain(until: .now + delay + deliveries.acknowledgementWait * 2) }
             }
         }
         let subscription = try await NATSSubscription.subscribe(

@@ -20,18 +20,18 @@ final class JetStream: Sendable {
     }
 
     /// The JSON of JetStream has names such as `max_age`.
-    static var encoder: JSONEncoder {
+    static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
         return encoder
-    }
+    }()
 
     /// See ``encoder``.
-    static var decoder: JSONDecoder {
+    static let decoder: JSONDecoder = {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         return decoder
-    }
+    }()
 
     // MARK: Streams
 
@@ -116,7 +116,7 @@ final class JetStream: Sendable {
                 )
                 continue
             }
-            if answer.isNoResponders {
+            if answer.saysNobodyResponds {
                 // JetStream is disabled, or its cluster has no leader, which is transient.
                 let off = BridgeError(
                     hasAnswered.load(ordering: .relaxed) ? .notConnected : .unsupported,
@@ -241,7 +241,7 @@ private struct StreamInformation: Decodable {
 
 extension NATSMessage {
     /// Whether this is the server's status message that a request has no responder.
-    var isNoResponders: Bool { payload.isEmpty && self[header: "Status"] == "503" }
+    var saysNobodyResponds: Bool { payload.isEmpty && self[header: "Status"] == "503" }
 }
 
 extension WireRules {

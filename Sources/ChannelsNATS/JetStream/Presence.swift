@@ -27,7 +27,7 @@ struct Presence: Sendable {
     private var subject: String { "\(Self.prefix)\(stream).\(consumer)" }
 
     /// Whether this is a missing permission, without which it is never certain that nobody is there.
-    static func copesWith(_ event: NATSConnection.Event) -> Bool {
+    static func expects(_ event: NATSConnection.Event) -> Bool {
         guard case .failed(let error) = event, error.code == .permissionDenied else { return false }
         return error.subject?.hasPrefix(prefix) == true
     }
@@ -47,7 +47,7 @@ struct Presence: Sendable {
         for _ in 0..<2 {
             let question = NATSMessage(subject: subject)
             let answer = try? await jetStream.inbox.request(question, timeout: Self.patience)
-            if answer?.isNoResponders == true { return true }
+            if answer?.saysNobodyResponds == true { return true }
         }
         return false
     }
@@ -77,7 +77,7 @@ struct Presence: Sendable {
             negativeAcknowledgement(last, found, epoch),
             timeout: jetStream.configuration.requestTimeout
         )
-        return answer.map { !$0.isNoResponders } ?? false
+        return answer.map { !$0.saysNobodyResponds } ?? false
     }
 
     /// Waits until the server has what was sent before: whoever finds nobody there takes back what has not been

@@ -121,7 +121,7 @@ struct Takeover<Message> {
     /// There is no room for more messages.
     ///
     /// - Returns: Those to pass on now, of which others may be older that come later.
-    mutating func isFull() -> [Message] {
+    mutating func takeSetAside() -> [Message] {
         guard phase == .ordering else { return [] }
         defer { setAside = [] }
         return inOrder
@@ -157,7 +157,7 @@ struct Takeover<Message> {
     mutating func stopAsking() -> [Message] { phase == .asking ? end() : [] }
 
     /// Nobody keeps the older messages any more, or they are shared with others, so that there is no order.
-    mutating func hasWaited() {
+    mutating func endWait() {
         if phase == .collecting || phase == .waiting { phase = .draining }
     }
 

@@ -61,15 +61,11 @@ final class ReplyInbox: Sendable {
     ) async throws -> NATSMessage {
         let first = FirstResult<NATSMessage>()
         let subject = message.subject
-        try await withTaskCancellationHandler {
+        return try await withTaskCancellationHandler {
             try await send(message, timeout: timeout, accepts: accepts) { answer in
                 first.finish(Result { try answer.get().copy(ofAnswerTo: subject) })
             }
-        } onCancel: {
-            first.finish(.failure(CancellationError()))
-        }
-        return try await withTaskCancellationHandler {
-            try await first.value()
+            return try await first.value()
         } onCancel: {
             first.finish(.failure(CancellationError()))
         }
@@ -107,7 +103,7 @@ final class ReplyInbox: Sendable {
     /// Fails every request to a subject that the server has refused.
     ///
     /// - Returns: Whether there was any: then whoever has sent it knows.
-    func fails(because event: NATSConnection.Event) -> Bool {
+    func failRequests(because event: NATSConnection.Event) -> Bool {
         guard case .failed(let error) = event, error.code == .permissionDenied, let subject = error.subject else {
             return false
         }

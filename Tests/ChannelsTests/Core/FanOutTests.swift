@@ -29,10 +29,10 @@ struct FanOutTests {
         while fanOut.hasRoom(depth: 9) { fanOut.add(depth: 9) }
         var rooms = [fanOut.hasRoom(depth: 2), fanOut.hasRoom(depth: 1)]
         #expect(rooms == [false, true] && fanOut.refused == 2)
-        for _ in 0..<(1 << 14) { fanOut.delivers(depth: 9) }
+        for _ in 0..<(1 << 14) { fanOut.deliver(depth: 9) }
         rooms = [fanOut.hasRoom(depth: 2)]
         #expect(rooms == [false] && fanOut.refused == 3, "one that follows from none has to come first")
-        fanOut.delivers(depth: 1)
+        fanOut.deliver(depth: 1)
         rooms = [fanOut.hasRoom(depth: 2), fanOut.hasRoom(depth: 9)]
         #expect(rooms == [true, true])
         // The next time, they are counted anew.
@@ -43,8 +43,8 @@ struct FanOutTests {
     @Test func whatStillWaitsKeepsOthersOut() {
         var fanOut = FanOut()
         while fanOut.hasRoom(depth: 9) { fanOut.add(depth: 9) }
-        fanOut.delivers(depth: 9)
-        fanOut.delivers(depth: 1)
+        fanOut.deliver(depth: 9)
+        fanOut.deliver(depth: 1)
         let hasRoom = fanOut.hasRoom(depth: 2)
         #expect(!hasRoom)
     }

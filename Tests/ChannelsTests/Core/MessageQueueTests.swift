@@ -52,7 +52,8 @@ struct MessageQueueTests {
 
         /// Empties the queue; what was in it is released here.
         func takeAll() -> Bool {
-            let taken = queue.takeAll()
+            var taken = MessageQueue(queue.layout)
+            swap(&queue, &taken)
             let isRight = taken.count == model.count && queue.isEmpty
             model = []
             return isRight

@@ -109,7 +109,7 @@ private struct Run: ~Copyable {
         if isFirst { mailbox.isBusy.store(true, ordering: .releasing) }
         if task != 0 {
             ownWaiting += 1
-            mailbox.state.isOwn()
+            mailbox.state.countOwn()
         }
         let poster = task == 0 ? 0 : state.ownPosters.add(task)
         let depth = UInt16.random(in: 0...12, using: &random)
@@ -120,7 +120,7 @@ private struct Run: ~Copyable {
             // What was taken at once can no longer be dropped: only bounded buffers drop.
             if let oldest = waiting.firstIndex(where: { $0.member == index }) { waiting.remove(at: oldest) }
             var leaving = LaneState.Leaving()
-            state.areStale(1, &leaving)
+            state.noteStale(1, &leaving)
             leave(leaving)
         }
         waiting.append(Waiting(member: index, message: message, task: task))
@@ -146,7 +146,7 @@ private struct Run: ~Copyable {
         ownWaiting -= own
         // Otherwise the drain discards it.
         if !state.isDraining || !inTurn { mailbox.state.end(batch: &mailbox.batch, into: &batch) }
-        state.areStale(stale, &leaving)
+        state.noteStale(stale, &leaving)
         leave(leaving)
     }
 
@@ -206,7 +206,7 @@ private struct Run: ~Copyable {
         if members[index].isCancelled {
             // As the drain does.
             mailbox.batch.discardAll()
-            areUsed(Int(ticket.count) - used, of: ticket)
+            noteUsed(Int(ticket.count) - used, of: ticket)
             used = Int(ticket.count)
             return settle()
         }
@@ -225,7 +225,7 @@ private struct Run: ~Copyable {
             return taken.hasMessage
         }
         used += count
-        areUsed(count, of: ticket)
+        noteUsed(count, of: ticket)
         if let heard {
             mailbox.countDelivered()
             members[index].called += 1
@@ -239,10 +239,10 @@ private struct Run: ~Copyable {
         if used == ticket.count { settle() }
     }
 
-    private mutating func areUsed(_ count: Int, of ticket: LaneState.Ticket) {
+    private mutating func noteUsed(_ count: Int, of ticket: LaneState.Ticket) {
         guard ticket.poster != 0 else { return }
         state.ownPosters.remove(count, of: ticket.poster)
-        ownWaiting -= ticket.mailbox.borrow { $0.state.ownAreGone(count) }
+        ownWaiting -= ticket.mailbox.borrow { $0.state.removeOwn(count) }
     }
 
     private mutating func settle() {

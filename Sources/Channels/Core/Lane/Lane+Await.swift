@@ -24,7 +24,7 @@ extension Lane {
                 guard await deliverNext(listener, mailbox, place, on: actor) else { return .idle }
             case .owner:
                 let owner = listener.owner as? any Actor
-                if owner == nil { die(listener, mailbox) }
+                if owner == nil { endOrphan(listener, mailbox) }
                 guard await deliverNext(listener, mailbox, place, on: owner) else { return .idle }
             }
             guard let end = turn.endAfterCall() else { continue }
@@ -51,7 +51,7 @@ extension Lane {
         _ message: MessageAddress,
         on isolation: isolated (any Actor)?
     ) async -> Bool {
-        calls(listener.address, .current)
+        setCurrent(listener.address, .current)
         defer { callHasEnded() }
         var envelope: Envelope?
         guard take(into: message, &envelope, mailbox) else { return false }
@@ -59,7 +59,7 @@ extension Lane {
         let owner = listener.owner
         guard owner != nil || !listener.hasOwner else {
             envelope?.tracker?.finish(.discarded)
-            die(listener, mailbox)
+            endOrphan(listener, mailbox)
             return true
         }
         mailbox.countDelivered()
@@ -106,7 +106,7 @@ extension Lane {
     }
 
     private func callHasEnded() {
-        calls(0, .current)
+        setCurrent(0, .current)
         guard isAwaited else { return }
         var leaving = LaneState.Leaving()
         lock.withLock { settleTaken(&leaving) }

@@ -118,7 +118,7 @@ extension Lane {
                     ticket.mailbox.borrow { deliver(ticket, listener, $0, frame, &turn, thread) }
                 }
             }
-            calls(0, thread)
+            setCurrent(0, thread)
             if isAwaited { settleForWaiters() }
             return end
         }
@@ -135,20 +135,20 @@ extension Lane {
         _ thread: ThreadReference
     ) -> DrainTurn.End? {
         thread.pointee.laneDepth = min(ticket.depth & ~LaneState.free, Self.deepest) + 1
-        calls(listener.address, thread)
+        setCurrent(listener.address, thread)
         if isAwaited {
-            calls(0, thread)
+            setCurrent(0, thread)
             settleForWaiters()
-            calls(listener.address, thread)
+            setCurrent(listener.address, thread)
         }
         guard mailbox.holdOwner(of: listener) else {
-            calls(0, thread)
-            die(listener, mailbox)
-            areUsed(Int(ticket.count), of: ticket, mailbox)
-            uses(Int(ticket.count), of: ticket, mailbox)
+            setCurrent(0, thread)
+            endOrphan(listener, mailbox)
+            noteUsed(Int(ticket.count), of: ticket, mailbox)
+            advance(by: Int(ticket.count), of: ticket, mailbox)
             return turn.endAfterCall()
         }
-        frame.pointee.isCalling(listener)
+        frame.pointee.beginDrainedCall(of: listener)
         let used: Int
         let end: DrainTurn.End?
         if mailbox.takesAll {
@@ -159,14 +159,14 @@ extension Lane {
         // If it has not been used up although the turn goes on, the listener has ended, and the rest stands for
         // nothing. To find that out takes about as long as a call.
         let isGivenUp = end == nil && used < ticket.count
-        if isGivenUp { areUsed(Int(ticket.count) - used, of: ticket, mailbox) }
-        uses(isGivenUp ? Int(ticket.count) : used, of: ticket, mailbox)
+        if isGivenUp { noteUsed(Int(ticket.count) - used, of: ticket, mailbox) }
+        advance(by: isGivenUp ? Int(ticket.count) : used, of: ticket, mailbox)
         return isGivenUp ? turn.endAfterCall() : end
     }
 
     /// So many messages of the ticket that is next have been delivered, or have gone. To be settled later.
     @inline(__always)
-    private func uses(_ count: Int, of ticket: LaneState.Ticket, _ mailbox: Mailbox) {
+    private func advance(by count: Int, of ticket: LaneState.Ticket, _ mailbox: Mailbox) {
         if mailbox.used == 0 { called.append(ticket.listener) }
         mailbox.used += count
         if count == ticket.count { next += 1 } else { taken[next].removeFirst(count) }
@@ -197,7 +197,7 @@ extension Lane {
                 guard !mailbox.batch.isEmpty else { break }
             }
             used += 1
-            areUsed(1, of: ticket, mailbox)
+            noteUsed(1, of: ticket, mailbox)
             let (message, envelope) = mailbox.batch.peek()
             mailbox.countDelivered()
             // The slot keeps the envelope until `removeFirst`.
@@ -229,7 +229,7 @@ extension Lane {
                 let numbers = ticket.numbers.dropFirst(used)
                 let taken = lock.withLock { mailbox.state.takeFirst(of: numbers, into: message, &envelope) }
                 used += taken.used
-                areUsed(taken.used, of: ticket, mailbox)
+                noteUsed(taken.used, of: ticket, mailbox)
                 // Dropped or discarded meanwhile.
                 guard taken.hasMessage else { break }
                 mailbox.countDelivered()
@@ -258,7 +258,7 @@ extension Lane {
     }
 
     /// The owner was deallocated.
-    func die(_ listener: ListenerEntry, _ mailbox: Mailbox) {
+    func endOrphan(_ listener: ListenerEntry, _ mailbox: Mailbox) {
         discard(mailbox, inDrain: true)
         if !listener.hasEnded { listener.list?.remove(listener) }
     }

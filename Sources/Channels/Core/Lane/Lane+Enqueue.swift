@@ -187,13 +187,13 @@ extension Lane {
     @inline(never)
     private func lookForOwner(of listener: ListenerEntry, _ mailbox: Mailbox) {
         guard listener.hasOwner, mailbox.state.incoming.count >= Self.messagesPerLook else { return }
-        DispatchQueue.global().async { if listener.isOrphan { listener.list?.removeOrphan(listener) } }
+        DispatchQueue.global().async { if listener.isOrphan { listener.list?.cancel(listener) } }
     }
 
     @inline(never)
     private func addOwn(_ mailbox: Mailbox) -> UInt16 {
         ownWaiting.wrappingAdd(1, ordering: .relaxed)
-        mailbox.state.isOwn()
+        mailbox.state.countOwn()
         return state.ownPosters.add(poster)
     }
 }

@@ -124,9 +124,9 @@ final class Lane: @unchecked Sendable {  // guards: see above
     }
 
     /// So many of these turns have come, or will not.
-    func turnsAreGone(_ count: Int) {
+    func removeTurns(_ count: Int) {
         ownTurns.wrappingSubtract(count, ordering: .relaxed)
-        ownMessagesAreGone(count)
+        removeOwnMessages(count)
     }
 
     /// The poster whose order the lane keeps. Called on its actor. An actor is one poster, 1. On the main actor
@@ -163,7 +163,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
                 mailbox.state.end(batch: &mailbox.batch, into: &taken)
             }
             if isBetweenTurns { self.isBetweenTurns.store(true, ordering: .releasing) }
-            state.areStale(stale, &leaving)
+            state.noteStale(stale, &leaving)
             return state.count / Self.looksPerPortion + 1
         }
         // Many may have become stale at once, and posters wait for the lock.
@@ -182,28 +182,28 @@ final class Lane: @unchecked Sendable {  // guards: see above
 
     /// Does what is left to do for listeners without a ticket.
     func leave(_ leaving: LaneState.Leaving) {
-        ownMessagesAreGone(leaving.ownCount)
+        removeOwnMessages(leaving.ownCount)
         leaving.leave()
     }
 
     /// So many messages of a ticket that the drain has taken do not wait any more.
     @inline(__always)
-    func areUsed(_ count: Int, of ticket: LaneState.Ticket, _ mailbox: Mailbox) {
-        if ticket.poster != 0 { ownAreUsed(count, of: ticket, mailbox) }
+    func noteUsed(_ count: Int, of ticket: LaneState.Ticket, _ mailbox: Mailbox) {
+        if ticket.poster != 0 { noteOwnUsed(count, of: ticket, mailbox) }
     }
 
     @inline(never)
-    private func ownAreUsed(_ count: Int, of ticket: LaneState.Ticket, _ mailbox: Mailbox) {
+    private func noteOwnUsed(_ count: Int, of ticket: LaneState.Ticket, _ mailbox: Mailbox) {
         let gone = lock.withLock {
             state.ownPosters.remove(count, of: ticket.poster)
-            return mailbox.state.ownAreGone(count)
+            return mailbox.state.removeOwn(count)
         }
-        ownMessagesAreGone(gone)
+        removeOwnMessages(gone)
     }
 
     /// So many messages posted on the lane's own actor do not wait any more.
     @inline(__always)
-    func ownMessagesAreGone(_ count: Int) {
+    func removeOwnMessages(_ count: Int) {
         if count > 0 { ownWaiting.wrappingSubtract(count, ordering: .relaxed) }
     }
 
@@ -215,7 +215,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// drain writes `current` and then reads the bit. So one of the two sees the other. The end of a call and
     /// `hasWaiters` are the same. Where there is no such barrier, the drain makes one each time.
     @inline(__always)
-    func calls(_ address: UInt, _ thread: ThreadReference) {
+    func setCurrent(_ address: UInt, _ thread: ThreadReference) {
         if thread.pointee.endsWithBarrier {
             _ = current.exchange(address, ordering: .sequentiallyConsistent)
         } else {

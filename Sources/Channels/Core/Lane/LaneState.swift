@@ -105,7 +105,7 @@ struct LaneState: ~Copyable {
 
     private mutating func hasRoomDeep(depth: UInt16) -> Bool {
         // All that waited has been delivered, and nobody takes anything before something waits again.
-        if phase == .idle { fanOut.recoversIfFree() }
+        if phase == .idle { fanOut.recoverIfFree() }
         return fanOut.hasRoom(depth: Int(depth))
     }
 
@@ -149,13 +149,13 @@ struct LaneState: ~Copyable {
     /// Some tickets have become stale. Where they are more than half of all, they are removed, so that what
     /// is dropped or discarded takes no memory while the lane stands still: a few at a time, because posters
     /// wait for the lock.
-    mutating func areStale(_ number: Int, _ leaving: inout Leaving) {
+    mutating func noteStale(_ number: Int, _ leaving: inout Leaving) {
         staleCount += number
-        if !isCompacting { beginsCompacting() }
+        if !isCompacting { compactIfWorthwhile() }
         compact(Self.looksPerDrop, &leaving)
     }
 
-    private mutating func beginsCompacting() {
+    private mutating func compactIfWorthwhile() {
         guard staleCount > Self.mostStale, staleCount * 2 > count else { return }
         staleCount = 0
         isCompacting = true
@@ -181,19 +181,19 @@ struct LaneState: ~Copyable {
             newest = ticket.count > 0 ? ticket : .none
         }
         // Some may have become stale after they were looked at.
-        beginsCompacting()
+        compactIfWorthwhile()
         return isCompacting
     }
 
     private mutating func removeStale(of ticket: inout Ticket, _ leaving: inout Leaving) {
         let before = ticket.count
         ticket.mailbox.borrow { skipStale(of: &ticket, $0, &leaving) }
-        areGone(Int(before - ticket.count), of: ticket)
+        removeCounted(Int(before - ticket.count), of: ticket)
     }
 
     /// So many messages of a ticket do not wait here any more.
     @inline(__always)
-    private mutating func areGone(_ count: Int, of ticket: Ticket) {
+    private mutating func removeCounted(_ count: Int, of ticket: Ticket) {
         self.count -= count
         if ticket.depth > 2, ticket.depth < Self.free { fanOut.remove(count, depth: Int(ticket.depth)) }
     }
@@ -205,7 +205,7 @@ struct LaneState: ~Copyable {
         guard skipped > 0 else { return }
         if ticket.poster != 0 {
             ownPosters.remove(skipped, of: ticket.poster)
-            leaving.ownCount += mailbox.state.ownAreGone(skipped)
+            leaving.ownCount += mailbox.state.removeOwn(skipped)
         }
         ticket.removeFirst(skipped)
         if mailbox.state.tickets == 0 { leaving.add(ticket.listener, mailbox) }
@@ -238,7 +238,7 @@ struct LaneState: ~Copyable {
     /// - Returns: Whether the turn goes on.
     mutating func take(_ most: Int, into taken: inout [Ticket], _ leaving: inout Leaving) -> Bool {
         // What was taken before has been delivered.
-        if fanOut.isExhausted { fanOut.recoversIfFree() }
+        if fanOut.isExhausted { fanOut.recoverIfFree() }
         var left = most
         for _ in 0..<Self.mostLooks {
             guard left > 0, var ticket = pop(most: left) else { break }
@@ -276,13 +276,13 @@ struct LaneState: ~Copyable {
     @inline(__always)
     private mutating func pop(most: Int) -> Ticket? {
         if let ticket = kept.pop(most: most) ?? tickets.pop(most: most) {
-            areGone(Int(ticket.count), of: ticket)
+            removeCounted(Int(ticket.count), of: ticket)
             return ticket
         }
         guard newest.count > 0 else { return nil }
         let ticket = newest.removeFirst(most: most)
         if newest.count == 0 { newest = .none }
-        areGone(Int(ticket.count), of: ticket)
+        removeCounted(Int(ticket.count), of: ticket)
         return ticket
     }
 }

@@ -199,7 +199,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
             }
             result.startsDrain = lane.append(listener, self, isFirst: isFirst, isOwn: isOwn, depth)
             guard case .replaces = admission else { return }
-            lane.state.areStale(1, &result.leaving)
+            lane.state.noteStale(1, &result.leaving)
         }
         return result
     }
@@ -343,13 +343,6 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 }
 
 extension MessageQueue {
-    /// Empties the queue into the one returned.
-    mutating func takeAll() -> MessageQueue {
-        var taken = MessageQueue(layout)
-        swap(&self, &taken)
-        return taken
-    }
-
     /// Destroys every message and reports it as discarded.
     mutating func discardAll() {
         while !isEmpty {

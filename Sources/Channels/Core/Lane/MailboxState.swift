@@ -79,10 +79,10 @@ struct MailboxState: ~Copyable {
     }
 
     /// The message let in was posted on the lane's own actor.
-    mutating func isOwn() { ownWaiting += 1 }
+    mutating func countOwn() { ownWaiting += 1 }
 
     /// So many of these do not wait any more. Returns how many of them were still counted.
-    mutating func ownAreGone(_ count: Int) -> Int {
+    mutating func removeOwn(_ count: Int) -> Int {
         guard !isDead else { return 0 }
         ownWaiting -= count
         return count

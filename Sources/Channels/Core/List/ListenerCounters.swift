@@ -65,7 +65,7 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
                 ordering: .relaxed
             )
             if exchanged {
-                if oldest == .later { lane?.turnsAreGone(1) }
+                if oldest == .later { lane?.removeTurns(1) }
                 return true
             }
             counts = original
@@ -77,7 +77,7 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     final func giveUpReservations() {
         guard reservations.load(ordering: .relaxed) > 0 else { return }
         let givenUp = reservations.exchange(0, ordering: .relaxed)
-        lane?.turnsAreGone(Int(givenUp >> 32))
+        lane?.removeTurns(Int(givenUp >> 32))
     }
 }
 

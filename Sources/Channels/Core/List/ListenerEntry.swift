@@ -75,12 +75,7 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     /// Ends the listener; what waits in its mailbox is discarded.
     override func cancel() {
         // The entry keeps the level, and that the list.
-        level?.borrow { level in
-            if !level.list.remove(self), word.load(ordering: .relaxed) & Self.cancelled == 0 {
-                word.bitwiseOr(Self.cancelled, ordering: .sequentiallyConsistent)
-            }
-            mailboxReference?.borrow { $0.discardWaiting() }
-        }
+        level?.borrow { $0.list.cancel(self) }
     }
 
     override var isPaused: Bool { word.load(ordering: .acquiring) & Self.paused != 0 }
@@ -159,8 +154,6 @@ extension ListenerEntry {
     /// Whether the owner was deallocated.
     var isOrphan: Bool { hasOwner && owner == nil }
 
-    var isOnce: Bool { word.load(ordering: .relaxed) & Self.once != 0 }
-
     /// The number of its registration: the later the higher.
     @inline(__always)
     var number: UInt64 { word.load(ordering: .acquiring) & Self.number }
@@ -181,13 +174,7 @@ extension ListenerEntry {
     /// Calls the listener. The caller holds the owner, if it has one.
     @inline(__always)
     func run(_ message: MessageAddress, _ owner: OwnerReference?, _ frame: FrameReference) {
-        if isGeneral {
-            body.callGeneral(message, owner, frame)
-        } else if let owner {
-            body.callBare(message, owner: owner)
-        } else {
-            body.callBare(message)
-        }
+        body.call(message, owner, frame, isBare: !isGeneral)
     }
 
     /// Called once no post can see the entry any more.

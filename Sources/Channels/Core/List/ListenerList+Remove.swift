@@ -15,8 +15,8 @@ extension ListenerList {
         return true
     }
 
-    /// Ends a listener whose owner has gone, and discards what waits for it.
-    func removeOrphan(_ entry: ListenerEntry, inSweep: Bool = false) {
+    /// Ends a listener, and discards what waits for it. Idempotent; any thread.
+    func cancel(_ entry: ListenerEntry, inSweep: Bool = false) {
         remove(entry, inSweep: inSweep)
         entry.mailboxReference?.borrow { $0.discardWaiting() }
     }
@@ -82,7 +82,7 @@ extension ListenerList {
     var activeListenerCount: Int {
         if withLock({ ownedCount > 0 }) {
             forEachEntry { entry in
-                if entry.isOrphan { removeOrphan(entry) }
+                if entry.isOrphan { cancel(entry) }
             }
         }
         return listenerCount.load(ordering: .acquiring)

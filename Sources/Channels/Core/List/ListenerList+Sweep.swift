@@ -50,7 +50,7 @@ extension ListenerList {
                 address = entry.next.load(ordering: .sequentiallyConsistent)
                 guard entry.hasOwner else { return }
                 guard let owner = entry.retainedOwner else {
-                    removeOrphan(entry, inSweep: true)
+                    cancel(entry, inSweep: true)
                     return
                 }
                 owner.release()

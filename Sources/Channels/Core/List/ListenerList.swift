@@ -10,9 +10,9 @@ internal import Synchronization
 ///
 /// Nothing here is generic: a message is an address, read by closures made where its type was known.
 ///
-/// Guards: `lock` guards the levels, counts, `cursor`, `retired` and `waiters`. The heads, `nextNumber`,
-/// `hasRetired`, `mustCollect`, `mayHaveMailboxes` and `renumberedCount` are atomic. The list of a `LocalChannel`
-/// (`isLocal`) is used by one isolation domain, which replaces the lock.
+/// Guards: `lock` guards every `var` but `delegate` and `localPosts`; what others read without it is atomic, and written
+/// under it, but for `posters`, `mustCollect` and `meterWord`. The list of a `LocalChannel` (`isLocal`) is used by one
+/// isolation domain, which replaces the lock.
 @usableFromInline
 final class ListenerList: @unchecked Sendable {  // guards: see above
     let layout: MessageLayout
@@ -69,7 +69,7 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) var localPosts = 0
     /// The number of listeners that forward to a pattern listener.
     @safe @exclusivity(unchecked) var forwarderCount = 0
-    /// Set before the list is shared.
+    /// Set before a token of the list is handed out: nothing reads it before.
     @safe @exclusivity(unchecked) var delegate: (any ListenerListDelegate)?
 
     init(

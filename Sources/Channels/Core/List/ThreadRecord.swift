@@ -74,7 +74,7 @@ struct ThreadRecord: ~Copyable {
     var laneDepth: UInt16 = 0
     /// The lane that makes the innermost of these calls.
     var lane: Unretained<Lane>?
-    /// What the posts made inside the outermost one have cost, see `spends`; that begins with 0.
+    /// What the posts made inside the outermost one have cost, see `spend()`; that begins with 0.
     var spent = 0
     /// How many posts have been refused because of that.
     private var refused = 0
@@ -120,7 +120,7 @@ struct ThreadRecord: ~Copyable {
     /// those that wait: 16 million are too many at the third level, 262,144 from the ninth on.
     ///
     /// - Returns: 0 or, if there have been too many, how many have been refused since.
-    mutating func spends() -> Int {
+    mutating func spend() -> Int {
         if spent <= Self.mostSpent {
             // What went before has ended. So a listener that never returns, because the program runs inside
             // it, may post for ever.

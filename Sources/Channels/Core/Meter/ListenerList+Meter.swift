@@ -82,7 +82,7 @@ extension ListenerList: Rationed {
     @inline(never)
     private func stopCounting(_ meter: ChannelMeter) {
         let allowance = meter.stop { meterWord.bitwiseAnd(~Self.meterIsOn, ordering: .relaxed) }
-        allowance?.isUsedUp(by: self)
+        allowance?.enqueue(self)
     }
 
     func renew(_ allowance: MeteringAllowance, goesOn: Bool) {

@@ -57,7 +57,7 @@ package final class MeteringAllowance: Sendable {
     }
 
     /// Called by what has used up its share, and is not in the queue.
-    func isUsedUp(by rationed: any Rationed) { waiting.withLock { $0?.append(rationed) } }
+    func enqueue(_ rationed: any Rationed) { waiting.withLock { $0?.append(rationed) } }
 
     /// Nanoseconds of counting, and of tracing, that are due after a time.
     func due(after nanoseconds: Int) -> (counting: Int, tracing: Int) {

@@ -93,7 +93,7 @@ final class PostTrace: Sendable {
     }
 
     /// A sequence is given the message.
-    func isRead(by listener: ListenerEntry) {
+    func noteRead(by listener: ListenerEntry) {
         listener.ensureCounters().borrow { $0.ensureTimes() }.waited.add(ChannelMeter.now - time)
     }
 

@@ -18,8 +18,8 @@ struct FanOut {
 
     init(most: Int = 1 << 20) { self.most = most }
 
-    /// Whether one more post may wait. Once there are too many, no post that follows from another may, until
-    /// all that cost something have been delivered: see ``delivers(depth:)`` and ``recoversIfFree()``.
+    /// Whether one more post may wait. Once there are too many, only those made outside of any other may, until every
+    /// post that costs something has been delivered.
     mutating func hasRoom(depth: Int) -> Bool {
         if cost + Self.cost(ofDepth: depth) > most { exhaust() }
         guard isExhausted, depth > 1 else { return true }
@@ -36,23 +36,23 @@ struct FanOut {
         if cost > most { exhaust() }
     }
 
-    /// From here on there is no room.
+    /// Refuses posts that follow from others, until ``recoverIfFree()`` finds that none costs anything.
     mutating func exhaust() {
         guard !isExhausted else { return }
         isExhausted = true
         refused = 0
     }
 
-    /// So many posts that were counted have been taken out. ``recoversIfFree()`` follows when they have been delivered.
+    /// So many posts that were counted have been taken out. ``recoverIfFree()`` follows when they have been delivered.
     mutating func remove(_ count: Int, depth: Int) { cost -= count * Self.cost(ofDepth: depth) }
 
     /// All posts that were taken out have been delivered: if no other costs anything, there is room again.
-    mutating func recoversIfFree() { if cost == 0 { isExhausted = false } }
+    mutating func recoverIfFree() { if cost == 0 { isExhausted = false } }
 
-    /// A post that was counted has been taken out. There is room again once all have been, and one that follows from
-    /// no other.
-    mutating func delivers(depth: Int) {
-        cost -= Self.cost(ofDepth: depth)
-        if depth == 1, cost == 0 { isExhausted = false }
+    /// A post that was counted is delivered. There is room again with one that follows from no other, if none that
+    /// waits costs anything.
+    mutating func deliver(depth: Int) {
+        remove(1, depth: depth)
+        if depth == 1 { recoverIfFree() }
     }
 }

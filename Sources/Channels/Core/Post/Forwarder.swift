@@ -78,12 +78,12 @@ extension ListenerList {
         let limit = nextNumber.load(ordering: .relaxed)
         let word = listener.word.load(ordering: .sequentiallyConsistent)
         if word < limit {
-            frame.pointee.begins(listener)
+            frame.pointee.beginCall(of: listener)
             listener.body.callBare(message)
             return true
         }
         guard word ^ ListenerEntry.owned < limit, let owner = listener.retainedOwner else { return false }
-        frame.pointee.begins(listener)
+        frame.pointee.beginCall(of: listener)
         listener.body.callBare(message, owner: OwnerReference(owner))
         owner.release()
         return true

@@ -168,6 +168,18 @@ struct ListenerBody: ~Copyable {
 
     init(_ call: BareCall) { self.call = call }
 
+    /// Calls the body as what it is, with the owner if it is for one.
+    @inline(__always)
+    func call(_ message: MessageAddress, _ owner: OwnerReference?, _ frame: FrameReference, isBare: Bool) {
+        if !isBare {
+            callGeneral(message, owner, frame)
+        } else if let owner {
+            callBare(message, owner: owner)
+        } else {
+            callBare(message)
+        }
+    }
+
     /// Calls a body that is a `ListenerCall`.
     @inline(__always)
     func callGeneral(_ message: MessageAddress, _ owner: OwnerReference?, _ frame: FrameReference) {

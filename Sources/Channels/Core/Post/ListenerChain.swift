@@ -54,7 +54,7 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
     func endAsking() {
         let first = outermost ?? self
         first.lock.withLock {
-            first.fanOut.delivers(depth: depth)
+            first.fanOut.deliver(depth: depth)
             // The outermost call may go on for long, and ask again.
             if first.fanOut.isFree { (first.fanOut, first.deepRequests) = (FanOut(most: Self.most), 0) }
         }

@@ -48,7 +48,7 @@ extension ListenerList {
             interceptor.counters?.borrow { $0.countMissed() }
             return true
         }
-        frame.pointee.begins(interceptor)
+        frame.pointee.beginCall(of: interceptor)
         if isMetered { interceptor.ensureCounters().borrow { $0.countDirectCall() } }
         // The owner is held until after the call.
         run(interceptor, message, owner.map { OwnerReference($0) }, frame, frame.pointee.envelope?.trace)

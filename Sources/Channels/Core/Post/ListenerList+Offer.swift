@@ -167,7 +167,7 @@ extension ListenerList {
         }
         let owner = listener.owner
         guard owner != nil || !listener.hasOwner else {
-            removeOrphan(listener)
+            cancel(listener)
             return false
         }
         mailbox.countDirectCall()

@@ -206,7 +206,7 @@ extension ListenerList {
 
     /// Removes a listener whose owner has gone. By itself, so that the loop has the registers.
     @inline(never)
-    private func endOrphan(_ listener: ListenerEntry) { removeOrphan(listener) }
+    private func endOrphan(_ listener: ListenerEntry) { cancel(listener) }
 
     /// Delivers to a listener that may need special treatment: too new, paused, removed, excluded, counted,
     /// once, or with a mailbox. Short, because it is what happens to listeners with a lane, and to those of
@@ -259,7 +259,7 @@ extension ListenerList {
         let word = listener.word.load(ordering: .acquiring)
         if word < number {
             listener.ensureCounters().borrow { $0.countDirectCall() }
-            frame.pointee.begins(listener)
+            frame.pointee.beginCall(of: listener)
             listener.body.callBare(message)
             return 1
         }
@@ -268,7 +268,7 @@ extension ListenerList {
         }
         // Retained for the call, and released behind it.
         listener.ensureCounters().borrow { $0.countDirectCall() }
-        frame.pointee.begins(listener)
+        frame.pointee.beginCall(of: listener)
         listener.body.callBare(message, owner: OwnerReference(owner))
         owner.release()
         return 1
@@ -364,7 +364,7 @@ extension ListenerList {
         _ owner: AnyObject?,
         _ frame: FrameReference
     ) {
-        frame.pointee.begins(listener)
+        frame.pointee.beginCall(of: listener)
         // The caller holds the owner.
         let reference = owner.map { OwnerReference($0) }
         let envelope = frame.pointee.envelope
@@ -379,7 +379,7 @@ extension ListenerList {
     /// is one call at a time: its mailbox is free for this post, or its messages have turns.
     @inline(never)
     private func callAlone(_ listener: ListenerEntry, _ message: MessageAddress, _ frame: FrameReference) -> Int {
-        frame.pointee.begins(listener)
+        frame.pointee.beginCall(of: listener)
         guard listener.hasOwner else {
             listener.counters?.borrow { $0.countLoneCall() }
             listener.body.callBare(message)

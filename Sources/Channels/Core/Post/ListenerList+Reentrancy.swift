@@ -21,7 +21,7 @@ extension ListenerList {
             reportStack(top)
             return 0
         }
-        let refused = thread.pointee.spends()
+        let refused = thread.pointee.spend()
         guard refused == 0 else {
             reportFanOut(top, count: refused)
             return 0
@@ -100,7 +100,7 @@ extension ListenerList {
     func deliverQueued(_ frame: FrameReference) {
         guard let queue = frame.pointee.queue else { return }
         while let next = queue.posts.popFirst() {
-            queue.fanOut.delivers(depth: next.depth)
+            queue.fanOut.deliver(depth: next.depth)
             next.deliver(next.depth, queue)
         }
     }

@@ -81,15 +81,15 @@ struct PostFrame {
 
     /// Makes a listener the one being called.
     @inline(__always)
-    mutating func begins(_ listener: ListenerEntry) {
+    mutating func beginCall(of listener: ListenerEntry) {
         // Kept alive by the list while a post is under way, or by the drain.
         self.listener = Unretained(listener)
     }
 
     /// The same for a drain, whose next call may be of another list's listener.
     @inline(__always)
-    mutating func isCalling(_ listener: ListenerEntry) {
-        begins(listener)
+    mutating func beginDrainedCall(of listener: ListenerEntry) {
+        beginCall(of: listener)
         // The entry keeps the level, and that the list.
         list = listener.certainLevel.borrow { Unretained($0.list) }
     }

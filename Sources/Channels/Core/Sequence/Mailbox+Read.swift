@@ -43,9 +43,9 @@ extension Mailbox {
 
     /// Discards what readers have taken and not read. The listener was cancelled: no message follows.
     func discardTaken() {
-        var discarded: MessageQueue?
-        readLock.withLock { discarded = batch.takeAll() }
-        discarded?.discardAll()
+        var discarded = MessageQueue(layout)
+        readLock.withLock { swap(&batch, &discarded) }
+        discarded.discardAll()
     }
 
     /// Spins briefly, after messages were taken. Returns whether more have arrived.

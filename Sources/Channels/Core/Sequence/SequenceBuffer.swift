@@ -41,7 +41,7 @@ final class SequenceBuffer: Sendable {
         guard !Task.isCancelled else { return false }
         // Released at the end, without a lock: it may hold the last reference to the sender.
         var envelope: Envelope?
-        defer { if let trace = envelope?.trace { trace.isRead(by: entry) } }
+        defer { if let trace = envelope?.trace { trace.noteRead(by: entry) } }
         guard !isPlain else { return mailbox.takeOne(into: place, &envelope) }
         return mailbox.layout.withTemporary { message in
             guard mailbox.takeOne(into: message, &envelope), let list = entry.list else { return false }
