@@ -49,6 +49,23 @@ struct DeadLetterBoxTests {
         #expect(try await whatIsPutBack(letter, from: box)?.subject == "staging.shop.sold")
     }
 
+    /// The process is ended between the two.
+    @Test func letterThatIsPutBackAgainBeforeItWasSettledIsStoredOnce() async throws {
+        let wire = try await connectedTransport(broker)
+        var headers: TransportHeaders = ["dead-letter-name": "kitchen"]
+        try headers.set("7", for: TransportHeaders.id)
+        try await wire.publish(TransportMessage(subject: "dead.shop.sold", headers: headers, body: []), durable: true)
+        let stored = Recorder<InboundMessage>()
+        try await wire.subscribe(to: "shop.sold", durableName: "kitchen") { stored.record($0) }
+        var unsettling = AlteredTransport(broker)
+        unsettling.receives = { [InboundMessage($0.message, identity: $0.identity, sequence: $0.sequence)] }
+        for _ in 0..<2 {
+            #expect(try await DeadLetterBox("dead").putBack(over: unsettling, atMost: 1, quiet: .seconds(240)) == 1)
+        }
+        #expect(stored.count == 1)
+        try await wire.close(within: .seconds(1))
+    }
+
     @Test func letterThatCannotBePutBackStaysAndTheOthersArePutBack() async throws {
         let wire = try await connectedTransport(broker)
         let isMended = Gate()

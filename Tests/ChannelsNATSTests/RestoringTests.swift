@@ -32,6 +32,20 @@ struct RestoringTests {
         try await peer.close()
     }
 
+    /// With one subscription more than the server permits, it ends each connection as soon as that is made.
+    @Test func connectionsThatEndAtOnceAreMadeMoreSlowlyAndToldOnce() async throws {
+        let server = try await NATSServer(.init(configuration: "max_subscriptions: 1"))
+        let wait = Duration.milliseconds(250)
+        let peer = try await Peer.connect(to: server) { $0.reconnectWait = wait }
+        let start = ContinuousClock.now
+        _ = try await peer.subscribe(to: "a")
+        await peer.events.wait { $0.count(where: \.isReconnected) >= 5 }
+        #expect(start.duration(to: .now) > wait * 4)
+        let failures = peer.events.all.compactMap(\.failure)
+        #expect(failures.count == 1 && "\(failures)".contains("maximum subscriptions exceeded"), "\(failures)")
+        try? await peer.transport.close(within: .patience)
+    }
+
     /// Somebody else publishes until the stream is there, and that is heard.
     private func expectSoup(in sales: Recorder<InboundMessage>, over server: NATSServer) async throws {
         let other = try await Peer.connect(to: server)

@@ -256,41 +256,6 @@ struct ToolTests {
         try await peer.close()
     }
 
-    /// What its reader has taken is acknowledged before it ends.
-    @Test func durableTailGoesOnWhereItWasThoughItsReaderHasGone() async throws {
-        let server = try await NATSServer()
-        let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
-        let tool = Tool(server)
-        for number in 1...3 { try await peer.publish("\(number)", to: "shop.sold", durable: true) }
-        let first = try await tool.script("\"$TOOL\" tail 'shop.>' --durable audit | head -1")
-        #expect(first.output == "shop.sold 1\n")
-        try await peer.publish("4", to: "shop.sold", durable: true)
-        let second = try await tool.run("tail", "shop.>", "--durable", "audit", "--count", "1")
-        #expect(["shop.sold 2\n", "shop.sold 3\n", "shop.sold 4\n"].contains(second.output), "\(second.output)")
-        try await peer.close()
-    }
-
-    @Test func durableTailGoesOnWhereItWas() async throws {
-        let server = try await NATSServer()
-        let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
-        for number in 1...4 { try await peer.publish("\(number)", to: "shop.sold", durable: true) }
-        let tool = Tool(server)
-        let first = try await tool.run("tail", "shop.>", "--durable", "audit", "--count", "1")
-        let second = try await tool.run("tail", "shop.>", "--durable", "audit", "--count", "3")
-        #expect(first.output + second.output == "shop.sold 1\nshop.sold 2\nshop.sold 3\nshop.sold 4\n")
-        let streams = try await tool.run("streams").output
-        #expect(
-            streams.contains("SHOP    shop.>    4 ") && streams.hasPrefix("STREAM  SUBJECTS  MESSAGES"),
-            "\(streams)"
-        )
-        #expect(try await tool.run("streams", "SHOP").output.contains("audit_"))
-        #expect(try await tool.run("streams", "--json").output.hasPrefix("{\"config\":{\"name\":\"SHOP\""))
-        #expect(try await tool.run("streams", "NONE").errors == "channels: stream not found\n")
-        try await peer.close()
-        let without = Tool(try await NATSServer(.init(jetStream: false)))
-        #expect(try await without.run("streams").errors.contains("JetStream is not enabled"))
-    }
-
     @Test func manyDurableMessagesAreOnTheirWayAtATime() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }

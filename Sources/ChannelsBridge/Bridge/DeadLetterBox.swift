@@ -79,7 +79,7 @@ public struct DeadLetterBox: Sendable {
         while count < limit, let letter = await letters.next(within: quiet, clock: configuration.clock) {
             try Task.checkCancellation()
             do {
-                try await transport.publish(try message(of: letter.message), durable: true)
+                try await transport.publish(try message(of: letter), durable: true)
                 letter.settle?(.acknowledged)
                 count += 1
             } catch {
@@ -106,8 +106,12 @@ public struct DeadLetterBox: Sendable {
         return prefixes.map { $0 + name }.first { $0 == claimed } ?? name
     }
 
-    /// The message to publish again, with an identifier that no stream knows.
-    private func message(of letter: TransportMessage) throws -> TransportMessage {
+    /// The message to publish again, with an identifier of its own.
+    ///
+    /// It is the same each time, so that the stream drops what is put back twice because this process was ended in
+    /// between. Nobody can choose it for the letter of somebody else: it has the number of the letter in its stream.
+    private func message(of inbound: InboundMessage) throws -> TransportMessage {
+        let letter = inbound.message
         let subject = subject(of: letter)
         guard subject.utf8.first != UInt8(ascii: "$") else {
             throw BridgeError(.invalidName, subject: subject, detail: "names that begin with $ belong to the broker")
@@ -115,8 +119,9 @@ public struct DeadLetterBox: Sendable {
         var headers = letter.headers
         headers.remove(DeadLetterHeader.subject)
         headers.remove(DeadLetterHeader.reason)
-        if headers[TransportHeaders.id] != nil {
-            headers.setValid(KeyedHash().digest(of: 0).text, for: TransportHeaders.id)
+        if let id = headers[TransportHeaders.id] {
+            let own = inbound.sequence.map { "letter-\($0)-\(id)" } ?? KeyedHash().digest(of: 0).text
+            headers.setValid(own, for: TransportHeaders.id)
         }
         return try TransportMessage(subject: subject, headers: headers, body: letter.body)
     }

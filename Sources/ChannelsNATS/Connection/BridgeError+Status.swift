@@ -36,7 +36,7 @@ extension BridgeError {
     /// `Permissions Violation for Subscription to "orders.>" using queue "kitchen"`. A server that has read its
     /// configuration again does not name the queue.
     func refuses(_ pattern: String, group: String?) -> Bool {
-        guard code == .permissionDenied, subject == pattern, let detail, detail.contains("Subscription") else {
+        guard code == .permissionDenied, subject == pattern, let detail, detail.contains(" for Subscription to ") else {
             return false
         }
         guard let queue = detail.split(separator: " using queue \"", maxSplits: 1).dropFirst().first else {
@@ -44,6 +44,9 @@ extension BridgeError {
         }
         return group.map { queue.hasPrefix($0 + "\"") } ?? false
     }
+
+    /// Whether the server has refused a message: `Permissions Violation for Publish to "orders.new"`.
+    var refusesMessage: Bool { code == .permissionDenied && detail?.contains(" for Publish to ") == true }
 
     /// What the C client adds about the last error of this thread.
     private static func lastDetail(of status: natsStatus) -> String {

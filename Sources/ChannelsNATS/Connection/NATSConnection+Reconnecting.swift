@@ -43,9 +43,27 @@ extension NATSConnection {
         resumeWaiters()
         onEvent(.interrupted)
         onEvent(.disconnected(reason))
+        let wait = configuration.reconnectWait
+        let shortLived = state.withLock { state in
+            // As long as that, it is no better than an attempt that has failed.
+            let isShortLived = state.connected.duration(to: .now) < wait * 4
+            state.shortLived = isShortLived ? state.shortLived + 1 : 0
+            return state.shortLived
+        }
+        if shortLived == Self.mostShortLived {
+            let detail = "\(shortLived) connections in a row ended as soon as they were made"
+            onEvent(.failed(reason ?? BridgeError(.notConnected, detail)))
+        }
         // Not all clients of a server at the same instant.
-        reconnectLater(after: configuration.reconnectWait.milliseconds / 4)
+        if shortLived > 0 {
+            reconnectLater(after: wait.milliseconds, least: wait.milliseconds)
+        } else {
+            reconnectLater(after: wait.milliseconds / 4)
+        }
     }
+
+    /// After so many, that is told.
+    private static let mostShortLived = 3
 
     /// - Parameter limit: The longest delay, in milliseconds.
     private func reconnectLater(after limit: Int64, least: Int64 = 0) {
@@ -98,17 +116,26 @@ extension NATSConnection {
     // MARK: What the C client reports
 
     func failed(_ error: BridgeError) {
-        let (isAwaited, refused) = state.withLock { state -> (Bool, [NATSSubscription]) in
-            if let awaited = state.confirming?.subscription, error.refuses(awaited.subject, group: awaited.group) {
-                state.confirming?.refusal = error
-                return (true, [])
-            }
-            let subscriptions = state.subscriptions.values.compactMap(\.subscription)
-            return (false, subscriptions.filter { error.refuses($0.subject, group: $0.group) })
+        let isRefused = { (subscription: NATSSubscription) in
+            error.refuses(subscription.subject, group: subscription.group)
         }
+        // Nothing is released under the lock, which the deinit of a subscription takes.
+        let (awaited, others) = state.withLock { state in
+            let index = state.confirming.firstIndex { isRefused($0.subscription) }
+            return (
+                index.map { state.confirming.remove(at: $0) }, state.subscriptions.values.compactMap(\.subscription)
+            )
+        }
+        if let awaited { return awaited.onOutcome(error) }
         // Each is to be tried again.
-        let news = refused.map { $0.wasRefused() }
-        if !isAwaited, news.isEmpty || news.contains(true) { onEvent(.failed(error)) }
+        let news = others.filter(isRefused).map { $0.wasRefused() }
+        if news.isEmpty || news.contains(true) { onEvent(.failed(error)) }
+    }
+
+    func takeConfirmation(of number: UInt64) -> NATSSubscription.Confirmation? {
+        state.withLock { state in
+            state.confirming.firstIndex { $0.number == number }.map { state.confirming.remove(at: $0) }
+        }
     }
 
     func slow(_ pointer: OpaquePointer) {
@@ -134,6 +161,7 @@ extension NATSConnection.State {
     /// There is a connection.
     mutating func adopt(_ library: LibraryConnection) {
         self.library = library
+        connected = .now
         maxPayload = library.maxPayload
         reported = nil
         for server in library.discoveredServers where !discovered.contains(server) { discovered.append(server) }

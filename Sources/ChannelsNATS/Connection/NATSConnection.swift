@@ -49,8 +49,11 @@ final class NATSConnection: Sendable {
         /// By their numbers.
         var subscriptions: [UInt64: WeakSubscription] = [:]
         var lastSubscription: UInt64 = 0
-        /// The subscription that is being made, on the control queue.
-        var confirming: NATSSubscription.Confirmation?
+        /// The subscriptions that are being made, in order.
+        var confirming: [NATSSubscription.Confirmation] = []
+        /// When the connection was made, and how many before it have ended as soon as they were.
+        var connected = ContinuousClock.now
+        var shortLived = 0
         var spaceWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
         var closeWaiters: [CheckedContinuation<Void, Never>] = []

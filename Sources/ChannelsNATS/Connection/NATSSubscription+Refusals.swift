@@ -39,15 +39,20 @@ extension NATSSubscription {
             if status == NATS_OK, count > 0 { return tryAgain(after: .seconds(1), beginning) }
             natsSubscription_Unsubscribe(pointer)
         }
-        do {
-            try beginConfirmed(on: library)
-            state.withLock { $0.refusals = 0 }
-        } catch {
+        let tryLater: @Sendable () -> Void = { [weak self] in
+            guard let self else { return }
             let last = state.withLock { state in
                 state.refusals = refusals + 1
                 return state.beginnings
             }
             tryAgain(after: .seconds(min(1 << min(refusals, 5), 30)), last)
+        }
+        do {
+            try begin(on: library) { [weak self] error in
+                if error == nil { self?.state.withLock { $0.refusals = 0 } } else { tryLater() }
+            }
+        } catch {
+            tryLater()
         }
     }
 }

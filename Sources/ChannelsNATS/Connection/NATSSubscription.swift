@@ -78,9 +78,18 @@ final class NATSSubscription: Sendable {
     ) async throws -> NATSSubscription {
         try WireRules.check(pattern: pattern)
         if let group { try WireRules.check(subject: group) }
-        return try await connection.onControl {
-            try subscribeNow(to: pattern, group: group, on: connection, handler: handler)
+        let outcome = FirstResult<Void>()
+        let subscription = try await connection.onControl {
+            try subscribeNow(to: pattern, group: group, on: connection, handler: handler) { error in
+                outcome.finish(error.map { .failure($0) } ?? .success(()))
+            }
         }
+        try await withTaskCancellationHandler {
+            try await outcome.value()
+        } onCancel: {
+            outcome.finish(.failure(CancellationError()))
+        }
+        return subscription
     }
 
     /// On the control queue. Without a connection, the subscription begins as soon as there is one.
@@ -88,21 +97,34 @@ final class NATSSubscription: Sendable {
         to pattern: String,
         group: String?,
         on connection: NATSConnection,
-        handler: @escaping @Sendable (OpaquePointer) -> Void
+        handler: @escaping @Sendable (OpaquePointer) -> Void,
+        onOutcome: @escaping @Sendable (BridgeError?) -> Void
     ) throws -> NATSSubscription {
         let (library, isClosing) = connection.state.withLock { ($0.library, $0.isClosing) }
         guard !isClosing else { throw BridgeError(.closed, subject: pattern, "the connection was closed") }
         let subscription = NATSSubscription(pattern, group, connection, handler)
-        if let library { try subscription.beginConfirmed(on: library) }
+        if let library { try subscription.begin(on: library, onOutcome) } else { onOutcome(nil) }
         return subscription
     }
 
-    /// On the control queue. Throws if the server has refused the subscription, or does not answer.
-    func beginConfirmed(on library: LibraryConnection) throws {
-        connection.state.withLock { $0.confirming = Confirmation(subscription: self) }
-        defer { connection.state.withLock { $0.confirming = nil } }
-        try begin(on: library)
-        try confirm(library)
+    /// On the control queue. Throws if the server does not answer.
+    ///
+    /// - Parameter onOutcome: Called once, unless this throws: with why the server has refused the subscription, or
+    ///   with nil when it would have told that.
+    func begin(on library: LibraryConnection, _ onOutcome: @escaping @Sendable (BridgeError?) -> Void) throws {
+        let number = state.withLock { $0.number }
+        connection.state.withLock { $0.confirming.append(Confirmation(number, self, onOutcome)) }
+        let wait: DispatchTimeInterval?
+        do {
+            try begin(on: library)
+            wait = try timeUntilRefusal(on: library)
+        } catch {
+            // What was told meanwhile is the outcome.
+            guard connection.takeConfirmation(of: number) != nil else { return }
+            throw error
+        }
+        let confirm: @Sendable () -> Void = { [connection] in connection.takeConfirmation(of: number)?.onOutcome(nil) }
+        if let wait { connection.onControlLater(after: wait, confirm) } else { confirm() }
     }
 
     /// On the control queue.
@@ -170,27 +192,33 @@ final class NATSSubscription: Sendable {
 
     /// What is known of a subscription that is being made.
     struct Confirmation {
+        let number: UInt64
         let subscription: NATSSubscription
-        /// Why the server has refused it.
-        var refusal: BridgeError?
+        let onOutcome: @Sendable (BridgeError?) -> Void
+
+        init(
+            _ number: UInt64,
+            _ subscription: NATSSubscription,
+            _ onOutcome: @escaping @Sendable (BridgeError?) -> Void
+        ) {
+            (self.number, self.subscription, self.onOutcome) = (number, subscription, onOutcome)
+        }
     }
 
     /// A server reports a refusal asynchronously, but in order: when the answer to a ping has come, so has the
     /// refusal. The C client then reports it on a thread of its own. What it says at once is its last error, which may
     /// be an old one, or another one that came since.
-    private func confirm(_ library: LibraryConnection) throws {
+    ///
+    /// - Returns: How long to wait for that; nil if there is no refusal.
+    private func timeUntilRefusal(on library: LibraryConnection) throws -> DispatchTimeInterval? {
         let status = connection.flush(library, within: connection.configuration.requestTimeout.milliseconds)
         if status == NATS_TIMEOUT { throw BridgeError(status, doing: "subscribing to \(subject)", subject: subject) }
         // Without a connection, the C client subscribes as soon as there is one.
-        guard status == NATS_OK else { return }
+        guard status == NATS_OK else { return nil }
         var text: UnsafePointer<CChar>?
-        guard natsConnection_GetLastError(library.pointer, &text) == NATS_NOT_PERMITTED else { return }
+        guard natsConnection_GetLastError(library.pointer, &text) == NATS_NOT_PERMITTED else { return nil }
         let isLikely = BridgeError(NATS_NOT_PERMITTED, saying: text).refuses(subject, group: group)
-        let deadline = ContinuousClock.now + (isLikely ? .seconds(1) : .milliseconds(250))
-        repeat {
-            if let refusal = connection.state.withLock({ $0.confirming?.refusal }) { throw refusal }
-            usleep(500)
-        } while ContinuousClock.now < deadline
+        return isLikely ? .seconds(1) : .milliseconds(250)
     }
 
     /// The C client reports only that it begins to drop messages. Their number is polled until it has

@@ -104,7 +104,7 @@ final class ReplyInbox: Sendable {
     ///
     /// - Returns: Whether there was any: then whoever has sent it knows.
     func failRequests(because event: NATSConnection.Event) -> Bool {
-        guard case .failed(let error) = event, error.code == .permissionDenied, let subject = error.subject else {
+        guard case .failed(let error) = event, error.refusesMessage, let subject = error.subject else {
             return false
         }
         let ids = state.withLock { state in state.routes.filter { $0.value.subject == subject }.keys }

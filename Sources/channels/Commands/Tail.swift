@@ -112,9 +112,15 @@ struct Tail: AsyncParsableCommand {
             unsettledLimit: 256,
             unsettledByteLimit: 64 << 20
         )
+        let printed = PrintedIdentities()
         try await transport.subscribe(subscription) { inbound in
-            // Not settled: it is left to the next one.
-            if show(inbound, ending) { inbound.settle?(.acknowledged) }
+            let identity = inbound.identity ?? ""
+            if !printed.contains(identity) {
+                // Not settled: it is left to the next one.
+                guard show(inbound, ending) else { return }
+                printed.insert(identity)
+            }
+            inbound.settle?(.acknowledged)
         }
     }
 

@@ -12,9 +12,15 @@ final class ProcessOutput: Sendable {
         var isOver = false
         var waiters: [(part: String, times: Int, continuation: CheckedContinuation<Bool, Never>)] = []
 
+        private func times(_ part: String) -> Int { text.components(separatedBy: part).count - 1 }
+
         /// Those whose wait is over, with whether their text came.
         mutating func takeWaiters() -> [(continuation: CheckedContinuation<Bool, Never>, found: Bool)] {
-            let looked = waiters.map { ($0, text.ranges(of: $0.part).count >= $0.times) }
+            let looked = waiters.map { waiter in
+                // Not counted where it need not be: there may be megabytes.
+                let isThere = text.contains(waiter.part)
+                return (waiter, isThere && (waiter.times == 1 || times(waiter.part) >= waiter.times))
+            }
             waiters = looked.filter { !$1 && !isOver }.map(\.0)
             return looked.filter { $1 || isOver }.map { ($0.continuation, $1) }
         }

@@ -1,0 +1,24 @@
+#if NATS
+import Channels
+
+/// Which stored messages have been printed: a server that was killed may have lost that they were acknowledged, and
+/// delivers them again.
+///
+/// The last 65,536 are remembered, and up to as many before them. Guarded by its lock.
+final class PrintedIdentities: Sendable {
+    private static let most = 65_536
+
+    private let state = Locked((current: Set<String>(), before: Set<String>()))
+
+    func contains(_ identity: String) -> Bool {
+        state.withLock { $0.current.contains(identity) || $0.before.contains(identity) }
+    }
+
+    func insert(_ identity: String) {
+        state.withLock { state in
+            state.current.insert(identity)
+            if state.current.count >= Self.most { state = ([], state.current) }
+        }
+    }
+}
+#endif
