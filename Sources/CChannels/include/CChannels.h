@@ -1,6 +1,6 @@
-// What the dispatch core needs and Swift cannot say: a thread-local pointer, a call when a thread ends, the processor's hint that a
-// loop is spinning, a yield, a memory barrier run on every thread of the
-// process (Linux's membarrier), the time at little cost, and a mutex at a fixed address.
+// What the dispatch core needs and Swift cannot say: a thread-local pointer, a call when a thread ends, the processor's
+// hint that a loop is spinning, a yield, a memory barrier run on every thread of the process (Linux's membarrier), the
+// time at little cost, and a mutex at a fixed address.
 #ifndef CCHANNELS_H
 #define CCHANNELS_H
 
@@ -42,9 +42,9 @@ void channels_lock_free(struct channels_lock *lock);
 void channels_lock(struct channels_lock *lock);
 void channels_unlock(struct channels_lock *lock);
 
-/// Makes the load of a weak reference that follows cheaper, and has no other effect. On x86-64 the runtime (Swift 6.3) swaps 16 bytes of
-/// a side table, of which it has set 12: the others are what is left in a register. In memory they are 0. Where they are something
-/// else in the register, it begins again: 13 instructions more, one of them locked.
+/// Makes the load of a weak reference that follows cheaper, and has no other effect. On x86-64 the runtime (Swift 6.3)
+/// swaps 16 bytes of a side table, of which it has set 12: the others are what is left in a register. In memory they are
+/// 0. Where they are something else in the register, it begins again: 13 instructions more, one of them locked.
 static inline void channels_will_load_weakly(void) {
 #if defined(__x86_64__)
     __asm__ __volatile__("xorl %%r8d, %%r8d" ::: "r8", "cc");

@@ -16,7 +16,7 @@ extension Channel {
     ///   - message: The message to deliver.
     ///   - sender: The object that posts, as ``Posted/sender``.
     ///   - echo: Whether the sender's own listeners hear it too. Has no effect without a sender.
-    ///   - fileID: Where the post is written: shown where the channel is traced. Omit it, and the line.
+    ///   - fileID: With `line`, the place of the call, for traces. Omit both.
     ///   - isolation: The caller's isolation, known at compile time. Omit it. A nonisolated method has none,
     ///     whoever calls it: listeners on the main actor then hear its posts through their mailboxes, even if
     ///     it was called on the main actor. Such a method can take its caller's: `func sell(_ sale: Sale,

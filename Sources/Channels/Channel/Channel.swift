@@ -70,8 +70,9 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
         list.register(listener.registration)
     }
 
-    /// Ends every listener and interceptor of an owner. One that is registered meanwhile may stay. One that hears a
-    /// single message which waits for its actor or queue has ended already, and hears it; its token can be cancelled.
+    /// Ends every listener and interceptor of an owner. One that is registered meanwhile may stay. A `once` listener
+    /// whose message already waits for its actor or queue has ended, and still hears it: cancel its token to discard
+    /// the message.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }

@@ -53,13 +53,13 @@ public protocol ChannelInstrument: Sendable {
 }
 
 extension ChannelInstrument {
-    /// Goes on.
+    /// Delivers the message, without a context.
     public func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) { deliver(nil) }
 
-    /// Goes on.
+    /// Calls the listener.
     public func deliver(_ delivery: DeliveryEvent, _ call: () -> Void) { call() }
 
-    /// Goes on.
+    /// Calls the listener, and returns when it has finished.
     public func deliver(
         _ delivery: DeliveryEvent,
         isolation: isolated (any Actor)?,

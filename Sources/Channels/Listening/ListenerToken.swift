@@ -61,7 +61,10 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// still delivered, and a call under way goes on. The listener keeps its place in the order.
     public func pause() { entry.pause() }
 
-    /// Delivers messages again.
+    /// Delivers what is posted from now on; what was missed is not made up for.
+    ///
+    /// A listener of a state hears the current value first. If the state refuses that (see ``StateChannel``), the
+    /// listener stays paused and a fault is raised. Does nothing if it is not paused.
     public func resume() { entry.resume() }
 
     /// Whether the listener is paused.

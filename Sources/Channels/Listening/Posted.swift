@@ -11,7 +11,7 @@ public struct Posted<Message: Sendable>: Sendable {
     /// an owner of this type.
     public let sender: (any AnyObject & Sendable)?
     @usableFromInline let place: PostPlace?
-    /// The name of the channel, if it has one; of the `posts` of a pattern, the pattern.
+    /// The name of the channel; nil if it has none. For the `posts` of a pattern, the text of the pattern.
     @inlinable public var channelName: String? { place?.channelName }
     /// Whether the message was posted in this process or came in over a bridge.
     @inlinable public var origin: Origin { place?.process.map { .remote($0) } ?? .local }

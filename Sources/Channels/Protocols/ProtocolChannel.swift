@@ -114,7 +114,7 @@ public final class ProtocolChannel<Observer> {
     /// - Parameters:
     ///   - sender: The object that notifies.
     ///   - echo: Whether the sender is notified too, if it is an observer.
-    ///   - fileID: Where it is written: shown where the channel is traced. Omit it, and the line.
+    ///   - fileID: With `line`, the place of the call, for traces. Omit both.
     ///   - isolation: The caller's isolation, known at compile time: what observers post is posted there. Omit it.
     ///   - body: What to call. It does not escape and runs in the caller's isolation.
     /// - Returns: How many observers were called.

@@ -61,7 +61,9 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
 
     /// Registers a responder that belongs to an object.
     ///
-    /// The closure has the isolation of the place where it is written.
+    /// The closure has the isolation of the place where it is written. Each request is a call in a task of its own, so
+    /// calls may overlap. What it throws is the asker's, and no fault. A responder that is paused is passed over; one
+    /// that ends finishes the calls under way.
     @discardableResult
     public func respond<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -77,7 +79,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         }
     }
 
-    /// Registers a responder that belongs to an actor and runs on it.
+    /// Registers a responder that belongs to an actor and runs on it. Calls may overlap where one suspends.
     @discardableResult
     public func respond<Owner: Actor>(
         _ owner: Owner,
@@ -93,7 +95,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         }
     }
 
-    /// Registers a responder that lives as long as the token returned.
+    /// Registers a responder that lives as long as the token returned: it ends when that is released.
     public func respond(
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
@@ -111,7 +113,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     ///   - request: What is asked.
     ///   - timeout: How long to wait for the answer; nil for as long as it takes. While the machine sleeps
     ///     it does not pass.
-    ///   - fileID: Where it is asked: shown where the channel is traced. Omit it, and the line.
+    ///   - fileID: With `line`, the place of the call, for traces. Omit both.
     /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` where there is none;
     ///   ``ChannelError/Code/recursionLimit`` where 1,024 calls wait for each other, or too many requests
     ///   follow from one: half a million under way at the third level, 8,192 from the ninth on, or 65,536 there,
@@ -137,6 +139,9 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     }
 
     /// Asks every responder, concurrently.
+    ///
+    /// It waits for as long as they take. When the task is cancelled, each answer that has not come is a
+    /// `CancellationError`, at once.
     ///
     /// - Returns: The answers in the order of priority; empty if there are no responders. Where 1,024 calls
     ///   wait for each other, one failure: ``ChannelError/Code/recursionLimit``; where too many requests follow

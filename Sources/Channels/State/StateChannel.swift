@@ -23,10 +23,9 @@
 ///   4,096, 8,192 and so on.
 /// - The exceptions to "exactly once": values set while a listener is paused, after which it gets the current
 ///   one first, and values dropped from a full buffer, which are counted.
-/// - A chain of listeners that each set the state is refused at a depth of 1,024, where little of the stack is
-///   left, and where too many values follow from one: the value stays and a fault is raised. Likewise for
-///   listeners that each register, or resume, the next: one that is registered there hears the next value
-///   first, one that resumes stays paused.
+/// - A listener that sets the state again is refused at a depth of 1,024, where little of the stack is left, and
+///   where too many values follow from one: the value stays as it was, and a fault is raised. A listener that such
+///   a chain registers begins with the next value; one that it resumes stays paused.
 /// - The body of ``update(fileID:line:isolation:_:)`` is the one place in this library where user code runs under a lock,
 ///   the state's own. Using the same channel inside it traps. Values that are replaced by
 ///   ``set(_:fileID:line:isolation:)`` are released without the lock.
@@ -64,13 +63,26 @@ public final class StateChannel<State: Sendable>: Listenable {
     public var name: String? { list.name }
 
     /// The value stored: the last one set, whether or not it has been delivered yet.
+    ///
+    /// Copied under the state's lock. Traps inside the body of `update` of the same state.
+    ///
+    /// - Complexity: O(1).
     @inlinable public var value: State {
         MessageAddress.filling(as: State.self) { core.read(into: $0) }
     }
 
     /// Stores a value and delivers it, after those that already wait.
     ///
-    /// - Parameter fileID: Where the value is set: shown where the state is traced. Omit it, and the line.
+    /// Listeners without isolation, or with the caller's, have heard it when this returns, unless another thread is
+    /// delivering: then that one delivers it. Where too many values wait, it takes up to 100 ms, but not inside a
+    /// listener. If the value is refused (see the type's behavior), the old one stays and a fault is raised. Traps
+    /// inside the body of `update` of the same state.
+    ///
+    /// - Parameters:
+    ///   - value: The value to store.
+    ///   - fileID: With `line`, the place of the call, for traces. Omit both.
+    ///   - isolation: The caller's isolation. Omit it.
+    /// - Complexity: O(*n*) in the number of listeners that this call delivers to.
     @inlinable
     public func set(
         _ value: State,
@@ -98,7 +110,7 @@ public final class StateChannel<State: Sendable>: Listenable {
     /// the change is refused (see the type's behavior), the body runs on a copy that is discarded.
     ///
     /// - Parameters:
-    ///   - fileID: Where the value is changed: shown where the state is traced. Omit it, and the line.
+    ///   - fileID: With `line`, the place of the call, for traces. Omit both.
     ///   - isolation: The caller's isolation. Omit it.
     ///   - body: Changes the value.
     /// - Returns: What the body returns.

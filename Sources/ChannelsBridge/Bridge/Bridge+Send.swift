@@ -15,7 +15,7 @@ extension Bridge {
     /// It is for durable routes only. For others, `postAndWait` does the same: it waits while the transport's buffer
     /// is full.
     ///
-    /// - Returns: How many listeners heard the post; the route is one.
+    /// - Returns: How many listeners the post has reached, the route included.
     /// - Throws: ``BridgeError/Code/unsupported`` if no durable route of the bridge publishes the name;
     ///   ``BridgeError/Code/closed`` if the bridge has ended; `CancellationError` if the task is cancelled while it
     ///   waits. Nothing was posted then.

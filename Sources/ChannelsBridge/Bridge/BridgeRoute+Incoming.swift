@@ -51,7 +51,7 @@ extension BridgeRoute {
     ///
     /// - Precondition: The route receives durable messages, and the number is not negative.
     public func retryingUndecodable(atMost retries: Int) -> BridgeRoute {
-        precondition(retries >= 0, "\(retries) retries are none")
+        precondition(retries >= 0, "the number of retries must not be negative, and is \(retries)")
         precondition(
             parts.contains { $0.kind == .incoming && $0.isDurable },
             "only a route that receives durable messages can retry them"

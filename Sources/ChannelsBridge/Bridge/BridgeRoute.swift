@@ -17,7 +17,8 @@ internal import Channels
 /// for a name.
 ///
 /// Messages carry the name of their type without the module, `Order`. A message that declares another type, which
-/// is neither that nor the name of the channel, is not delivered: it counts as one that cannot be decoded. If a type has different names in two processes, set `type:` in both.
+/// is neither that nor the name of the channel, is not delivered: it counts as one that cannot be decoded. If a type
+/// has different names in two processes, set `type:` in both.
 public struct BridgeRoute: Sendable {
     enum Kind { case outgoing, incoming, other }
 

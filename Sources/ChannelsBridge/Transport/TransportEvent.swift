@@ -14,8 +14,8 @@ public enum TransportEvent: Sendable {
     case reconnected(gap: Duration, unsent: Int)
     /// The broker has lost the last values that it had stored. Later values have higher revisions all the same.
     ///
-    /// Reported with nil when that is noticed, and for each watched subject that has no value now with the
-    /// subject. A bridge stores the values of its process again.
+    /// Reported once with nil when that is noticed, then once for each watched subject that has no value any more. A
+    /// bridge stores the values of its process again.
     case lastValuesLost(subject: String?)
     /// Messages were dropped because they arrived faster than they were handled. `dropped` is their number
     /// since the last such event for the pattern.

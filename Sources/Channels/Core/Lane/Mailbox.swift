@@ -18,7 +18,8 @@ enum AsyncIsolation: Sendable {
 ///
 /// Guards: the lane's lock guards `state`, of a sequence `sequenceLock`. `used`, `batch` and `retainedOwner`
 /// belong to the lane's drain; `batch` also to whoever holds the lock while the lane is not draining, or has
-/// exchanged `Lane.isBetweenTurns` for false. Of a sequence, `batch` and `hasTaken` are guarded by `readLock`. `asyncCall` is freed once no drain can begin.
+/// exchanged `Lane.isBetweenTurns` for false. Of a sequence, `batch` and `hasTaken` are guarded by
+/// `readLock`. `asyncCall` is freed once no drain can begin.
 @usableFromInline
 final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see above
     /// Where the messages have their turns; nil if a sequence is read.

@@ -16,7 +16,7 @@ final class KeptMessage: @unchecked Sendable {
         self.init(MessageLayout(Message.self)) { $0.initialize(to: message) }
     }
 
-    /// Allocates memory for a message, which the body initializes.
+    /// Allocates memory for a message, which the body initialises.
     init(_ layout: MessageLayout, _ fill: (MessageAddress) -> Void) {
         address = layout.allocate()
         self.layout = layout

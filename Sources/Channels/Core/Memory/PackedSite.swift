@@ -1,5 +1,5 @@
-/// A place in the source in one word, because every listener carries one, and every post names one: the address of the literal above, the
-/// line in the lowest 16 bits.
+/// A place in the source in one word, because every listener and every post has one: the address of the literal of
+/// `fileID`, and the line in the lowest 16 bits.
 ///
 /// Sound because a `StaticString` of more than one scalar is a literal of the program image, zero-terminated,
 /// never freed and below 2^47, where every 64-bit system maps images. A line past 65,535 is shown as 65,535.

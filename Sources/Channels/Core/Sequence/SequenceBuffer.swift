@@ -47,7 +47,7 @@ final class SequenceBuffer: Sendable {
             guard mailbox.takeOne(into: message, &envelope), let list = entry.list else { return false }
             var frame = PostFrame(list: list, envelope: envelope)
             frame.place = place
-            // The body of an adapted listener ends by initializing the place.
+            // The body of an adapted listener ends by initialising the place.
             frame.lend { entry.run(message, nil, $0) }
             frame.end()
             mailbox.layout.destroy(message)
