@@ -37,6 +37,17 @@ extension StateCore {
         return true
     }
 
+    func reportFanOut() {
+        // It follows from a post, or a value of this state, that is under way on this thread.
+        guard let top = ThreadReference.current.pointee.top else { return }
+        list.reportFanOut(top, count: guarded.withLock { $0.turns.refusedCount })
+    }
+
+    func reportBacklog() {
+        let detail = "more than \(StateTurns.mostWaiting) values wait to be delivered"
+        list.faults.report(.stateBacklog, list: list, listener: nil, detail: .text(detail))
+    }
+
     /// Each is reported, unlike refused values: the next value may not come for long.
     func reportRefusedListener() {
         guard let top = ThreadReference.current.pointee.top else { return }

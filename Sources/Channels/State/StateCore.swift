@@ -167,12 +167,6 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         guarded.turns.deliverer == 0 || guarded.turns.hasRoom(for: ThreadReference.current.address)
     }
 
-    private func reportFanOut() {
-        // It follows from a post, or a value of this state, that is under way on this thread.
-        guard let top = ThreadReference.current.pointee.top else { return }
-        list.reportFanOut(top, count: guarded.withLock { $0.turns.refusedCount })
-    }
-
     /// Registers an entry and hands it the current value, between two changes.
     ///
     /// - Parameter startsWithNext: Without the current value.
@@ -348,11 +342,6 @@ extension StateCore {
                 reportBacklog()
             }
         }
-    }
-
-    private func reportBacklog() {
-        let detail = "more than \(StateTurns.mostWaiting) values wait to be delivered"
-        list.faults.report(.stateBacklog, list: list, listener: nil, detail: .text(detail))
     }
 
     /// Delivers a turn, and then what waits, in order, until nothing does or somebody else takes over.
