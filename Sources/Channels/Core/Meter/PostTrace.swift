@@ -23,7 +23,7 @@ final class PostTrace: Sendable {
         guard let next = instruments.first else { return deliver(PostTrace(event, ChannelMeter.now, told)) }
         var hasDelivered = false
         func goOn(_ context: (any Sendable)?) {
-            // Whatever else the instrument calls it for.
+            // A second call by the instrument has no effect.
             guard !hasDelivered else { return }
             hasDelivered = true
             OwnPosts.areInstrumented { post(event, to: instruments.dropFirst(), told + [(next, context)], deliver) }
