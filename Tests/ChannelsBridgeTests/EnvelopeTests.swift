@@ -239,6 +239,19 @@ struct EnvelopeTests {
         withExtendedLifetime(token) {}
     }
 
+    /// What another process or its broker writes must not end a line of a log.
+    @Test func anErrorIsOneLineWhateverTheOthersWrite() {
+        let version = Array("{\"specversion\":\"0\u{7F}.1\"}".utf8)
+        let error = #expect(throws: BridgeError.self) { try StructuredEvent.envelope(of: version, subject: "x") }
+        #expect(error?.description == #"invalidEnvelope on 'x', CloudEvents version '0\u{7F}.1'"#)
+        let cause = BridgeError(
+            .refused,
+            detail: "first\nsecond",
+            underlyingError: Wordy(description: "\u{2028}é\u{1B}")
+        )
+        #expect(cause.description == #"refused, first\nsecond: \u{2028}é\u{1B}"#)
+    }
+
     @Test(arguments: ["", "a", "a b", "100%", "\"ü\"\r\n\u{0}", "%zz%4", "厨房", "%41"])
     func headerValuesSurviveTheirEncoding(text: String) throws {
         #expect(text.percentEncoded.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") })
@@ -264,6 +277,10 @@ struct EnvelopeTests {
     func timesAreWrittenAsRFC3339(seconds: Double, text: String) {
         #expect(Timestamp(secondsSince1970: seconds).text == text)
     }
+}
+
+struct Wordy: Error, CustomStringConvertible {
+    let description: String
 }
 
 /// JSON backwards.

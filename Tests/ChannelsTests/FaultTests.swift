@@ -27,6 +27,13 @@ struct FaultTests {
         withExtendedLifetime((first, throwing, last, owner)) {}
     }
 
+    @Test func aFaultIsOneLineWhateverTheErrorSays() {
+        let error = Trouble(text: "first\nsecond")
+        let fault = Fault(code: .listenerThrew, channelName: "faulty", underlyingError: error, detail: "a\rb")
+        #expect(fault.description.hasPrefix("listenerThrew on channel faulty, a\\rb: "))
+        #expect(!fault.description.unicodeScalars.contains { $0.properties.generalCategory == .control })
+    }
+
     @Test func aFaultSaysOnWhichKindOfChannelItWas() {
         let faults = Recorder<Fault>()
         let board = Switchboard { faults.record($0) }

@@ -87,9 +87,9 @@ public struct Fault: Sendable, CustomStringConvertible {
     /// One line that names everything involved.
     public var description: String {
         var line = "\(code) on \(channelKind.noun) \(channelName)"
-        if let detail { line += ", \(detail)" }
+        if let detail { line += ", \(onOneLine(detail))" }
         if let registrationSite { line += ", listener registered at \(registrationSite)" }
-        if let underlyingError { line += ": \(underlyingError)" }
+        if let underlyingError { line += ": \(onOneLine("\(underlyingError)"))" }
         if count > 1 { line += " (\(count) times so far)" }
         return line
     }

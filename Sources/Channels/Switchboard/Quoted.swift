@@ -2,15 +2,27 @@
 package func quoted(_ text: String) -> String {
     var shown = ""
     for scalar in text.unicodeScalars.prefix(80) {
-        // Control characters, line and paragraph separators would break a line of a log, or worse.
-        let isHarmless = scalar.properties.generalCategory.isShownAsItIs
-        shown += scalar.escaped(asASCII: !isHarmless)
+        shown += scalar.escaped(asASCII: !scalar.properties.generalCategory.isShownAsItIs)
     }
     return "'\(shown)\(text.unicodeScalars.count > 80 ? "…" : "")'"
 }
 
+/// A text of others as a part of a line: what would break a line of a log, or do worse, is escaped.
+package func onOneLine(_ text: String) -> String {
+    var shown = ""
+    for scalar in text.unicodeScalars {
+        if scalar.properties.generalCategory.isShownAsItIs {
+            shown.unicodeScalars.append(scalar)
+        } else {
+            shown += scalar.escaped(asASCII: true)
+        }
+    }
+    return shown
+}
+
 extension Unicode.GeneralCategory {
-    /// Whether characters of this category can be printed as they are.
+    /// Whether characters of this category can be printed as they are: control characters, and line and paragraph
+    /// separators would break a line of a log, or worse.
     fileprivate var isShownAsItIs: Bool {
         switch self {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false

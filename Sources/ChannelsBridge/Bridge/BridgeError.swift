@@ -97,8 +97,9 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
     public var description: String {
         var line = "\(code)"
         if let subject { line += " on \(quoted(subject))" }
-        if let detail { line += ", \(detail)" }
-        if let underlyingError { line += ": \(underlyingError)" }
+        // Both can have text of other processes in them: the keys of their JSON, what their broker says.
+        if let detail { line += ", \(onOneLine(detail))" }
+        if let underlyingError { line += ": \(onOneLine("\(underlyingError)"))" }
         return line
     }
 }

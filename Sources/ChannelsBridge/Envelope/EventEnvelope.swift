@@ -1,3 +1,5 @@
+internal import Channels
+
 /// The context attributes of CloudEvents 1.0: the identifier, source, type and time of a message.
 package struct EventEnvelope: Hashable, Sendable {
     /// The headers of the binary mode.
@@ -81,7 +83,7 @@ package struct EventEnvelope: Hashable, Sendable {
                     throw BridgeError(
                         .invalidEnvelope,
                         subject: subject,
-                        detail: "CloudEvents version \(value.prefix(20))"
+                        detail: "CloudEvents version \(quoted(value))"
                     )
                 }
             case Header.id: id = try value.percentDecoded(Header.id, subject)

@@ -1,3 +1,5 @@
+internal import Channels
+
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
@@ -52,7 +54,7 @@ package enum StructuredEvent {
                 throw BridgeError(
                     .invalidEnvelope,
                     subject: subject,
-                    detail: "CloudEvents version \(attributes.specversion.prefix(20))"
+                    detail: "CloudEvents version \(quoted(attributes.specversion))"
                 )
             }
             return EventEnvelope(
