@@ -70,7 +70,7 @@ struct SenderTests {
 
     @MainActor @Test func givingUpEndsTheWaitForEndsThatNobodyHears() async throws {
         let durable = Durable()
-        _ = try #require(durable.take(0))
+        let departure = try #require(durable.take(0))
         durable.sender.work()
         for attempt in await durable.transport.attempts.first(1) { attempt.end(nil) }
         let finishing = Task { @MainActor in await durable.sender.finish(durable.token) }
@@ -78,6 +78,7 @@ struct SenderTests {
         durable.token.cancel()
         durable.sender.abandon()
         await finishing.value
+        withExtendedLifetime(departure) {}
     }
 
     /// The broker is gone, and the next attempt is a long time away.

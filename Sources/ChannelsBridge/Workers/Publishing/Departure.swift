@@ -32,13 +32,16 @@ final class Departure: @unchecked Sendable {  // what changes is touched as its 
     var isUnderWay = false
     /// Nil as long as it is on its way. The listener of the route waits for that, and `postAndWait` for the listener.
     var end: End?
+    /// Until its listener has heard its end. Touched by the listener alone.
+    private var unheard: Unheard?
 
     init(
         _ message: any Sendable,
         to subject: String,
         number: UInt64,
         charge: Charge,
-        isReserved: Bool = false
+        isReserved: Bool = false,
+        unheard: Unheard? = nil
     ) {
         self.message = message
         self.subject = subject
@@ -47,5 +50,15 @@ final class Departure: @unchecked Sendable {  // what changes is touched as its 
         self.isReserved = isReserved
         time = .now
         trace = TraceContext.current
+        self.unheard = unheard
+        unheard?.enter()
+    }
+
+    deinit { isHeard() }
+
+    /// Its listener has heard its end, or never will.
+    func isHeard() {
+        unheard?.leave()
+        unheard = nil
     }
 }

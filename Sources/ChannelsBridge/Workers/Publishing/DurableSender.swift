@@ -13,8 +13,6 @@ final class DurableSender: RouteSender {
         var pipeline: PublishPipeline
         /// What the listener waits for, if it does.
         var listener: (departure: Departure, continuation: CheckedContinuation<Void, Never>)?
-        /// Messages whose ends the listener has not heard.
-        var untold = 0
         /// How many were acknowledged.
         var sent = 0
         /// Who waits for a place, in order, by number; one that was cancelled is not there any more.
@@ -48,8 +46,7 @@ final class DurableSender: RouteSender {
     private let guarded: Locked<Guarded>
     /// Rings when there may be something to do, or nothing left.
     private let bell = Bell()
-    /// Rings when the listener has heard an end after the pipeline was closed.
-    private let told = Bell()
+    private let unheard = Unheard()
     /// Rings when a pause need not last any longer.
     private let restored = Bell()
     /// Whether an attempt has failed, so that nothing more is published until it is repeated. Written with the
@@ -94,11 +91,11 @@ final class DurableSender: RouteSender {
             to: name,
             number: context.nextNumber(),
             charge: charge,
-            isReserved: isReserved
+            isReserved: isReserved,
+            unheard: unheard
         )
         let (isTaken, wakes) = guarded.withLock { guarded in
             guard guarded.pipeline.take(departure) else { return (false, false) }
-            guarded.untold += 1
             if guarded.task == nil { guarded.task = Task { await self.run() } }
             return (true, guarded.wake())
         }
@@ -111,7 +108,7 @@ final class DurableSender: RouteSender {
 
     func send(_ departure: Departure) async throws {
         // Usually it has ended: ends come many at a time.
-        if let heard = hear(departure) { return try end(departure, heard) }
+        if let end = end(of: departure) { return try hear(end, of: departure) }
         await withCheckedContinuation { continuation in
             let hasEnded = guarded.withLock { guarded in
                 guard departure.end == nil else { return true }
@@ -121,21 +118,15 @@ final class DurableSender: RouteSender {
             if hasEnded { continuation.resume() }
         }
         // It has ended.
-        if let heard = hear(departure) { try end(departure, heard) }
+        if let end = end(of: departure) { try hear(end, of: departure) }
     }
 
-    /// The end of a message, which the listener hears now; nil if it has not ended.
-    private func hear(_ departure: Departure) -> (end: Departure.End, isClosed: Bool)? {
-        guarded.withLock { guarded in
-            guard let end = departure.end else { return nil }
-            guarded.untold -= 1
-            return (end, guarded.pipeline.isClosed)
-        }
-    }
+    /// Nil if it has not ended.
+    private func end(of departure: Departure) -> Departure.End? { guarded.withLock { _ in departure.end } }
 
-    private func end(_ departure: Departure, _ heard: (end: Departure.End, isClosed: Bool)) throws {
-        defer { if heard.isClosed { told.ring() } }
-        guard case .failed(let error, let isReported) = heard.end else { return }
+    private func hear(_ end: Departure.End, of departure: Departure) throws {
+        defer { departure.isHeard() }
+        guard case .failed(let error, let isReported) = end else { return }
         // Here and not where it failed: a handler of faults must not hold up a thread of the transport.
         if !isReported { context.report(error, on: departure.subject) }
         throw error
@@ -367,7 +358,7 @@ final class DurableSender: RouteSender {
         let pause = guarded.withLock { $0.pause }
         pause?.cancel()
         await pause?.value
-        while token.isActive, guarded.withLock({ $0.untold }) > 0 { await told.wait() }
+        await unheard.wait { token.isActive }
     }
 
     func abandon() {
@@ -376,6 +367,6 @@ final class DurableSender: RouteSender {
         for departure in left { fail(departure, BridgeError(.closed, subject: departure.subject)) }
         admit()
         bell.ring()
-        told.ring()
+        unheard.lookAgain()
     }
 }
