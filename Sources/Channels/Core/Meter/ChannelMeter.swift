@@ -294,26 +294,31 @@ extension ChannelMeter {
     }
 
     var count: Count {
-        let (guarded, now) = guarded.withLock { ($0, Self.now) }
+        // Their elements are copied under the lock. A copy that shares its buffer with what posts go on writing to would
+        // cost one of them a copy of all, and the thread sanitizer does not see the reference count that orders
+        // the two.
+        let (diagnostics, slices, start, untraced, posters, messages, now) = guarded.withLock {
+            ($0.diagnostics, $0.slices, $0.start, $0.untraced, Array($0.posters), $0.inOrder, Self.now)
+        }
         let counted = posts.load(ordering: .relaxed)
-        let all = guarded.slices.all(at: now, posts: counted)
+        let all = slices.all(at: now, posts: counted)
         let weight = Double(all) / Double(max(counted, 1))
-        let traced = guarded.posters.values.reduce(0) { $0 + $1.posts }
-        let isSample = hasUntraced.load(ordering: .relaxed) || guarded.slices.share(at: now) != nil
+        let traced = posters.reduce(0) { $0 + $1.value.posts }
+        let isSample = hasUntraced.load(ordering: .relaxed) || slices.share(at: now) != nil
         var tracedShare: Double?
-        if guarded.diagnostics.limitsTraces, isSample {
-            tracedShare = min(1, Double(traced) / Double(max(all - guarded.untraced, traced, 1)))
+        if diagnostics.limitsTraces, isSample {
+            tracedShare = min(1, Double(traced) / Double(max(all - untraced, traced, 1)))
         }
         var count = Count(
             posts: all,
             unheard: unheard.load(ordering: .relaxed),
             lostOwners: lostOwners.load(ordering: .relaxed),
-            nanoseconds: now - guarded.start,
-            countedShare: guarded.slices.share(at: now),
+            nanoseconds: now - start,
+            countedShare: slices.share(at: now),
             tracedShare: tracedShare,
             weight: weight,
-            isTracing: guarded.diagnostics.isTracing,
-            posters: guarded.posters.map { poster, counted in
+            isTracing: diagnostics.isTracing,
+            posters: posters.map { poster, counted in
                 PosterSnapshot(
                     senderType: counted.type.map { "\($0)" },
                     site: poster.site == .unknown ? nil : poster.site.site,
@@ -321,7 +326,7 @@ extension ChannelMeter {
                 )
             }
             .sorted { $0.posts > $1.posts },
-            messages: guarded.inOrder.map { MessageSnapshot($0.number, now - $0.time, $0.text, $0.sender, $0.origin) }
+            messages: messages.map { MessageSnapshot($0.number, now - $0.time, $0.text, $0.sender, $0.origin) }
         )
         count.unheard = count.extrapolated(count.unheard)
         return count
