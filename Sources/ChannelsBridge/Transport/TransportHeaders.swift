@@ -38,6 +38,15 @@ public struct TransportHeaders: Hashable, Sendable {
     /// - Throws: ``BridgeError/Code/invalidHeader`` if the name or the value is not valid; the headers are
     ///   unchanged then.
     public mutating func set(_ value: String, for name: String) throws {
+        try Self.check(value, for: name)
+        setValid(value, for: name)
+    }
+
+    /// Throws unless both can be in a line of a header. No space at an end either: receivers remove it, and what is left may
+    /// be empty.
+    ///
+    /// - Throws: ``BridgeError/Code/invalidHeader``.
+    package static func check(_ value: String, for name: String) throws(BridgeError) {
         guard !name.isEmpty, name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") }) else {
             throw BridgeError(
                 .invalidHeader,
@@ -56,7 +65,6 @@ public struct TransportHeaders: Hashable, Sendable {
                 detail: "the value \(quoted(value)) of \(quoted(name)) has a space at an end"
             )
         }
-        setValid(value, for: name)
     }
 
     /// Removes a header.

@@ -69,8 +69,8 @@ struct NATSMessage: OutgoingMessage, Hashable, Sendable {
     func checkBesidesSubject() throws(BridgeError) {
         if isChecked { return }
         if let reply { try WireRules.check(subject: reply) }
-        for header in headers { try WireRules.check(header: header.name, header.value) }
-        if let identifier { try WireRules.check(header: Self.identifierHeader, identifier) }
+        for header in headers { try TransportHeaders.check(header.value, for: header.name) }
+        if let identifier { try TransportHeaders.check(identifier, for: Self.identifierHeader) }
     }
 }
 

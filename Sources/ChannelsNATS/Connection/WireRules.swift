@@ -2,8 +2,8 @@
 import ChannelsBridge
 import Foundation
 
-/// The validation of subjects and headers. The C client does not validate them: a line break in one ends the
-/// line of the protocol, and the rest would be a separate command.
+/// The validation of subjects. The C client does not validate them: a line break in one ends the line of the
+/// protocol, and the rest would be a separate command. So it is with headers, see `TransportHeaders.check`.
 enum WireRules {
     /// More than the 1,024 bytes of a channel name: inboxes and the subjects of JetStream add to it.
     static let longestSubject = 2_048
@@ -26,21 +26,6 @@ enum WireRules {
             subject: pattern.singleLine,
             "'\(pattern.singleLine)' is not a pattern: \(problem)"
         )
-    }
-
-    /// Throws unless both are valid in a header line.
-    static func check(header name: String, _ value: String) throws(BridgeError) {
-        let isName = !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ":") }
-        guard isName else { throw BridgeError(.invalidHeader, "'\(name.singleLine)' is not the name of a header") }
-        // No leading or trailing space either: receivers remove it, and the rest may be empty.
-        let isValue =
-            value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } && value.utf8.first != 0x20 && value.utf8.last != 0x20
-        guard isValue else {
-            throw BridgeError(
-                .invalidHeader,
-                "the value of the header \(name) has a control character, or a space at an end: '\(value.singleLine)'"
-            )
-        }
     }
 
     private static func problem(ofSubject text: String, isPattern: Bool) -> String? {
