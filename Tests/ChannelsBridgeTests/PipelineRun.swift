@@ -42,7 +42,7 @@ struct PipelineRun {
                 unencoded.removeFirst(encoding.count)
                 return .encode(encoding.map(\.number))
             }
-            guard mayPublish, !waiting.isEmpty else { return isClosed && count == 0 ? .done : .wait }
+            guard mayPublish, !waiting.isEmpty else { return isClosed && count + reserved == 0 ? .done : .wait }
             let departures = Array(waiting.prefix(PipelineRun.window - underWay.count))
             waiting.removeFirst(departures.count)
             underWay += departures
@@ -125,7 +125,7 @@ struct PipelineRun {
         departure.bytes = 10 * Int.random(in: 1...9, using: &generator)
         if lastNumber % 50 == 0 { departure.bytes *= 30 }
         if isReserved { model.reserved -= 1 }
-        let fits = isReserved ? !model.isClosed : model.hasRoom
+        let fits = isReserved || model.hasRoom
         let isTaken = pipeline.take(departure)
         #expect(isTaken == fits)
         if fits { model.unencoded.append(departure) }

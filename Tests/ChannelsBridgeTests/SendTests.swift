@@ -47,6 +47,33 @@ struct SendTests {
         withExtendedLifetime(token) {}
     }
 
+    /// Whatever `send` has returned for is published, and what is not is thrown.
+    @Test func sendingWhileTheBridgeEndsLosesNothingWithoutAnError() async throws {
+        for _ in 0..<20 {
+            let till = await MiniProcess(
+                "till",
+                InMemoryTransport(broker),
+                [.outgoing(.sold, durable: true)],
+                configuration: .quick.with { $0.outgoingLimit = 4 }
+            )
+            let reached = Recorder<Int>()
+            let senders = (0..<3).map { number in
+                Task {
+                    while true { reached.record(try await till.bridge.send(Sale(total: number), to: .sold)) }
+                }
+            }
+            _ = await reached.first(50)
+            try await till.stop()
+            for sender in senders {
+                let result = await sender.result
+                #expect { try result.get() } throws: { ($0 as? BridgeError)?.code == .closed }
+            }
+            #expect(reached.all.allSatisfy { $0 == 1 })
+            #expect(till.bridge.statistics.sent == reached.count && till.bridge.statistics.dropped == 0)
+            #expect(till.faults.count == 0)
+        }
+    }
+
     /// What listeners post because of it has no place kept: in the call, or in a task that they begin.
     @Test(arguments: [false, true]) func thePlaceIsThatOfTheMessageSent(inTask: Bool) async throws {
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold, durable: true)])

@@ -184,6 +184,53 @@ struct SenderTests {
         withExtendedLifetime(second) {}
     }
 
+    /// A task that a listener or an interceptor begins inherits the place, as it does all that is local to a task.
+    @Test func placeThatNoMessageTookIsGivenBackWhenThePostHasEnded() async throws {
+        let durable = Durable(.quick.with { $0.outgoingLimit = 1 })
+        let gate = Gate()
+        let (reservation, task) = try await {
+            let reservation = try await durable.sender.reserve(for: "shop.number")
+            return (reservation, reservation.post(at: .current) { Task { await gate.wait() } })
+        }()
+        let departure = durable.take(1)
+        #expect(departure != nil)
+        gate.open()
+        await task.value
+        withExtendedLifetime(reservation) {}
+    }
+
+    @MainActor @Test(arguments: [false, true]) func finishingWaitsForThoseWhoHoldAPlace(posts: Bool) async throws {
+        let durable = Durable()
+        let reservation = try await durable.sender.reserve(for: "shop.number")
+        let order = Recorder<String>()
+        let finishing = Task { @MainActor in
+            await durable.sender.finish(durable.token)
+            order.record("finished")
+        }
+        await others()
+        // One without a place is told why.
+        #expect(durable.take(1) == nil)
+        order.record("posted")
+        let departure = reservation.post(at: .current) { posts ? durable.take(2) : nil }
+        #expect((departure != nil) == posts)
+        durable.sender.work()
+        if let departure {
+            await durable.transport.attempts.first(1)[0].end(nil)
+            try await durable.sender.send(departure)
+        }
+        await finishing.value
+        #expect(order.all == ["posted", "finished"])
+    }
+
+    @MainActor @Test func whatComesAfterGivingUpIsRefusedBecauseTheBridgeHasEnded() async throws {
+        let durable = Durable()
+        let held = try await durable.sender.reserve(for: "shop.number")
+        durable.sender.abandon()
+        await durable.sender.finish(durable.token)
+        #expect(held.post(at: .current) { durable.take(1) } == nil)
+        #expect(durable.sender.isAbandoned)
+    }
+
     /// No message was taken, so that nothing is published.
     @MainActor @Test func givingUpTellsWhoWaitsForAPlace() async throws {
         let durable = Durable(.quick.with { $0.outgoingLimit = 1 })

@@ -18,7 +18,8 @@ extension Bridge {
     /// - Returns: How many listeners the post has reached, the route included.
     /// - Throws: ``BridgeError/Code/unsupported`` if no durable route of the bridge publishes the name;
     ///   ``BridgeError/Code/closed`` if the bridge has ended; `CancellationError` if the task is cancelled while it
-    ///   waits. Nothing was posted then.
+    ///   waits. Nothing was posted then, except where ``BridgeConfiguration/closeTimeout`` has passed while the
+    ///   message was being posted: listeners in this process may have heard it.
     @discardableResult
     public func send<Message: Encodable & Sendable>(_ message: Message, to name: ChannelName<Message>) async throws
         -> Int
@@ -29,6 +30,8 @@ extension Bridge {
             throw BridgeError(.unsupported, subject: name.text, detail: detail)
         }
         let reservation = try await sender.reserve(for: name.text)
-        return reservation.post { switchboard[name].post(message) }
+        let reached = reservation.post { switchboard[name].post(message) }
+        if sender.isAbandoned { throw BridgeError(.closed, subject: name.text) }
+        return reached
     }
 }

@@ -83,7 +83,7 @@ final class DurableSender: RouteSender {
         guard !earlier.contains(where: { $0.matches(name) }) else { return nil }
         let isReserved = Reservation.useCurrent(for: self)
         guard let charge = context.outgoing.charge(messages: 1, isForced: isReserved) else {
-            Switchboard.refusePost(because: drop(name))
+            Switchboard.refusePost(because: drop(name, isClosed: false))
             return nil
         }
         let departure = Departure(
@@ -94,15 +94,15 @@ final class DurableSender: RouteSender {
             isReserved: isReserved,
             unheard: unheard
         )
-        let (isTaken, wakes) = guarded.withLock { guarded in
-            guard guarded.pipeline.take(departure) else { return (false, false) }
-            if guarded.task == nil { guarded.task = Task { await self.run() } }
-            return (true, guarded.wake())
+        let (isTaken, isClosed, wakes) = guarded.withLock { guarded in
+            guard guarded.pipeline.take(departure) else { return (false, guarded.pipeline.isClosed, false) }
+            begin(&guarded)
+            return (true, false, guarded.wake())
         }
         if wakes { bell.ring() }
         guard !isTaken else { return departure }
         // Told at once, and not behind those that wait.
-        Switchboard.refusePost(because: drop(name))
+        Switchboard.refusePost(because: drop(name, isClosed: isClosed))
         return nil
     }
 
@@ -143,9 +143,13 @@ final class DurableSender: RouteSender {
     func work() {
         guarded.withLock { guarded in
             guarded.pipeline.open()
-            if guarded.task == nil { guarded.task = Task { await self.run() } }
+            begin(&guarded)
         }
         bell.ring()
+    }
+
+    private func begin(_ guarded: inout Guarded) {
+        if guarded.task == nil { guarded.task = Task { await self.run() } }
     }
 
     func connectionIsBack() {
@@ -304,9 +308,17 @@ final class DurableSender: RouteSender {
     }
 
     func giveBackReservation() {
-        guarded.withLock { $0.pipeline.giveBackReservation() }
+        let wakes = guarded.withLock { guarded in
+            guarded.pipeline.giveBackReservation()
+            // It may be done now.
+            return guarded.pipeline.isClosed && guarded.wake()
+        }
         admit()
+        if wakes { bell.ring() }
     }
+
+    /// Whether what is posted is not published any more, place or not.
+    var isAbandoned: Bool { guarded.withLock { $0.pipeline.isAbandoned } }
 
     /// Gives the places that are free to those who wait; if there will be none, tells them.
     private func admit() {
@@ -332,10 +344,16 @@ final class DurableSender: RouteSender {
 
     /// There is no room for its bytes: what comes last is dropped.
     private func refuse(_ departure: Departure) {
-        fail(departure, drop(departure.subject), isReported: true)
+        fail(departure, drop(departure.subject, isClosed: isAbandoned), isReported: true)
     }
 
-    private func drop(_ subject: String) -> BridgeError {
+    /// - Parameter isClosed: Whether that is the reason.
+    private func drop(_ subject: String, isClosed: Bool) -> BridgeError {
+        guard !isClosed else {
+            let error = BridgeError(.closed, subject: subject)
+            context.lose(error, \.dropped)
+            return error
+        }
         let (limit, byteLimit) = (context.configuration.outgoingLimit, context.configuration.outgoingByteLimit)
         let detail =
             "\(limit) messages or \(byteLimit) bytes wait to be acknowledged, or as much as the bridge may hold"
@@ -349,6 +367,8 @@ final class DurableSender: RouteSender {
     func finish(_ token: ListenerToken) async {
         let task = guarded.withLock { guarded in
             guarded.pipeline.close()
+            // For those who hold a place, and have not posted yet.
+            begin(&guarded)
             return guarded.task
         }
         admit()

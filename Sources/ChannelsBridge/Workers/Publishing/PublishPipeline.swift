@@ -58,7 +58,7 @@ struct PublishPipeline: Sendable {
     private var isReady = false
     private var isPaused = false
     private(set) var isClosed = false
-    private var isAbandoned = false
+    private(set) var isAbandoned = false
 
     /// - Precondition: Every limit is positive.
     init(limit: Int, byteLimit: Int, window: Int) {
@@ -96,12 +96,12 @@ struct PublishPipeline: Sendable {
         unacknowledged <= window - max(window / 4, 1) || !failed.isEmpty || waiting.isEmpty && unencoded.isEmpty
     }
 
-    /// Takes a message.
+    /// Takes a message. One for which a place was kept is taken also after ``close()``.
     ///
     /// - Returns: Whether there was room.
     mutating func take(_ departure: Departure) -> Bool {
         if departure.isReserved { reserved -= 1 }
-        guard departure.isReserved ? !isClosed : hasRoom else { return false }
+        guard departure.isReserved ? !isAbandoned : hasRoom else { return false }
         unencoded.append(departure)
         return true
     }
@@ -111,7 +111,7 @@ struct PublishPipeline: Sendable {
         isReady = true
     }
 
-    /// Takes no more messages.
+    /// Takes no more messages, but those for which places were kept.
     mutating func close() {
         isClosed = true
     }
@@ -131,7 +131,10 @@ struct PublishPipeline: Sendable {
             encoding = min(unencoded.count, Self.batch)
             return .encode(unencoded.popFirst(encoding))
         }
-        guard mayPublish, !waiting.isEmpty else { return isClosed && count == 0 ? .done : .wait }
+        guard mayPublish, !waiting.isEmpty else {
+            let isDone = isClosed && count == 0 && (reserved == 0 || isAbandoned)
+            return isDone ? .done : .wait
+        }
         let departures = waiting.popFirst(min(waiting.count, window - unacknowledged))
         for departure in departures {
             departure.attempts += 1

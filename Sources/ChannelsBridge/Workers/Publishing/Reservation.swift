@@ -12,35 +12,39 @@ final class Reservation: Sendable {
     @TaskLocal private static var current: Use?
 
     private let sender: DurableSender
-    /// Guarded by its lock.
-    private let isUsed = Locked(false)
+    /// Whether a message has taken the place, or it was given back.
+    private let hasEnded = Locked(false)
 
     init(_ sender: DurableSender) {
         self.sender = sender
     }
 
-    deinit {
-        if !isUsed.withLock({ $0 }) { sender.giveBackReservation() }
-    }
+    deinit { giveBack() }
 
-    /// Makes a post with it.
+    /// Makes a post with it, which uses it or not.
     ///
     /// - Parameter position: That of the post.
     func post<Result>(at position: PostPosition = .next, _ body: () -> Result) -> Result {
-        Self.$current.withValue(Use(reservation: self, position: position), operation: body)
+        // Not when it is released: a task that a listener begins inherits it.
+        defer { giveBack() }
+        return Self.$current.withValue(Use(reservation: self, position: position), operation: body)
     }
 
     /// Uses the reservation of the post under way, if it has one for a sender.
     static func useCurrent(for sender: DurableSender) -> Bool {
         guard let current, current.reservation.sender === sender, current.position == .current else { return false }
-        return current.reservation.use()
+        return current.reservation.end()
     }
 
-    /// Whether it was not used before.
-    private func use() -> Bool {
-        isUsed.withLock { isUsed in
-            defer { isUsed = true }
-            return !isUsed
+    private func giveBack() {
+        if end() { sender.giveBackReservation() }
+    }
+
+    /// Whether it was held until now.
+    private func end() -> Bool {
+        hasEnded.withLock { hasEnded in
+            defer { hasEnded = true }
+            return !hasEnded
         }
     }
 }
