@@ -101,7 +101,10 @@ private struct Run: ~Copyable {
         members[index].posted += 1
         let task = max(0, Int.random(in: -6...3, using: &random))
         var isFirst = false
-        let admission = MessageAddress.lending(message) { mailbox.state.admit(copying: $0, nil, isFirst: &isFirst) }
+        var displaced: DisplacedMessage?
+        let admission = MessageAddress.lending(message) {
+            mailbox.state.admit(copying: $0, nil, isFirst: &isFirst, displaced: &displaced)
+        }
         if case .dropped = admission {
             members[index].dropped += 1
             return
@@ -266,7 +269,7 @@ private struct Run: ~Copyable {
 
     private mutating func leave(_ leaving: LaneState.Leaving) {
         ownWaiting -= leaving.ownCount
-        for listener in leaving.listeners {
+        for listener in leaving.listeners ?? [] {
             free(listener.object)
             // Balances the retain in `leave(_:)`.
             listener.release()

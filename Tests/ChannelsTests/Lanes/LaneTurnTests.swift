@@ -132,7 +132,10 @@ struct LaneTurnTests {
         var state = MailboxState(layout, .newest(9))
         for number in 0..<3 {
             var isFirst = false
-            MessageAddress.lending(number) { _ = state.admit(copying: $0, nil, isFirst: &isFirst) }
+            var displaced: DisplacedMessage?
+            MessageAddress.lending(number) {
+                _ = state.admit(copying: $0, nil, isFirst: &isFirst, displaced: &displaced)
+            }
         }
         let isLast = state.settle(3, holdsBatch: false)
         let isFree = state.leave()
@@ -147,7 +150,10 @@ struct LaneTurnTests {
         var state = MailboxState(MessageLayout(Int.self), .newest(2))
         for number in 0..<5 {
             var isFirst = false
-            MessageAddress.lending(number) { _ = state.admit(copying: $0, nil, isFirst: &isFirst) }
+            var displaced: DisplacedMessage?
+            MessageAddress.lending(number) {
+                _ = state.admit(copying: $0, nil, isFirst: &isFirst, displaced: &displaced)
+            }
         }
         var used: [Int] = []
         let taken = MessageAddress.receiving(as: Int.self) { place in

@@ -1,8 +1,8 @@
 import Channels
 import Dispatch
 
-/// Messages to listeners on an actor, on a queue and in a sequence, in order, which is checked. Every
-/// operation is one message to each.
+/// Messages to listeners on an actor, on a queue and in a sequence, in order, which is checked; and to one whose
+/// buffer is full. Every operation is one message to each.
 enum Mailboxes {
     static let listeners = [1, 4, 16]
 
@@ -11,6 +11,23 @@ enum Mailboxes {
             + Case.waiting("mailbox-main", listeners, messages: Streams.burst, main)
             + Case.waiting("mailbox-queue", listeners, messages: Streams.burst, queue)
             + Case.waiting("mailbox-sequence", listeners, messages: Streams.burst, sequence)
+            + Case.plain("mailbox-drop", [1], drop)
+    }
+
+    /// Posts to a full buffer, each of which drops the message that has waited longest: the queue stands still.
+    private static func drop(_ count: Int) -> (Int) -> Void {
+        let channel = Channel<Int>()
+        let queue = DispatchQueue(label: "benchmarks.drop")
+        let tokens = counters(count).map { counter in
+            channel.listen(on: queue, buffering: .newest(16)) { counter.add($0) }
+        }
+        return { operations in
+            queue.suspend()
+            for number in 0..<operations { channel.post(number) }
+            queue.resume()
+            queue.sync {}
+            withExtendedLifetime(tokens) {}
+        }
     }
 
     @MainActor

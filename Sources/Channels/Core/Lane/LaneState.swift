@@ -52,8 +52,8 @@ struct LaneState: ~Copyable {
 
     /// What is to be done for listeners that have no ticket any more, once the lock is released.
     struct Leaving {
-        /// Those that have left their list.
-        private(set) var listeners: [Unretained<ListenerEntry>] = []
+        /// Those that have left their list. Nil as long as there are none: an empty array is counted.
+        private(set) var listeners: [Unretained<ListenerEntry>]?
         /// How many own messages will not be delivered.
         var ownCount = 0
 
@@ -61,11 +61,12 @@ struct LaneState: ~Copyable {
         fileprivate mutating func add(_ listener: Unretained<ListenerEntry>, _ mailbox: Mailbox) {
             mailbox.isBusy.store(false, ordering: .releasing)
             // The last one: where no post can see the listener, nothing is let in from here on.
-            if mailbox.state.hasLeft, mailbox.state.leave() { listeners.append(listener) }
+            if mailbox.state.hasLeft, mailbox.state.leave() { listeners = (listeners ?? []) + [listener] }
         }
 
         /// Runs user code: the deinit of what closures captured.
         func leave() {
+            guard let listeners else { return }
             for listener in listeners {
                 listener.borrow { $0.freeBody() }
                 // Balances the retain in `Mailbox.listenerHasLeft`.

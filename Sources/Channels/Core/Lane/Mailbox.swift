@@ -143,7 +143,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         finish(outcome)
         settle(admission, tracker, isAwaited: isAwaited)
         // Conflation is what `.newest` is for; what `.oldest` drops is missing at the end.
-        if case .dropped = admission { reportDrop(in: frame.pointee.list.object, for: listener) }
+        if case .dropped = admission { frame.pointee.list.borrow { reportDrop(outcome, in: $0, for: listener) } }
         return true
     }
 
@@ -151,6 +151,10 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     struct LetIn {
         /// Nil where the listener has ended, or the message was refused.
         fileprivate(set) var admission: MailboxState.Admission?
+        /// The message whose place it has taken.
+        fileprivate var displaced: DisplacedMessage?
+        /// How many have been dropped, if it was.
+        fileprivate var dropped = 0
         /// If it was: how many have been, because too many wait to which calls of lanes have led.
         fileprivate var refused = 0
         fileprivate var startsDrain = false
@@ -190,9 +194,17 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
                 return
             }
             var isFirst = false
-            let admission = state.admit(copying: message, envelope, isFirst: &isFirst)
+            let admission = state.admit(
+                copying: message,
+                envelope,
+                isFirst: &isFirst,
+                displaced: &result.displaced
+            )
             result.admission = admission
-            if case .dropped = admission { return }
+            if case .dropped = admission {
+                result.dropped = state.dropped
+                return
+            }
             guard let lane else {
                 noteArrival()
                 result.isToRead = readers?.mayWait ?? false
@@ -210,13 +222,13 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         if outcome.startsDrain { lane?.schedule() }
         lane?.leave(outcome.leaving)
         if outcome.isToRead { wakeReader() }
-        if case .replaces(let displaced) = outcome.admission { displaced.envelope?.tracker?.finish(.dropped) }
+        outcome.displaced?.envelope?.tracker?.finish(.dropped)
     }
 
     /// The same for a message that nobody waits for, with the fault if it was dropped.
     func finish(_ outcome: LetIn, for listener: ListenerEntry) {
         finish(outcome)
-        if case .dropped = outcome.admission, let list = listener.list { reportDrop(in: list, for: listener) }
+        if case .dropped = outcome.admission, let list = listener.list { reportDrop(outcome, in: list, for: listener) }
     }
 
     private func settle(_ admission: MailboxState.Admission, _ tracker: PostTracker?, isAwaited: Bool) {
@@ -226,9 +238,9 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         }
     }
 
-    /// Counts here, without the reporter's lock, which all channels share.
-    private func reportDrop(in list: ListenerList, for listener: ListenerEntry) {
-        let (count, policy) = withLock { (state.dropped, state.policy) }
+    /// Counted here, without the reporter's lock, which all channels share.
+    private func reportDrop(_ outcome: LetIn, in list: ListenerList, for listener: ListenerEntry) {
+        let (count, policy) = (outcome.dropped, state.policy)
         guard list.faults.hears(count) else { return }
         list.faults.report(.bufferOverflow, list: list, listener: listener, count: count, detail: .buffering(policy))
     }

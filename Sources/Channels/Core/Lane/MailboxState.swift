@@ -9,8 +9,8 @@ struct MailboxState: ~Copyable {
     /// What becomes of a message that is posted.
     enum Admission {
         case waits
-        /// It does, in the place of the one that had waited longest, which is to be released.
-        case replaces(DisplacedMessage)
+        /// It does, in the place of the one that had waited longest.
+        case replaces
         /// There was no room.
         case dropped
     }
@@ -57,8 +57,15 @@ struct MailboxState: ~Copyable {
 
     /// Lets a message in if the policy has room for it.
     ///
-    /// - Parameter isFirst: Whether its ticket, which is to be added, is the only one.
-    mutating func admit(copying message: MessageAddress, _ envelope: Envelope?, isFirst: inout Bool) -> Admission {
+    /// - Parameters:
+    ///   - isFirst: Whether its ticket, which is to be added, is the only one.
+    ///   - displaced: What is to be released without the lock, if it takes the place of another.
+    mutating func admit(
+        copying message: MessageAddress,
+        _ envelope: Envelope?,
+        isFirst: inout Bool,
+        displaced: inout DisplacedMessage?
+    ) -> Admission {
         guard policy.kind != .unbounded, incoming.count >= policy.limit else {
             incoming.append(copying: message, envelope)
             isFirst = addTicket()
@@ -66,10 +73,10 @@ struct MailboxState: ~Copyable {
         }
         dropped += 1
         guard policy.kind == .newest else { return .dropped }
-        let displaced = DisplacedMessage(takingFirstOf: &incoming)
+        displaced = DisplacedMessage(takingFirstOf: &incoming)
         incoming.append(copying: message, envelope)
         isFirst = addTicket()
-        return .replaces(displaced)
+        return .replaces
     }
 
     @inline(__always)
@@ -178,15 +185,17 @@ struct MailboxState: ~Copyable {
 
 /// A message removed to be released without the lock, and its envelope.
 struct DisplacedMessage {
-    /// Nil where there is nothing to release.
+    /// Nil where its type has nothing to release.
     private let message: KeptMessage?
     let envelope: Envelope?
 
-    init(takingFirstOf queue: inout MessageQueue) {
+    /// Nil if there is nothing to release.
+    init?(takingFirstOf queue: inout MessageQueue) {
         var envelope: Envelope?
         if queue.layout.isTrivial {
             message = nil
             queue.layout.withTemporary { envelope = queue.moveFirst(to: $0) }
+            guard envelope != nil else { return nil }
         } else {
             message = KeptMessage(queue.layout) { envelope = queue.moveFirst(to: $0) }
         }
