@@ -10,11 +10,8 @@ final class Observation: Sendable {
         /// All of them. With so many, counting them has cost as much as it may.
         var unheardCount = 0
         var unheardLimit = Int.max
-        /// When they are counted, if that is limited, and when what it may cost was last renewed.
-        var slices = CountedSlices(at: 0)
-        var renewed = 0
-        /// In whose queue this is.
-        var waitsFor: MeteringAllowance?
+        /// When they are counted, if that is limited.
+        var ration = Ration()
         /// By their lists.
         var watched: [ObjectIdentifier: Watched] = [:]
         var lastNumber = 0
@@ -62,10 +59,10 @@ final class Observation: Sendable {
             if !guarded.diagnostics.isOn {
                 guarded.unheard = [:]
                 guarded.unheardCount = 0
-                guarded.slices = CountedSlices(at: now)
+                guarded.ration.slices = CountedSlices(at: now)
             }
             guarded.diagnostics = diagnostics
-            guarded.slices.goOn(at: now, posts: guarded.unheardCount)
+            guarded.ration.slices.goOn(at: now, posts: guarded.unheardCount)
             ration(&guarded, at: now)
             countsUnheard.store(diagnostics.isOn, ordering: .relaxed)
             isOn.store(diagnostics.isOn, ordering: .sequentiallyConsistent)
@@ -94,17 +91,19 @@ final class Observation: Sendable {
         guard countsUnheard.load(ordering: .relaxed) else { return }
         let name = name()
         let allowance = guarded.withLock { guarded -> MeteringAllowance? in
-            guard guarded.slices.isOpen else { return nil }
+            guard guarded.ration.slices.isOpen else { return nil }
             guarded.unheardCount += 1
             if guarded.unheard.count < Self.mostUnheard || guarded.unheard[name] != nil {
                 guarded.unheard[name, default: (type, 0)].posts += 1
             }
             guard guarded.unheardCount >= guarded.unheardLimit else { return nil }
-            guarded.slices.stop(at: ChannelMeter.now, posts: guarded.unheardCount, cost: Self.costOfUnheard)
             countsUnheard.store(false, ordering: .relaxed)
-            guard guarded.waitsFor != guarded.diagnostics.allowance else { return nil }
-            guarded.waitsFor = guarded.diagnostics.allowance
-            return guarded.waitsFor
+            return guarded.ration.stop(
+                at: ChannelMeter.now,
+                posts: guarded.unheardCount,
+                cost: Self.costOfUnheard,
+                of: guarded.diagnostics.allowance
+            )
         }
         allowance?.enqueue(self)
     }
@@ -114,10 +113,10 @@ final class Observation: Sendable {
         guarded.withLock { guarded in
             guard guarded.diagnostics.isOn else { return ([], nil) }
             let now = ChannelMeter.now
-            let all = guarded.slices.all(at: now, posts: guarded.unheardCount)
+            let all = guarded.ration.slices.all(at: now, posts: guarded.unheardCount)
             let weight = Double(all) / Double(max(guarded.unheardCount, 1))
             let names = guarded.unheard.map { ($0.key, $0.value.type, Int(Double($0.value.posts) * weight)) }
-            return (names, guarded.slices.share(at: now))
+            return (names, guarded.ration.slices.share(at: now))
         }
     }
 
@@ -160,10 +159,8 @@ extension Observation: Rationed {
 
     func renew(_ allowance: MeteringAllowance, goesOn: Bool) {
         guarded.withLock { guarded in
-            if goesOn, guarded.waitsFor == allowance { guarded.waitsFor = nil }
-            guard guarded.diagnostics.allowance == allowance, guarded.slices.isOpen || goesOn else { return }
-            let now = ChannelMeter.now
-            guarded.slices.goOn(at: now, posts: guarded.unheardCount)
+            let (own, now, posts) = (guarded.diagnostics.allowance, ChannelMeter.now, guarded.unheardCount)
+            guard guarded.ration.renew(allowance, goesOn: goesOn, of: own, at: now, posts: posts) else { return }
             ration(&guarded, at: now)
             countsUnheard.store(true, ordering: .relaxed)
         }
@@ -171,14 +168,12 @@ extension Observation: Rationed {
 
     /// Says how many may be counted from now on.
     private func ration(_ guarded: inout Guarded, at now: Int) {
-        let time = guarded.renewed == 0 ? MeteringAllowance.first : now - guarded.renewed
-        guarded.renewed = now
-        guard guarded.diagnostics.limitsCounts, let allowance = guarded.diagnostics.allowance else {
+        let due = guarded.ration.takeDue(of: guarded.diagnostics.allowance, at: now)?.counting
+        guard guarded.diagnostics.limitsCounts, let due else {
             guarded.unheardLimit = .max
             mostMade.store(.max, ordering: .relaxed)
             return
         }
-        let due = allowance.due(after: time).counting
         guarded.unheardLimit = guarded.unheardCount + max(due / Self.costOfUnheard, 8)
         made.store(0, ordering: .relaxed)
         mostMade.store(max(due / Self.costOfAnother, 8), ordering: .relaxed)

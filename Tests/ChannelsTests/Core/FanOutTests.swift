@@ -40,6 +40,22 @@ struct FanOutTests {
         #expect(fanOut.refused == 1)
     }
 
+    /// Posts made inside others on one thread, which no lane counts.
+    @Test func theNextTimeThatPostsInsideOthersAreRefusedTheyAreCountedAnew() {
+        let thread = ThreadReference.current
+        let (depth, spent) = (thread.pointee.depth, thread.pointee.spent)
+        defer { (thread.pointee.depth, thread.pointee.spent) = (depth, spent) }
+        func refusals() -> Int {
+            thread.pointee.depth = 9
+            thread.pointee.spent = 1 << 25
+            return thread.pointee.spend()
+        }
+        #expect(refusals() == 1 && refusals() == 2)
+        thread.pointee.spent = 0
+        #expect(thread.pointee.spend() == 0)
+        #expect(refusals() == 1)
+    }
+
     @Test func whatStillWaitsKeepsOthersOut() {
         var fanOut = FanOut()
         while fanOut.hasRoom(depth: 9) { fanOut.add(depth: 9) }

@@ -28,8 +28,11 @@ struct AllowanceTests {
         let allowance = limit(.counts)
         for _ in 0..<20 {
             for message in 0..<(fewest - 1) { board[number].post(message) }
+            let nobody: ChannelName<Int> = "count.nobody"
+            for message in 0..<(fewest - 1) { board[nobody].post(message) }
             board.renew(allowance)
         }
+        #expect(try counted("count.nobody").posts == 20 * (fewest - 1))
         let channel = try counted()
         #expect(channel.posts == 20 * (fewest - 1))
         #expect(channel.countedShare == nil)

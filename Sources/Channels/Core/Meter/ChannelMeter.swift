@@ -13,15 +13,11 @@ final class ChannelMeter: Sendable {
         var instruments: Instruments?
         /// When counting began.
         var start = ChannelMeter.now
-        /// When what it may cost was last renewed.
-        var renewed = 0
         /// How many posts may be counted from when none is traced any more, and what each costs, in nanoseconds.
         var mostCounted = Int.max
         var cost = 0
         /// When posts are counted, if that is limited.
-        var slices = CountedSlices(at: 0)
-        /// In whose queue it is.
-        var waitsFor: MeteringAllowance?
+        var ration = Ration()
         /// Posts, counted or not, before the first one that could be traced.
         var untraced = 0
         var posters: [Poster: (type: (any Any.Type)?, posts: Int)] = [:]
@@ -96,7 +92,7 @@ final class ChannelMeter: Sendable {
             let now = Self.now
             if !wasOn {
                 guarded.start = now
-                guarded.slices = CountedSlices(at: now)
+                guarded.ration.slices = CountedSlices(at: now)
                 guarded.kept = 0
                 posts.store(0, ordering: .relaxed)
                 unheard.store(0, ordering: .relaxed)
@@ -105,7 +101,7 @@ final class ChannelMeter: Sendable {
             if !wasOn || !diagnostics.isTracing || !guarded.diagnostics.isTracing {
                 guarded.posters = [:]
                 hasUntraced.store(false, ordering: .relaxed)
-                guarded.untraced = guarded.slices.all(at: now, posts: posts.load(ordering: .relaxed))
+                guarded.untraced = guarded.ration.slices.all(at: now, posts: posts.load(ordering: .relaxed))
             }
             if !wasOn || diagnostics.kept != guarded.diagnostics.kept {
                 guarded.messages = Array(guarded.inOrder.suffix(wasOn ? diagnostics.kept : 0))
@@ -113,15 +109,15 @@ final class ChannelMeter: Sendable {
             }
             // What has used up its share waits until that is renewed, by whoever still does.
             if !diagnostics.limitsCounts || diagnostics.allowance != guarded.diagnostics.allowance {
-                guarded.slices.goOn(at: now, posts: posts.load(ordering: .relaxed))
+                guarded.ration.slices.goOn(at: now, posts: posts.load(ordering: .relaxed))
             }
             guarded.diagnostics = diagnostics
             guarded.instruments = instruments
             guarded.name = name ?? guarded.name
             isTracing.store(diagnostics.isTracing, ordering: .relaxed)
             isOn.store(diagnostics.isOn, ordering: .relaxed)
-            if guarded.slices.isOpen { ration(&guarded, at: now, listeners: listeners) }
-            announce(diagnostics.isOn && guarded.slices.isOpen)
+            if guarded.ration.slices.isOpen { ration(&guarded, at: now, listeners: listeners) }
+            announce(diagnostics.isOn && guarded.ration.slices.isOpen)
             return former
         }
         withExtendedLifetime(former) {}
@@ -189,13 +185,16 @@ extension ChannelMeter {
         guarded.withLock { guarded in
             let posts = posts.load(ordering: .relaxed)
             // Another thread was first, or it was renewed meanwhile.
-            guard guarded.diagnostics.limitsCounts, guarded.slices.isOpen, posts >= limit.load(ordering: .relaxed)
+            guard guarded.diagnostics.limitsCounts, guarded.ration.slices.isOpen,
+                posts >= limit.load(ordering: .relaxed)
             else { return nil }
-            guarded.slices.stop(at: Self.now, posts: posts, cost: guarded.cost)
             announce()
-            guard guarded.waitsFor != guarded.diagnostics.allowance else { return nil }
-            guarded.waitsFor = guarded.diagnostics.allowance
-            return guarded.waitsFor
+            return guarded.ration.stop(
+                at: Self.now,
+                posts: posts,
+                cost: guarded.cost,
+                of: guarded.diagnostics.allowance
+            )
         }
     }
 
@@ -204,10 +203,8 @@ extension ChannelMeter {
     /// - Parameter announce: Called under the lock if posts are counted from here on.
     func renew(_ allowance: MeteringAllowance, goesOn: Bool, listeners: Int, _ announce: () -> Void) {
         guarded.withLock { guarded in
-            if goesOn, guarded.waitsFor == allowance { guarded.waitsFor = nil }
-            guard guarded.diagnostics.allowance == allowance, guarded.slices.isOpen || goesOn else { return }
-            let now = Self.now
-            guarded.slices.goOn(at: now, posts: posts.load(ordering: .relaxed))
+            let (own, now, posts) = (guarded.diagnostics.allowance, Self.now, posts.load(ordering: .relaxed))
+            guard guarded.ration.renew(allowance, goesOn: goesOn, of: own, at: now, posts: posts) else { return }
             ration(&guarded, at: now, listeners: listeners)
             announce()
         }
@@ -215,9 +212,7 @@ extension ChannelMeter {
 
     /// Says how many posts may be counted, and for how long posts may be traced, from now on.
     private func ration(_ guarded: inout Guarded, at now: Int, listeners: Int) {
-        let time = guarded.renewed == 0 ? MeteringAllowance.first : now - guarded.renewed
-        guarded.renewed = now
-        let due = guarded.diagnostics.allowance?.due(after: time)
+        let due = guarded.ration.takeDue(of: guarded.diagnostics.allowance, at: now)
         let limitsCounts = guarded.diagnostics.limitsCounts
         guarded.cost = MeteringAllowance.costOfCounting(listeners: listeners)
         guarded.mostCounted = max((due?.counting ?? 0) / guarded.cost, Self.fewest)
@@ -255,8 +250,8 @@ extension ChannelMeter {
     @inline(never)
     private func stopTracing() {
         guarded.withLock { guarded in
-            guard setsLimit.exchange(false, ordering: .relaxed), guarded.slices.isOpen else { return }
-            guarded.slices.takeRate(from: Self.now, posts: posts.load(ordering: .relaxed))
+            guard setsLimit.exchange(false, ordering: .relaxed), guarded.ration.slices.isOpen else { return }
+            guarded.ration.slices.takeRate(from: Self.now, posts: posts.load(ordering: .relaxed))
             setLimit(&guarded)
         }
     }
@@ -298,7 +293,7 @@ extension ChannelMeter {
         // cost one of them a copy of all, and the thread sanitizer does not see the reference count that orders
         // the two.
         let (diagnostics, slices, start, untraced, posters, messages, now) = guarded.withLock {
-            ($0.diagnostics, $0.slices, $0.start, $0.untraced, Array($0.posters), $0.inOrder, Self.now)
+            ($0.diagnostics, $0.ration.slices, $0.start, $0.untraced, Array($0.posters), $0.inOrder, Self.now)
         }
         let counted = posts.load(ordering: .relaxed)
         let all = slices.all(at: now, posts: counted)
