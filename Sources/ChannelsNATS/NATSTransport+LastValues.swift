@@ -22,7 +22,7 @@ extension NATSTransport {
     ///   removes that, too.
     /// - Returns: Nil if it has another.
     private func store(_ message: TransportMessage, ifLastIs last: UInt64) async throws -> UInt64? {
-        let expected = NATSMessage.Header(name: "Nats-Expected-Last-Subject-Sequence", value: "\(last)")
+        let expected = NATSMessage.Header(name: NATSMessage.expectedSequence, value: "\(last)")
         do { return try await store(message, headers: [expected]) } catch let error as BridgeError
             where (error.underlyingError as? Refusal)?.isWrongSequence == true
         {
@@ -76,5 +76,12 @@ extension NATSTransport {
             throw BridgeError(wrapping: error)
         }
     }
+}
+
+extension NATSMessage {
+    fileprivate static let expectedSequence = "Nats-Expected-Last-Subject-Sequence"
+
+    /// Whether it was stored only because its subject had no message, not even one which says that it was deleted.
+    var isStoredIfNone: Bool { self[header: Self.expectedSequence] == "0" }
 }
 #endif

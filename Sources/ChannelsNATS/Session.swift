@@ -12,6 +12,8 @@ final class Session: Sendable {
         var watches: [LastValueWatch] = []
         /// Restores all of them after a reconnection. Cancelled by the next one, and by ``stopReceiving()``.
         var restoring: Task<Void, Never>?
+        /// Looks after the values that are watched. Cancelled by ``stopReceiving()``.
+        var looking: Task<Void, Never>?
         var isClosed = false
     }
 
@@ -62,8 +64,24 @@ final class Session: Sendable {
     /// - Returns: Whether the session is open, and has the watch.
     func keep(_ watch: LastValueWatch) -> Bool {
         state.withLock { state in
-            if !state.isClosed { state.watches.append(watch) }
-            return !state.isClosed
+            guard !state.isClosed else { return false }
+            state.watches.append(watch)
+            state.looking = state.looking ?? Task { [weak self] in await Self.lookAfterValues(of: { self }) }
+            return true
+        }
+    }
+
+    /// How often is looked whether values were removed from the server.
+    private static let look = Duration.seconds(5)
+
+    /// Values that are removed, and not replaced, leave no trace that a watch would hear of: who purges the bucket, or
+    /// gives it a limit of age, tells nobody.
+    private static func lookAfterValues(of session: () -> Session?) async {
+        while (try? await Task.sleep(for: look)) != nil {
+            guard let session = session() else { return }
+            // Where the server does not answer, or the bucket is missing, reconnecting or a missing heartbeat says so.
+            guard (try? await session.streams.hasLostStates()) == true else { continue }
+            for watch in session.state.withLock({ $0.watches }) { watch.restart() }
         }
     }
 
@@ -157,17 +175,18 @@ final class Session: Sendable {
 
     /// Stops receiving. Unsettled messages are returned to the server.
     func stopReceiving() async {
-        let (subscriptions, durables, watches, restoring) = state.withLock { state in
+        let (subscriptions, durables, watches, tasks) = state.withLock { state in
             state.isClosed = true
             defer {
-                (state.subscriptions, state.durables, state.watches, state.restoring) = ([], [], [], nil)
+                (state.subscriptions, state.durables, state.watches) = ([], [], [])
+                (state.restoring, state.looking) = (nil, nil)
             }
-            return (state.subscriptions, state.durables, state.watches, state.restoring)
+            return (state.subscriptions, state.durables, state.watches, [state.restoring, state.looking])
         }
-        restoring?.cancel()
+        for task in tasks { task?.cancel() }
         // First: the others may be waiting for it.
         await streams.close()
-        await restoring?.value
+        for task in tasks { await task?.value }
         for watch in watches { await watch.close() }
         // At once: each may wait for a second.
         await withTaskGroup(of: Void.self) { group in

@@ -54,6 +54,12 @@ struct RefusalTests {
         try! version.headers.set("2.0", for: "ce-specversion")
         var encoded = try! TransportMessage.event("{}", to: "shop.sold")
         try! encoded.headers.set("%FF%FE", for: "ce-source")
+        var anonymous = try! TransportMessage.event(#"{"total":1}"#, to: "shop.sold")
+        anonymous.headers.remove("ce-id")
+        var sourceless = try! TransportMessage.event(#"{"total":1}"#, to: "shop.sold")
+        try! sourceless.headers.set("", for: "ce-source")
+        var bare = try! TransportMessage.event(#"{"specversion":"1.0","id":"1","data":{"total":1}}"#, to: "shop.sold")
+        try! bare.headers.set("application/cloudevents+json", for: "content-type")
         var structured = try! TransportMessage.event("{]", to: "shop.sold")
         try! structured.headers.set("application/cloudevents+json", for: "content-type")
         var deep = try! TransportMessage.event("", to: "shop.sold")
@@ -68,7 +74,8 @@ struct RefusalTests {
             (try! .event(#"{"total":1}"#, to: "shop.sold", type: "Order"), .unknownType),
             (version, .invalidEnvelope),
             (encoded, .invalidEnvelope),
-            (structured, .invalidEnvelope),
+            (structured, .invalidEnvelope), (anonymous, .invalidEnvelope), (sourceless, .invalidEnvelope),
+            (bare, .invalidEnvelope),
         ]
     }()
 

@@ -85,8 +85,34 @@ struct ValueTests {
         _ = sync.setHere("second")
         #expect(sync.postponed("first") == "first")
         guard case .store("second")? = sync.next() else { return #expect(Bool(false), "not replaced") }
-        sync.refused()
-        #expect(sync.isSettled)
+        sync.replaced()
+        #expect(sync.isSettled && sync.next() == nil)
+    }
+
+    @Test func aValueThatWasRefusedIsStoredOnTheNextConnectionUnlessReplaced() {
+        var sync = StateSync<String, String>()
+        _ = sync.setHere("first")
+        _ = sync.next()
+        #expect(sync.refused("first") == nil && sync.isSettled && sync.next() == nil)
+        sync.connectionIsBack()
+        guard case .store("first")? = sync.next() else { return #expect(Bool(false), "not stored again") }
+        _ = sync.setHere("second")
+        #expect(sync.refused("first") == "first" && !sync.isSettled)
+        guard case .store("second")? = sync.next() else { return #expect(Bool(false), "held back as well") }
+        #expect(sync.refused("second") == nil)
+        #expect(sync.setHere("third") == "second")
+        guard case .store("third")? = sync.next() else { return #expect(Bool(false), "held back as well") }
+        // What others have stored replaces it.
+        #expect(sync.refused("third") == nil)
+        sync.beginListening()
+        _ = sync.arrived("theirs", revision: 1)
+        guard case .apply("theirs")? = sync.next() else { return #expect(Bool(false), "nothing to apply") }
+        #expect(sync.heardRemote() == "third")
+        sync.connectionIsBack()
+        #expect(sync.next() == nil)
+        #expect(sync.storeAgain("fourth") == nil)
+        _ = sync.next()
+        #expect(sync.refused("fourth") == nil && sync.storeAgain("fifth") == "fourth" && !sync.isSettled)
     }
 
     @Test func whatTheBrokerHasLostIsStoredAgainUnlessANewerValueWaits() {

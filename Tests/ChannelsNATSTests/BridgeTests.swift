@@ -277,6 +277,36 @@ struct BridgeOverNATSTests {
         try await watcher.close()
     }
 
+    /// Whoever purges the bucket tells nobody, and its sequences go on.
+    @Test func statesThatArePurgedAtTheServerAreToldOfAndStoredAgain() async throws {
+        let server = try await NATSServer()
+        let routes: [BridgeRoute] = [.both(state: .natsTotal, initial: 0)]
+        let nodes = [try await Node("first", server, routes), try await Node("second", server, routes)]
+        let lost = Recorder<Int>()
+        let tokens = nodes.enumerated().map { index, node in
+            node.bridge.events.listen { event in
+                if case .lastValuesLost(nil) = event { lost.record(index) }
+            }
+        }
+        nodes[0].board.state(.natsTotal, initial: 0).set(5)
+        _ = await nodes[1].board.state(.natsTotal, initial: 0).next { $0 == 5 }
+        let peer = try await Peer.connect(to: server)
+        // They look from time to time: what was there before the first look is not missed.
+        while lost.count == 0 {
+            _ = try await peer.askJetStream("STREAM.PURGE.KV_channels")
+            let removed = lost.count
+            for _ in 0..<100 where lost.count == removed { _ = try await peer.askJetStream("INFO") }
+        }
+        let stored = Recorder<String>()
+        try await peer.transport.watch("shop.total") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
+        await stored.wait { $0.last == "5" }
+        let third = try await Node("third", server, routes)
+        _ = await third.board.state(.natsTotal, initial: 0).next { $0 == 5 }
+        try await peer.close()
+        for node in nodes + [third] { try await node.end() }
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func stateReachesAProcessThatJoinsLateAndOneAskedAnswers() async throws {
         let server = try await NATSServer()
         let till = try await Node("till", server, [.both(state: .natsTotal, initial: 0), .answering(.natsDouble)])

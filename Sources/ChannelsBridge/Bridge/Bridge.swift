@@ -281,6 +281,7 @@ public final class Bridge: Sendable {
         let began = ContinuousClock.now
         let reason = context.closing.withLock { $0 }
         status.set(BridgeStatus(.ending, reason: reason))
+        context.isEnding.open()
         let isDone = Latch()
         let ending = Task {
             await withTaskGroup(of: Void.self) { group in

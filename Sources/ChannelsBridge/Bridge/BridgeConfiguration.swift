@@ -57,12 +57,13 @@ public struct BridgeConfiguration: Sendable {
     /// number, and keep ``deadLetters``. Nil by default: no limit.
     public var deliveryLimit: Int?
     /// How long the listeners of a durable message may take together, before that counts as a failure and the
-    /// message is delivered again. A listener that is still running is not stopped, and the messages after it
-    /// wait for it, each as long. Nil by default: as long as they like.
+    /// message is delivered again. A listener that is still running is not stopped. The messages after it wait for
+    /// it, each as long, and that counts as a failure of each of them, though no listener has seen it: choose a
+    /// limit that only a listener exceeds which hangs. Nil by default: as long as they like.
     public var listenerTimeout: Duration?
     /// After how many failed attempts to publish a durable message or to store a state a fault is raised, each
-    /// time. A message is tried again until it is acknowledged, a state until it is stored or replaced. 8 by
-    /// default.
+    /// time. A message is tried again until it is acknowledged, a state until it is stored or replaced; what the
+    /// broker refuses for good is a fault at once. 8 by default.
     public var attemptsPerFault: Int
     /// The delays before a failed message is delivered again, and between attempts to publish. From 100
     /// milliseconds to 30 seconds by default.

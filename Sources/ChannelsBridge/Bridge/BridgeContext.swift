@@ -17,7 +17,7 @@ final class BridgeContext: Sendable {
     let isReady = Latch()
     /// Opens when nothing more comes for groups and responders: what was on its way has arrived.
     let isDrained = Latch()
-    /// Opens when the connection has ended for good.
+    /// Opens when the bridge ends, or the connection has ended for good.
     let isEnding = Latch()
     /// The reason why it has, if it has.
     let closing = Locked<BridgeError?>(nil)

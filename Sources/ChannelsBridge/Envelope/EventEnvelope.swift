@@ -98,6 +98,11 @@ package struct EventEnvelope: Hashable, Sendable {
         }
     }
 
+    /// What is missing of the attributes that tell events apart. The type may be: it is that of the channel then.
+    var missingAttribute: String? {
+        [("id", id), ("source", source)].first { ($0.1 ?? "").isEmpty }?.0
+    }
+
     static func isSupported(_ version: String) -> Bool {
         version == "1" || version.hasPrefix("1.")
     }

@@ -22,6 +22,11 @@ struct Arrival: Sendable {
             isStructured = false
             envelope = try EventEnvelope(headers: headers, subject: subject)
         }
+        // Without any attribute, it is no event, and may be what another client has published.
+        guard isStructured || headers[EventEnvelope.Header.version] != nil, envelope.error == nil else { return }
+        if let missing = envelope.missingAttribute {
+            throw BridgeError(.invalidEnvelope, subject: subject, detail: "a CloudEvent without \(missing)")
+        }
     }
 
     /// The origin that listeners see.

@@ -5,7 +5,8 @@
 /// revision tells whether it comes after them or before them. Only the newest value of either side matters.
 struct StateSync<Local, Remote> {
     enum Action {
-        /// Store this value at the broker, then call ``stored(_:)``, ``refused()`` or ``postponed(_:)``.
+        /// Store this value at the broker, then call ``stored(_:)``, ``replaced()``, ``refused(_:)`` or
+        /// ``postponed(_:)``.
         case store(Local)
         /// Set this value here, as one from another process; if that is not possible, call ``notApplied()``.
         case apply(Remote)
@@ -13,6 +14,8 @@ struct StateSync<Local, Remote> {
 
     /// The value set here that is not stored yet.
     private var local: Local?
+    /// Whether it was refused, and waits for another connection.
+    private var isHeldBack = false
     /// The value from the broker that is not set here yet.
     private var remote: (value: Remote, revision: UInt64)?
     /// The revision of the value last stored or set.
@@ -23,14 +26,14 @@ struct StateSync<Local, Remote> {
     /// Whether there is a listener.
     private var isListening = false
 
-    /// Whether everything set here is stored.
-    var isSettled: Bool { local == nil && !isStoring }
+    /// Whether everything set here is stored, or was refused.
+    var isSettled: Bool { (local == nil || isHeldBack) && !isStoring }
 
     /// A value was set in this process.
     ///
     /// - Returns: The value that it replaces, to be released without a lock.
     mutating func setHere(_ value: Local) -> Local? {
-        defer { local = value }
+        defer { (local, isHeldBack) = (value, false) }
         return local
     }
 
@@ -38,9 +41,8 @@ struct StateSync<Local, Remote> {
     ///
     /// - Returns: The value if it is not needed, to be released without a lock.
     mutating func storeAgain(_ value: Local) -> Local? {
-        guard local == nil else { return value }
-        local = value
-        return nil
+        guard local == nil || isHeldBack else { return value }
+        return setHere(value)
     }
 
     /// The listener heard a value from the broker, which has replaced what was set here before.
@@ -78,8 +80,7 @@ struct StateSync<Local, Remote> {
         // A value heard before the one that is being set here was set before it. Whether it has to be stored
         // is not known yet.
         guard !isStoring, !isApplying else { return nil }
-        if let local {
-            self.local = nil
+        if !isHeldBack, let local = local.take() {
             isStoring = true
             return .store(local)
         }
@@ -97,9 +98,23 @@ struct StateSync<Local, Remote> {
         self.revision = max(self.revision, revision)
     }
 
-    /// The value can never be stored.
-    mutating func refused() {
+    /// Another process has stored its value: it arrives here.
+    mutating func replaced() {
         isStoring = false
+    }
+
+    /// The value cannot be stored on this connection. It is kept for ``connectionIsBack()``, unless it has been
+    /// replaced.
+    ///
+    /// - Returns: The value if it has been replaced, to be released without a lock.
+    mutating func refused(_ value: Local) -> Local? {
+        isHeldBack = local == nil
+        return postponed(value)
+    }
+
+    /// What was refused may be stored now.
+    mutating func connectionIsBack() {
+        isHeldBack = false
     }
 
     /// The value could not be stored yet: try again, unless it has been replaced.

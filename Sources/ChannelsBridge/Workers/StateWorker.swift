@@ -109,7 +109,13 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         abandoned.open()
     }
 
-    /// Whether everything set here is stored.
+    /// What was refused is tried once more: the broker may have other limits now.
+    func connectionIsBack() {
+        guarded.withLock { $0.sync.connectionIsBack() }
+        bell.ring()
+    }
+
+    /// Whether everything set here is stored, or was refused.
     var isSettled: Bool { guarded.withLock { $0.sync.isSettled } }
 
     /// Stores the value of this process again, as after any other partition: whichever process stores last wins
@@ -155,7 +161,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
                 ? try await context.transport.storeIfNone(message) : try await context.transport.store(message)
             attempts = 0
             // Another process was faster; its value arrives here, too.
-            guard let revision else { return guarded.withLock { $0.sync.refused() } }
+            guard let revision else { return guarded.withLock { $0.sync.replaced() } }
             context.count(\.sent)
             guarded.withLock { guarded in
                 guarded.sync.stored(revision)
@@ -163,16 +169,20 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             }
         } catch {
             let error = BridgeError.from(error, subject: name)
-            guard error.code.mayPass else {
+            // It may be given back while the connection lasts, and nobody says so.
+            let isDenied = error.code == .permissionDenied && !context.isEnding.isOpen
+            guard error.code.mayPass || isDenied else {
                 // The value stays in this process only, so this is reported.
-                guarded.withLock { $0.sync.refused() }
+                let released = guarded.withLock { $0.sync.refused(outgoing) }
+                withExtendedLifetime(released) {}
                 return context.lose(error, \.failed)
             }
             attempts += 1
-            if attempts % context.configuration.attemptsPerFault == 0 { context.lose(error, \.failed) }
+            let isFirst = attempts == 1 && isDenied
+            if isFirst || attempts % context.configuration.attemptsPerFault == 0 { context.lose(error, \.failed) }
             let released = guarded.withLock { $0.sync.postponed(outgoing) }
             withExtendedLifetime(released) {}
-            await abandoned.wait(
+            await (isDenied ? context.isEnding : abandoned).wait(
                 atMost: context.configuration.backoff.delay(before: attempts),
                 clock: context.configuration.clock
             )

@@ -15,6 +15,10 @@ final class Bucket: Sendable {
         var highest: UInt64 = 0
         /// How often the bucket was found to be another one.
         var replacements = 0
+        /// How many subjects had a value.
+        var subjects = 0
+        /// How often values were found to be lost.
+        var losses = 0
         /// The subjects of values that were deleted with a tool, and the sequences of what says so.
         var deleted: [String: UInt64] = [:]
     }
@@ -26,6 +30,9 @@ final class Bucket: Sendable {
 
     /// How often the bucket was found to be another one.
     var replacements: Int { state.withLock { $0.replacements } }
+
+    /// How often values were found to be lost.
+    var losses: Int { state.withLock { $0.losses } }
 
     /// The revision of a value with this sequence.
     func revision(_ sequence: UInt64) -> UInt64 {
@@ -45,15 +52,19 @@ final class Bucket: Sendable {
     /// The last sequence of a subject that has no value.
     func sequence(ofNone subject: String) -> UInt64 { state.withLock { $0.deleted[subject] ?? 0 } }
 
-    /// The server has the bucket that was created at this time, up to this sequence.
+    /// The server has this bucket.
     ///
     /// - Parameter known: ``highest`` before the server was asked: what came since may be missing in its answer.
     /// - Returns: Whether it is another one than before, or has lost values that it had.
-    func identify(created: String, lastSequence: UInt64, known: UInt64) -> Bool {
+    func identify(_ found: StreamIdentity, known: UInt64) -> Bool {
         state.withLock { state in
-            defer { state.created = created }
+            defer { (state.created, state.subjects) = (found.created, found.subjects) }
             guard let before = state.created else { return false }
-            guard before != created || state.offset &+ lastSequence < known else { return false }
+            let isAnother = before != found.created || state.offset &+ found.lastSequence < known
+            // Purged, or too old for a bucket with a limit of age: the sequences go on.
+            guard isAnother || found.subjects < state.subjects else { return false }
+            state.losses += 1
+            guard isAnother else { return true }
             state.offset = state.highest
             state.deleted = [:]
             state.replacements += 1

@@ -163,7 +163,7 @@ extension DurableSubscription {
         let known = max(origin.lastSequence, last)
         guard now.created == origin.created, now.lastSequence >= known else {
             // It has lost its messages, too: all that it has now is new.
-            return (request.beginning(with: 1), StreamIdentity(created: now.created, lastSequence: 0))
+            return (request.beginning(with: 1), StreamIdentity(created: now.created, lastSequence: 0, subjects: 0))
         }
         // What is new to this process, and not to the server.
         return (request.config.deliverPolicy == "new" ? request.beginning(with: known + 1) : request, origin)

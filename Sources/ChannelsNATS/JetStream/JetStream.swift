@@ -74,10 +74,14 @@ final class JetStream: Sendable {
         throw BridgeError(.unsupported, subject: pattern, "\(problem.singleLine); see NATSConfiguration.streams")
     }
 
-    /// When a stream was created, and its last sequence.
+    /// When a stream was created, its last sequence, and of how many subjects it has messages.
     func identity(ofStream name: String) async throws -> StreamIdentity {
         let found: StreamInformation = try await call("STREAM.INFO.\(name)", [String: String]())
-        return StreamIdentity(created: found.created ?? "", lastSequence: found.state?.lastSeq ?? 0)
+        return StreamIdentity(
+            created: found.created ?? "",
+            lastSequence: found.state?.lastSeq ?? 0,
+            subjects: found.state?.numSubjects ?? 0
+        )
     }
 
     /// The patterns of the subjects that a stream keeps.
@@ -225,6 +229,7 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
 struct StreamIdentity {
     let created: String
     let lastSequence: UInt64
+    let subjects: Int
 }
 
 /// An answer whose contents do not matter.
@@ -233,7 +238,11 @@ struct Created: Decodable {}
 private struct StreamNames: Decodable { var streams: [String]? }
 
 private struct StreamInformation: Decodable {
-    struct State: Decodable { var lastSeq: UInt64? }
+    struct State: Decodable {
+        var lastSeq: UInt64?
+        var numSubjects: Int?
+    }
+
     var config: StreamSettings?
     var created: String?
     var state: State?

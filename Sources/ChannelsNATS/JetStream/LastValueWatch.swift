@@ -18,15 +18,13 @@ final class LastValueWatch: Sendable {
         var revision: UInt64 = 0
         /// How often the bucket had been replaced when the consumer was asked for.
         var consumerBucket = 0
-        /// The same when it was created.
-        var replacements = 0
         var lastHeard = ContinuousClock.now
         var isBeginning = false
         /// Whether there was a reconnection while a consumer was being created.
         var isStale = false
         var isClosed = false
-        /// Whether `onValue` has returned for a value, or there is none to deliver.
-        var hasHandedOver = false
+        /// How often the bucket had been replaced when `onValue` last returned for a value that has not been lost since.
+        var handedOver: Int?
         var firstValue: CheckedContinuation<Void, Never>?
         var subscription: NATSSubscription?
         /// Creates the consumer again. Cancelled by ``close()``.
@@ -49,7 +47,7 @@ final class LastValueWatch: Sendable {
     private let inbox: String
     private let onValue: @Sendable (NATSMessage, UInt64) -> Void
     private let onFailure: @Sendable (BridgeError) -> Void
-    /// Called when the bucket is another one, and has no value.
+    /// Called when there is no value any more.
     private let onLoss: @Sendable () -> Void
     private let state = Locked(State())
     private static let heartbeat = Duration.seconds(2)
@@ -91,7 +89,7 @@ final class LastValueWatch: Sendable {
         guard expectsValue else { return listenForHeartbeats() }
         await withCheckedContinuation { continuation in
             let isHere = state.withLock { state in
-                if !state.hasHandedOver, !state.isClosed { state.firstValue = continuation }
+                if state.handedOver == nil, !state.isClosed { state.firstValue = continuation }
                 return state.firstValue == nil
             }
             if isHere { return continuation.resume() }
@@ -101,7 +99,7 @@ final class LastValueWatch: Sendable {
                 self.resumeFirst()
             }
         }
-        let (isThere, isClosed) = state.withLock { ($0.hasHandedOver, $0.isClosed) }
+        let (isThere, isClosed) = state.withLock { ($0.handedOver != nil, $0.isClosed) }
         guard isThere else {
             throw isClosed
                 ? BridgeError(.closed, subject: subject)
@@ -188,11 +186,7 @@ final class LastValueWatch: Sendable {
         )
         let made: Consumer = try await jetStream.call("CONSUMER.CREATE.\(stream).\(name).\(subject)", request)
         let hasValue = (made.numPending ?? 0) + (made.delivered?.consumerSeq ?? 0) > 0
-        let isReplaced = state.withLock { state in
-            defer { state.replacements = replacements }
-            return state.replacements != replacements && state.hasHandedOver
-        }
-        if isReplaced, !hasValue { onLoss() }
+        if !hasValue, state.withLock({ $0.handedOver.take() }) != nil { onLoss() }
         return hasValue
     }
 
@@ -210,12 +204,14 @@ final class LastValueWatch: Sendable {
     private func received(_ message: NATSMessage?, reply: String?) {
         let delivery = reply.flatMap(Delivery.init)
         let lastDelivered = message?[header: "Nats-Last-Consumer"].flatMap { UInt64($0) }
-        enum Step { case ignore, restart, handOver(revision: UInt64) }
+        enum Step { case ignore, restart, handOver(revision: UInt64, bucket: Int, isFirst: Bool) }
+        let isFirst = message?.isStoredIfNone == true
         let step = state.withLock { state -> Step in
             guard !state.isClosed else { return .ignore }
             state.lastHeard = .now
             // What came from the bucket before this one would be taken for newer than all of this one.
-            guard state.consumerBucket == streams.bucket.replacements else { return .restart }
+            let bucket = streams.bucket.replacements
+            guard state.consumerBucket == bucket else { return .restart }
             // A heartbeat tells how far the consumer has come. One of the previous consumer causes one
             // restart too many.
             if delivery == nil, let lastDelivered { return lastDelivered >= state.nextSequence ? .restart : .ignore }
@@ -226,19 +222,23 @@ final class LastValueWatch: Sendable {
             let revision = streams.bucket.revision(delivery.streamSequence)
             guard revision > state.revision else { return .ignore }
             state.revision = revision
-            return .handOver(revision: revision)
+            return .handOver(revision: revision, bucket: bucket, isFirst: isFirst && state.handedOver == bucket)
         }
         switch step {
         case .ignore: break
         // One is missing, or the bucket is another one.
         case .restart: restart()
-        case .handOver(let revision):
+        case .handOver(let revision, let bucket, let hasReplacedALostOne):
+            if hasReplacedALostOne {
+                let detail = "the value was removed from the server, and another process has stored its own"
+                onFailure(BridgeError(.lastValuesLost, subject: subject, detail))
+            }
             if let message {
                 onValue(message, revision)
             } else {
                 onFailure(BridgeError(.invalidEnvelope, subject: subject, "a value came whose headers cannot be read"))
             }
-            state.withLock { $0.hasHandedOver = true }
+            state.withLock { $0.handedOver = bucket }
             resumeFirst()
         }
     }

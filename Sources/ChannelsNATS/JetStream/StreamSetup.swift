@@ -148,12 +148,28 @@ actor StreamSetup {
         try await prepareStates()
     }
 
+    /// Looks whether the bucket has lost values, which no server tells those who watch.
+    ///
+    /// - Returns: Whether it has since that was asked last, here or by ``prepareStates()``.
+    func hasLostStates() async throws -> Bool {
+        guard configuration.createsStreams else { return false }
+        let before = bucket.losses
+        try await identifyBucket()
+        return bucket.losses != before
+    }
+
+    private func identifyBucket() async throws {
+        let known = bucket.highest
+        let found = try await jetStream.identity(ofStream: configuration.stateStream)
+        if bucket.identify(found, known: known) { onLostValues() }
+    }
+
     /// The bucket of the states.
     func prepareStates() async throws {
         try await untilKnown {
             let task =
                 states
-                ?? Task { [jetStream, configuration, bucket, onLostValues] in
+                ?? Task { [configuration] in
                     guard configuration.createsStreams else { return }
                     var stream = NATSStream(
                         configuration.stateStream,
@@ -162,11 +178,7 @@ actor StreamSetup {
                     )
                     stream.keepsLastValues = true
                     try await create(stream)
-                    let known = bucket.highest
-                    let found = try await jetStream.identity(ofStream: configuration.stateStream)
-                    if bucket.identify(created: found.created, lastSequence: found.lastSequence, known: known) {
-                        onLostValues()
-                    }
+                    try await identifyBucket()
                 }
             states = task
             return task
