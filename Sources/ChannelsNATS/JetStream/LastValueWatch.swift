@@ -184,7 +184,12 @@ final class LastValueWatch: Sendable {
             streamName: stream,
             config: .init(name: name, deliverSubject: inbox, filterSubject: subject)
         )
-        let made: Consumer = try await jetStream.call("CONSUMER.CREATE.\(stream).\(name).\(subject)", request)
+        let made: Consumer
+        do { made = try await jetStream.call("CONSUMER.CREATE.\(stream).\(name).\(subject)", request) } catch {
+            // There is nothing to delete.
+            if error is Refusal { state.withLock { $0.consumer = $0.consumer == name ? nil : $0.consumer } }
+            throw error
+        }
         let hasValue = (made.numPending ?? 0) + (made.delivered?.consumerSeq ?? 0) > 0
         if !hasValue, state.withLock({ $0.handedOver.take() }) != nil { onLoss() }
         return hasValue

@@ -29,7 +29,7 @@ struct Ask: AsyncParsableCommand {
     @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
     func validate() throws {
-        if !(timeout > 0 && timeout <= 1_000_000) { throw ValidationError("--timeout must be more than 0") }
+        if !(timeout > 0 && timeout <= 1_000_000) { throw ValidationError("--timeout must be more than 0, and 1000000 seconds at most") }
     }
 
     func run() async {
