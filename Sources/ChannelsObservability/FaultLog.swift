@@ -57,7 +57,7 @@ public final class FaultLog: ChannelInstrument {
         every interval: Duration,
         now: @escaping @Sendable () -> ContinuousClock.Instant
     ) {
-        precondition(most > 0, "FaultLog: at most \(most) lines in an interval; there must be one at least")
+        require(most > 0, "FaultLog: at most \(most) lines in an interval; there must be one at least")
         self.logger = logger
         self.level = level
         self.most = most

@@ -27,8 +27,32 @@ public final class ManualLane: Sendable {
         let deliver: @Sendable (isolated (any Actor)?) async -> Void
     }
 
+    /// What waits, in the order posted. Taken from a place that moves on: to move the others up each time would take
+    /// longer the more there are.
+    private struct Waiting {
+        private var held: [Held?] = []
+        private var first = 0
+
+        var count: Int { held.count - first }
+
+        mutating func append(_ one: Held) { held.append(one) }
+
+        mutating func popFirst() -> Held? {
+            guard first < held.count else { return nil }
+            defer {
+                held[first] = nil
+                first += 1
+                if first * 2 > held.count {
+                    held.removeFirst(first)
+                    first = 0
+                }
+            }
+            return held[first]
+        }
+    }
+
     /// Guarded by its lock; messages are delivered and released without it.
-    private let waiting = Locked<[Held]>([])
+    private let waiting = Locked(Waiting())
 
     /// Creates a lane that holds nothing yet.
     public init() {}
@@ -81,7 +105,7 @@ public final class ManualLane: Sendable {
     }
 
     private func takeFirst() -> Held? {
-        waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        waiting.withLock { $0.popFirst() }
     }
 }
 

@@ -1,3 +1,5 @@
+internal import Channels
+
 extension Recorder {
     // MARK: The next elements, or a failure
 
@@ -23,7 +25,7 @@ extension Recorder {
         fileID: StaticString = #fileID,
         line: UInt = #line
     ) async throws -> [Element] {
-        precondition(count > 0, "the number of elements to wait for must be positive, not \(count)")
+        require(count > 0, "the number of elements to wait for must be positive, not \(count)")
         let outcome = await wait(for: .next(count), until: .now + limit)
         if let elements = outcome.enough { return elements }
         try Task.checkCancellation()

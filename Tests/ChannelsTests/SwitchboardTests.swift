@@ -161,6 +161,24 @@ struct SwitchboardTests {
         withExtendedLifetime(newToken) {}
     }
 
+    /// Whenever the pattern came: otherwise it would hear two channels of one name.
+    @Test func aRemovedChannelIsHeardByNoPattern() throws {
+        let board = Switchboard()
+        let heard = Recorder<String>()
+        let (old, state) = (board.channel(.number), board.state(.stock, initial: 0))
+        let before = board[matching: ">"].listen { post in heard.record("before \(post.message)") }
+        old.post(0)
+        #expect(heard.all == ["before 0"])
+        #expect(board.removeChannel(.number) && board.removeChannel(StateName.stock))
+        let after = board[matching: ">"].listen { post in heard.record("after \(post.message)") }
+        #expect(old.post(1) == 0)
+        state.set(2)
+        #expect(old.listenerCount == 0 && heard.all == ["before 0"])
+        board[.number].post(3)
+        #expect(heard.all.dropFirst() == ["before 3", "after 3"])
+        withExtendedLifetime((before, after)) {}
+    }
+
     @Test func removeAllEndsEverythingAnObjectTakesPartIn() async throws {
         let board = Switchboard()
         let requests: RequestName<Int, Int> = "rules.request"

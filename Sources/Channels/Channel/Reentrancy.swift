@@ -15,7 +15,7 @@ public struct Reentrancy: Hashable, Sendable {
     ///
     /// - Precondition: `limit` is positive.
     public static func nested(limit: Int) -> Reentrancy {
-        precondition(limit > 0, "Reentrancy.nested(limit: \(limit)): the limit must be positive")
+        require(limit > 0, "Reentrancy.nested(limit: \(limit)): the limit must be positive")
         return Reentrancy(mode: .nested, limit: limit)
     }
 
@@ -28,7 +28,7 @@ public struct Reentrancy: Hashable, Sendable {
     ///
     /// - Precondition: `limit` is positive.
     public static func queued(limit: Int) -> Reentrancy {
-        precondition(limit > 0, "Reentrancy.queued(limit: \(limit)): the limit must be positive")
+        require(limit > 0, "Reentrancy.queued(limit: \(limit)): the limit must be positive")
         return Reentrancy(mode: .queued, limit: limit)
     }
 

@@ -48,7 +48,7 @@ public struct Diagnostics: Hashable, Sendable {
     ///   - messages: How many of each channel, 4,096 at most.
     ///   - types: Types whose values are shown as their type only, also where they are part of a message.
     public static func trace(keeping messages: Int, redacting types: [any Any.Type] = []) -> Diagnostics {
-        precondition(messages >= 0, "Diagnostics.trace(keeping: \(messages)): the number must not be negative")
+        require(messages >= 0, "Diagnostics.trace(keeping: \(messages)): the number must not be negative")
         return Diagnostics(.trace, keeping: min(messages, 4_096), redacting: types.map { ObjectIdentifier($0) })
     }
 

@@ -33,8 +33,9 @@ public struct Histogram: Codable, Hashable, Sendable {
     /// The time that a share of all did not exceed, rounded up to the end of its class: `percentile(0.99)`.
     /// Nil if nothing was counted.
     ///
-    /// - Parameter share: From 0 to 1.
+    /// - Parameter share: From 0 to 1. What is less or more is taken for these; traps for what is not a number.
     public func percentile(_ share: Double) -> Duration? {
+        require(!share.isNaN, "Histogram.percentile(\(share)): the share must be a number from 0 to 1")
         let count = count
         guard count > 0 else { return nil }
         var rest = Int((Double(count) * min(max(share, 0), 1)).rounded(.up))

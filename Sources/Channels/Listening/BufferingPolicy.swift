@@ -16,7 +16,7 @@ public struct BufferingPolicy: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Precondition: `limit` is positive.
     public static func oldest(_ limit: Int) -> BufferingPolicy {
-        precondition(limit > 0, "BufferingPolicy.oldest(\(limit)): the limit must be positive")
+        require(limit > 0, "BufferingPolicy.oldest(\(limit)): the limit must be positive")
         return BufferingPolicy(kind: .oldest, limit: limit)
     }
 
@@ -24,7 +24,7 @@ public struct BufferingPolicy: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Precondition: `limit` is positive.
     public static func newest(_ limit: Int) -> BufferingPolicy {
-        precondition(limit > 0, "BufferingPolicy.newest(\(limit)): the limit must be positive")
+        require(limit > 0, "BufferingPolicy.newest(\(limit)): the limit must be positive")
         return BufferingPolicy(kind: .newest, limit: limit)
     }
 

@@ -113,7 +113,7 @@ extension Listener {
     consuming func adaptedOrSkipped<Source>(
         _ transform: @escaping @Sendable (Source) -> Message?
     ) -> Listener<Source> {
-        precondition(
+        require(
             !registration.isSequence,
             "messages of \(Source.self) cannot be skipped for a sequence of \(Message.self)"
         )
@@ -144,7 +144,7 @@ final class AdaptedBody: Sendable {
         case .isolated, .owner, .queue, .sequence: break
         case .async: return nil
         case .interceptor, .responder, .forwarder:
-            preconditionFailure("an interceptor of \(message) cannot be adapted to \(source)")
+            fatalError("an interceptor of \(message) cannot be adapted to \(source)")
         }
         body = ListenerBody(registration.call)
         isBare = registration.isBare

@@ -13,7 +13,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     init() {}
 
     /// The registration.
-    var entry: ListenerEntry { preconditionFailure("a listener's token is its entry or an OwningToken") }
+    var entry: ListenerEntry { fatalError("a listener's token is its entry or an OwningToken") }
 
     /// Whether messages still reach the listener: it has not been cancelled, has not used up its `once`, and
     /// its channel and owner are alive. A paused listener is active.
@@ -89,7 +89,8 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// Keeps the token in a set whose listeners end together.
     public final func store(in tokens: inout Set<ListenerToken>) { tokens.insert(self) }
 
-    /// Keeps the token in an array or another collection whose listeners end together.
+    /// Keeps the token in an array or another collection whose listeners end together. Swift may release one that is a
+    /// local after its last use: see `withExtendedLifetime`.
     public final func store(in tokens: inout some RangeReplaceableCollection<ListenerToken>) {
         tokens.append(self)
     }

@@ -166,12 +166,12 @@ public final class ProtocolChannel<Observer> {
 
     /// The observer as an object; traps for a value.
     private static func object(_ observer: Observer) -> AnyObject {
-        precondition(
+        require(
             Observer.self != (any Error).self,
             "any Error cannot be observed: an error is kept in a box, which is not the object; declare a protocol of your own"
         )
         // `as AnyObject` boxes a value on Linux, so the type is asked.
-        precondition(
+        require(
             type(of: observer as Any) is AnyObject.Type,
             "\(type(of: observer as Any)) cannot observe \(Observer.self): it is a value type, and observers are objects held weakly"
         )

@@ -191,10 +191,10 @@ extension StateChannel {
         startsWithNext: Bool
     ) -> ListenerToken {
         core.trapInsideUpdate("listen")
-        precondition(!listener.registration.isInterceptor, "StateChannel<\(State.self)> cannot be intercepted")
+        require(!listener.registration.isInterceptor, "StateChannel<\(State.self)> cannot be intercepted")
         // Every value for a listener; the newest for a reader.
         let buffering = listener.registration.buffering ?? (listener.registration.isSequence ? .newest(1) : .unbounded)
-        precondition(
+        require(
             buffering.kind != .oldest,
             "StateChannel<\(State.self)>: buffering \(buffering) would end with another value than the one stored; "
                 + "use .newest or .unbounded"

@@ -60,7 +60,7 @@ extension StateCore {
         // thread inside, then be given the record of that thread, which has ended since. So only the thread
         // inside can read its own address here.
         let thread = ThreadReference.current.address
-        precondition(
+        require(
             updater.load(ordering: .relaxed) != thread,
             "StateChannel<\(list.layout.type)>.\(use) was used inside the body of `update` of the same channel, which holds its lock"
         )

@@ -19,7 +19,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
 
     /// Creates a pattern from a literal. Traps if it is not a valid pattern.
     public init(stringLiteral text: String) {
-        do { self = try ChannelPattern(validating: text) } catch { preconditionFailure("\(error)") }
+        do { self = try ChannelPattern(validating: text) } catch { fatalError("\(error)") }
     }
 
     /// Whether a name matches. The text is not validated: an invalid name may match.

@@ -25,7 +25,7 @@ public struct MatchingChannels: Listenable {
     ///
     /// - Complexity: O(*n*) in the number of names of the switchboard.
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
-        precondition(!listener.registration.isInterceptor, "the channels of a pattern cannot be intercepted")
+        require(!listener.registration.isInterceptor, "the channels of a pattern cannot be intercepted")
         return switchboard.register(listener.registration, matching: pattern)
     }
 }

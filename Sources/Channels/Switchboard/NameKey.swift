@@ -28,7 +28,7 @@ struct NameKey: Hashable, Sendable {
             return
         }
         if let problem = Self.problem(of: text, isPattern: false) {
-            preconditionFailure("\(quoted(text)) is not a valid channel name: \(problem)")
+            fatalError("\(quoted(text)) is not a valid channel name: \(problem)")
         }
         self.init(text: text, hash: NameScanner.hash(text))
     }

@@ -78,6 +78,9 @@ final class PatternListener: Sendable {
         withExtendedLifetime(entry) {}
     }
 
+    /// Removes the forwarder from a channel.
+    func detach(from list: ListenerList) { forwarders.withLock { $0.remove(list.address) }?.cancel() }
+
     /// Removes the forwarders from every channel, and adds no more.
     ///
     /// - Complexity: O(*n*) in the number of channels. No lock is held meanwhile.

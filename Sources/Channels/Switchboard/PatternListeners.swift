@@ -86,13 +86,19 @@ final class PatternListeners: Sendable {
 
     /// What entered a channel that was allowed to.
     private func certain<Entered>(_ entered: Entered?) -> Entered {
-        guard let entered else { preconditionFailure("a channel that may be entered was not") }
+        guard let entered else { fatalError("a channel that may be entered was not") }
         return entered
     }
 
     func forget(_ list: ListenerList) {
         guard count.load(ordering: .acquiring) > 0, let name = list.name else { return }
         for listener in all where listener.pattern.matches(name) { listener.forget(list) }
+    }
+
+    /// A channel has lost its name: no pattern hears it any more.
+    func detach(from list: ListenerList) {
+        guard count.load(ordering: .acquiring) > 0 else { return }
+        for listener in all { listener.detach(from: list) }
     }
 
     func remove(_ listener: PatternListener) {

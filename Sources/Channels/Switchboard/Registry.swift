@@ -78,8 +78,10 @@ final class Registry: Sendable {
         withShard(of: key) { $0.listeningChanged(key, object, list) }
     }
 
-    /// Frees a name. False if it was free.
-    func remove(_ key: NameKey) -> Bool { withShard(of: key) { $0.remove(key) } }
+    /// Frees a name.
+    ///
+    /// - Returns: The list of the channel that had it, if there was one.
+    func remove(_ key: NameKey) -> ListenerList? { withShard(of: key) { $0.remove(key) } }
 
     /// Frees the name of a deallocated channel.
     func removeGone(_ key: NameKey, _ list: ListenerList) { withShard(of: key) { $0.removeGone(key, list) } }

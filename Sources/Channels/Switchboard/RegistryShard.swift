@@ -78,17 +78,20 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         release(removed)
     }
 
-    func remove(_ key: NameKey) -> Bool {
+    /// Returns the list of the channel that had the name, if there was one.
+    func remove(_ key: NameKey) -> ListenerList? {
         var removed = Removed()
         // Released with the others, without the lock.
         var living: AnyObject?
+        var list: ListenerList?
         lock.withLock {
             guard let slot = self.slot(of: key) else { return }
             living = slot.living
+            list = slot.list
             takeOut(slot, &removed)
         }
         release(removed)
-        return living != nil
+        return living == nil ? nil : list
     }
 
     func removeGone(_ key: NameKey, _ list: ListenerList) {

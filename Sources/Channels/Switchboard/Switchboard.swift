@@ -142,31 +142,32 @@ public final class Switchboard: Sendable {
         try requests(key: NameKey(validating: name), of: request, returning: response)
     }
 
-    /// Releases the channel of a name. The name is free; a channel that is still held goes on without it.
+    /// Releases the channel of a name. The name is free; a channel that is still held goes on without it, and without
+    /// the listeners of patterns.
     ///
     /// - Returns: Whether there was one.
     @discardableResult
     public func removeChannel<Message: Sendable>(_ name: ChannelName<Message>) -> Bool {
-        registry.remove(name.key)
+        remove(name.key)
     }
 
     /// The same for a state.
     @discardableResult
     public func removeChannel<State: Sendable>(_ name: StateName<State>) -> Bool {
-        registry.remove(name.key)
+        remove(name.key)
     }
 
     /// The same for a request channel.
     @discardableResult
     public func removeChannel<Request: Sendable, Response: Sendable>(_ name: RequestName<Request, Response>) -> Bool {
-        registry.remove(name.key)
+        remove(name.key)
     }
 
     /// The same for a name given at run time, of any kind. False for an invalid name.
     @discardableResult
     public func removeChannel(_ name: String) -> Bool {
         guard let key = try? NameKey(validating: name) else { return false }
-        return registry.remove(key)
+        return remove(key)
     }
 
     /// Ends everything an object owns on this switchboard: its listeners and interceptors on every channel
@@ -180,6 +181,12 @@ public final class Switchboard: Sendable {
     }
 
     // MARK: Carrying out
+
+    private func remove(_ key: NameKey) -> Bool {
+        guard let list = registry.remove(key) else { return false }
+        patterns.detach(from: list)
+        return true
+    }
 
     private func channel<Message: Sendable>(
         key: NameKey,
@@ -266,7 +273,7 @@ public final class Switchboard: Sendable {
 
     /// For typed names, where a conflict is a programming error.
     static func unwrap<Value>(_ body: () throws -> Value) -> Value {
-        do { return try body() } catch { preconditionFailure("\(error)") }
+        do { return try body() } catch { fatalError("\(error)") }
     }
 
     /// Posts on the channel of a name; nil if there is none that carries messages of the type.

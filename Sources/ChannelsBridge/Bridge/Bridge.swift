@@ -76,7 +76,7 @@ public final class Bridge: Sendable {
         configuration: BridgeConfiguration = BridgeConfiguration(),
         onDeadLetter: DeadLetterHandler? = nil
     ) {
-        precondition(!name.isEmpty, "a bridge needs a name")
+        require(!name.isEmpty, "a bridge needs a name")
         configuration.check()
         let context = BridgeContext(
             name: name,

@@ -125,15 +125,15 @@ public struct BridgeConfiguration: Sendable {
 
     /// Traps if a limit is not positive, or what is to be a name is none.
     func check() {
-        precondition(
+        require(
             subjectPrefix.isEmpty || (try? ChannelName<Never>(validating: subjectPrefix)) != nil,
             "BridgeConfiguration.subjectPrefix is \(quoted(subjectPrefix)); it must be a channel name"
         )
-        precondition(
+        require(
             deadLetters.map { (try? ChannelName<Never>(validating: $0)) != nil } ?? true,
             "BridgeConfiguration.deadLetters is \(quoted(deadLetters ?? "")); it must be a channel name"
         )
-        precondition(listenerTimeout ?? .seconds(1) > .zero, "BridgeConfiguration.listenerTimeout is not positive")
+        require(listenerTimeout ?? .seconds(1) > .zero, "BridgeConfiguration.listenerTimeout is not positive")
         let limits = [
             ("messageLimit", messageLimit), ("byteLimit", byteLimit),
             ("outgoingLimit", outgoingLimit), ("outgoingByteLimit", outgoingByteLimit),
@@ -144,7 +144,7 @@ public struct BridgeConfiguration: Sendable {
             ("concurrentRequestLimit", concurrentRequestLimit),
         ]
         for (name, limit) in limits {
-            precondition(limit > 0, "BridgeConfiguration.\(name) is \(limit); it must be positive")
+            require(limit > 0, "BridgeConfiguration.\(name) is \(limit); it must be positive")
         }
     }
 }

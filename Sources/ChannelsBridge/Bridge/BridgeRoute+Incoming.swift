@@ -1,3 +1,5 @@
+internal import Channels
+
 extension BridgeRoute {
     /// How a route encodes, and how an incoming one subscribes.
     struct Options: Sendable {
@@ -23,7 +25,7 @@ extension BridgeRoute {
     ///
     /// - Precondition: The route receives messages, and the name is not empty.
     public func inGroup(_ name: String) -> BridgeRoute {
-        precondition(!name.isEmpty, "a group needs a name")
+        require(!name.isEmpty, "a group needs a name")
         return incoming { $0.group = name }
     }
 
@@ -31,7 +33,7 @@ extension BridgeRoute {
     ///
     /// - Precondition: The route receives durable messages.
     public func replaying(from start: ReplayStart) -> BridgeRoute {
-        precondition(
+        require(
             parts.contains { $0.kind == .incoming && $0.isDurable },
             "only a route that receives durable messages can begin with earlier ones"
         )
@@ -51,8 +53,8 @@ extension BridgeRoute {
     ///
     /// - Precondition: The route receives durable messages, and the number is not negative.
     public func retryingUndecodable(atMost retries: Int) -> BridgeRoute {
-        precondition(retries >= 0, "the number of retries must not be negative, and is \(retries)")
-        precondition(
+        require(retries >= 0, "the number of retries must not be negative, and is \(retries)")
+        require(
             parts.contains { $0.kind == .incoming && $0.isDurable },
             "only a route that receives durable messages can retry them"
         )
@@ -60,7 +62,7 @@ extension BridgeRoute {
     }
 
     private func incoming(_ change: (inout Options) -> Void) -> BridgeRoute {
-        precondition(parts.contains { $0.kind == .incoming }, "the route receives no messages")
+        require(parts.contains { $0.kind == .incoming }, "the route receives no messages")
         return changing { part in if part.kind == .incoming { change(&part.options) } }
     }
 }

@@ -127,7 +127,7 @@ extension TransportHeaders: ExpressibleByDictionaryLiteral {
     /// Creates headers from a literal. Traps if one is not valid.
     public init(dictionaryLiteral elements: (String, String)...) {
         for (name, value) in elements {
-            do { try set(value, for: name) } catch { preconditionFailure("\(error)") }
+            do { try set(value, for: name) } catch { fatalError("\(error)") }
         }
     }
 }

@@ -1,3 +1,5 @@
+internal import Channels
+
 /// Delays between retries, which grow up to a limit.
 public struct Backoff: Hashable, Sendable {
     /// The delay before the first retry.
@@ -11,7 +13,7 @@ public struct Backoff: Hashable, Sendable {
     ///
     /// - Precondition: `factor` is at least 1 and no duration is negative.
     public init(first: Duration = .milliseconds(100), factor: Int = 2, limit: Duration = .seconds(30)) {
-        precondition(
+        require(
             factor >= 1 && first >= .zero && limit >= .zero,
             "Backoff(first: \(first), factor: \(factor), limit: \(limit)) does not wait longer each time"
         )

@@ -1,3 +1,5 @@
+internal import Channels
+
 /// The last messages, up to a limit, by which duplicates are recognised.
 ///
 /// A message is remembered by a digest, so that the window takes up 48 to 80 bytes for each, however long the
@@ -11,7 +13,7 @@ struct DuplicateWindow: Sendable {
 
     /// - Precondition: `limit` is positive.
     init(limit: Int) {
-        precondition(limit > 0, "a window of \(limit) identifiers remembers nothing")
+        require(limit > 0, "a window of \(limit) identifiers remembers nothing")
         self.limit = limit
     }
 

@@ -1,3 +1,5 @@
+internal import Channels
+
 /// How often durable messages could not be handled, by what identifies the message: apart for each reason.
 ///
 /// It remembers at least the last `limit` messages that were counted, and at most twice as many: one that
@@ -22,7 +24,7 @@ struct FailureCounts: Sendable {
 
     /// - Precondition: `limit` is positive.
     init(limit: Int) {
-        precondition(limit > 0, "counts of \(limit) messages are none")
+        require(limit > 0, "counts of \(limit) messages are none")
         self.limit = limit
     }
 

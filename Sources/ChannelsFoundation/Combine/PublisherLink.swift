@@ -32,7 +32,7 @@ final class PublisherLink<Message: Sendable>: Subscriber, Sendable {
 
     func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         // It is there: nothing has subscribed, and nobody listens yet.
-        guard let channel = state.withLock({ $0.channel }) else { preconditionFailure("a link is used once") }
+        guard let channel = state.withLock({ $0.channel }) else { fatalError("a link is used once") }
         return channel.register(listener, isolation: isolation)
     }
 

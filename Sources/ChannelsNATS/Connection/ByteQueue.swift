@@ -1,4 +1,6 @@
 #if NATS
+internal import Channels
+
 /// Bytes that are appended at the end and removed at the front, in memory of its own.
 ///
 /// Unlike those of an array, they are written where they stay, without being copied from somewhere else first or set to
@@ -31,7 +33,7 @@ struct ByteQueue: ~Copyable, @unchecked Sendable {  // nothing else refers to it
 
     /// Removes bytes from the front. The others move there.
     mutating func removeFirst(_ size: Int) {
-        precondition(size <= count)
+        require(size <= count, "a queue of \(count) bytes has no \(size) to remove")
         guard let memory, size > 0 else { return }
         count -= size
         memory.copyMemory(from: memory + size, byteCount: count)

@@ -1,4 +1,5 @@
 #if NATS
+internal import Channels
 /// How much of a durable name has been asked for and delivered: the transitions, without locks.
 ///
 /// At most one request is pending. The next one is made when at least half of the room is free, so that
@@ -44,7 +45,7 @@ struct PullState {
 
     /// - Precondition: Both limits are positive.
     init(limit: Int, byteLimit: Int) {
-        precondition(limit > 0 && byteLimit > 0, "nothing would ever be delivered")
+        require(limit > 0 && byteLimit > 0, "nothing would ever be delivered")
         (self.limit, self.byteLimit) = (limit, byteLimit)
     }
 

@@ -29,7 +29,9 @@ struct Ask: AsyncParsableCommand {
     @OptionGroup(title: "Connection") var connection: ConnectionOptions
 
     func validate() throws {
-        if !(timeout > 0 && timeout <= 1_000_000) { throw ValidationError("--timeout must be more than 0, and 1000000 seconds at most") }
+        guard timeout > 0 && timeout <= 1_000_000 else {
+            throw ValidationError("--timeout must be more than 0, and at most 1000000 seconds")
+        }
     }
 
     func run() async {

@@ -31,7 +31,7 @@ struct TimeCountsTests {
         let histogram = Histogram(counts: [1, 0, 2, 0, 1], totalNanoseconds: 15, longestNanoseconds: 9)
         for share in [-1, 0, 0.25] { #expect(histogram.percentile(share) == .nanoseconds(1)) }
         for share in [0.26, 0.5, 0.75] { #expect(histogram.percentile(share) == .nanoseconds(4)) }
-        for share in [0.76, 1, 2] { #expect(histogram.percentile(share) == .nanoseconds(9)) }
+        for share in [0.76, 1, 2, .infinity] { #expect(histogram.percentile(share) == .nanoseconds(9)) }
         #expect(histogram.count == 4 && histogram.mean == .nanoseconds(3) && histogram.longest == .nanoseconds(9))
         #expect(Histogram().percentile(0.5) == nil && Histogram().mean == nil)
     }

@@ -56,7 +56,7 @@ extension ListenerList {
         case .isolated(let actor?): lane = Lane.of(actor)
         case .owner:
             guard let owner = owner as? any Actor else {
-                preconditionFailure("a listener is to run on its owner, which is no actor")
+                fatalError("a listener is to run on its owner, which is no actor")
             }
             lane = Lane.of(owner)
         case .queue(let queue): lane = Lane.of(queue)

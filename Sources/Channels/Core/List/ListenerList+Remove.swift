@@ -103,7 +103,7 @@ extension ListenerList {
 
     private func visit(withInterceptors: Bool, _ body: (ListenerEntry) -> Bool) {
         let thread = ThreadReference.current
-        precondition(thread.pointee.depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
+        require(thread.pointee.depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
         enter(thread)
         defer { leave(thread) }
         let (number, renumbered) = withLock { (nextNumberNow, renumberedCount.load(ordering: .relaxed)) }

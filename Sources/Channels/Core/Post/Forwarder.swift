@@ -25,7 +25,7 @@ class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
         of list: ListenerList,
         into translation: inout Translation
     ) -> MessageAddress? {
-        preconditionFailure("\(Self.self) hands no messages on")
+        fatalError("\(Self.self) hands no messages on")
     }
 
     override final var lane: Lane? { listener.mailbox?.lane }

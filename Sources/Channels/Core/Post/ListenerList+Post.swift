@@ -127,7 +127,7 @@ extension ListenerList {
         }
         let slot = thread.pointee.slot(depth)
         if depth >= thread.pointee.used.load(ordering: .relaxed) {
-            precondition(depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
+            require(depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
             thread.pointee.used.store(depth + 1, ordering: .sequentiallyConsistent)
         }
         slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)

@@ -12,7 +12,7 @@ final class SequenceBuffer: Sendable {
     /// - Precondition: The token is that of a listener with these readers.
     init(_ token: ListenerToken, _ readers: SequenceReaders, source: Any.Type) {
         guard let mailbox = token.entry.mailbox, mailbox.readers === readers else {
-            preconditionFailure(
+            fatalError(
                 "\(source).register(_:isolation:) did not hand on the listener of a sequence: register the one it is given"
             )
         }

@@ -62,7 +62,7 @@ struct PublishPipeline: Sendable {
 
     /// - Precondition: Every limit is positive.
     init(limit: Int, byteLimit: Int, window: Int) {
-        precondition(limit > 0 && byteLimit > 0 && window > 0, "nothing would ever be published")
+        require(limit > 0 && byteLimit > 0 && window > 0, "nothing would ever be published")
         (self.limit, self.byteLimit, self.window) = (limit, byteLimit, window)
     }
 
