@@ -72,7 +72,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     func work() {
         if sends { listen() }
         let work = Task { [self] in
-            var attempts = 0
+            var attempts = Attempts()
             while !abandoned.isOpen {
                 let (action, isOver) = guarded.withLock { ($0.sync.next(), $0.isClosed && $0.sync.isSettled) }
                 switch action {
@@ -150,7 +150,13 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         bell.ring()
     }
 
-    private func store(_ outgoing: Outgoing, _ attempts: inout Int) async {
+    /// Those that have failed since a value was last stored.
+    private struct Attempts {
+        var count = 0
+        var wereDenied = false
+    }
+
+    private func store(_ outgoing: Outgoing, _ attempts: inout Attempts) async {
         var outgoing = outgoing
         do {
             try await context.isReady.wait()
@@ -159,7 +165,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             let revision =
                 outgoing.onlyIfNone
                 ? try await context.transport.storeIfNone(message) : try await context.transport.store(message)
-            attempts = 0
+            attempts = Attempts()
             // Another process was faster; its value arrives here, too.
             guard let revision else { return guarded.withLock { $0.sync.replaced() } }
             context.count(\.sent)
@@ -177,13 +183,14 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
                 withExtendedLifetime(released) {}
                 return context.lose(error, \.failed)
             }
-            attempts += 1
-            let isFirst = attempts == 1 && isDenied
-            if isFirst || attempts % context.configuration.attemptsPerFault == 0 { context.lose(error, \.failed) }
+            attempts.count += 1
+            let isNew = isDenied && !attempts.wereDenied
+            attempts.wereDenied = isDenied
+            if isNew || attempts.count % context.configuration.attemptsPerFault == 0 { context.lose(error, \.failed) }
             let released = guarded.withLock { $0.sync.postponed(outgoing) }
             withExtendedLifetime(released) {}
             await (isDenied ? context.isEnding : abandoned).wait(
-                atMost: context.configuration.backoff.delay(before: attempts),
+                atMost: context.configuration.backoff.delay(before: attempts.count),
                 clock: context.configuration.clock
             )
         }

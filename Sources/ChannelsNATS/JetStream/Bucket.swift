@@ -15,8 +15,9 @@ final class Bucket: Sendable {
         var highest: UInt64 = 0
         /// How often the bucket was found to be another one.
         var replacements = 0
-        /// How many subjects had a value.
+        /// How many subjects had a value, up to this sequence.
         var subjects = 0
+        var lastSequence: UInt64 = 0
         /// How often values were found to be lost.
         var losses = 0
         /// The subjects of values that were deleted with a tool, and the sequences of what says so.
@@ -58,11 +59,15 @@ final class Bucket: Sendable {
     /// - Returns: Whether it is another one than before, or has lost values that it had.
     func identify(_ found: StreamIdentity, known: UInt64) -> Bool {
         state.withLock { state in
-            defer { (state.created, state.subjects) = (found.created, found.subjects) }
-            guard let before = state.created else { return false }
-            let isAnother = before != found.created || state.offset &+ found.lastSequence < known
+            let isAnother =
+                state.created.map { $0 != found.created || state.offset &+ found.lastSequence < known } ?? false
+            // Another answer, of which more is known, may have been faster.
+            let isOutdated = !isAnother && found.lastSequence < state.lastSequence
             // Purged, or too old for a bucket with a limit of age: the sequences go on.
-            guard isAnother || found.subjects < state.subjects else { return false }
+            let hasLost = isAnother || !isOutdated && found.subjects < state.subjects
+            state.created = found.created
+            if !isOutdated { (state.subjects, state.lastSequence) = (found.subjects, found.lastSequence) }
+            guard hasLost else { return false }
             state.losses += 1
             guard isAnother else { return true }
             state.offset = state.highest
