@@ -60,9 +60,15 @@ extension StateCore {
         // thread inside, then be given the record of that thread, which has ended since. So only the thread
         // inside can read its own address here.
         let thread = ThreadReference.current.address
-        require(
-            updater.load(ordering: .relaxed) != thread,
-            "StateChannel<\(list.layout.type)>.\(use) was used inside the body of `update` of the same channel, which holds its lock"
+        if updater.load(ordering: .relaxed) == thread { endInsideUpdate(use) }
+    }
+
+    /// By itself, so that those who look need no more registers.
+    @inline(never)
+    private func endInsideUpdate(_ use: String) -> Never {
+        let type = list.layout.type
+        fatalError(
+            "StateChannel<\(type)>.\(use) was used inside the body of `update` of the same channel, which holds its lock"
         )
     }
 }
