@@ -24,6 +24,14 @@ struct HandlerQueueTests {
         #expect(calls.all == (1...3).flatMap { ["begin \($0)", "end \($0)"] })
     }
 
+    @Test func whoWaitsForTheEndDeliversWhatNobodyHas() async {
+        let calls = Recorder<Int>()
+        let queue = HandlerQueue<Int> { calls.record($0) }
+        for number in 1...3 { queue.enqueue(number) }
+        await queue.finish()
+        #expect(calls.all == [1, 2, 3])
+    }
+
     @Test func nothingIsDeliveredAfterItHasClosedAlsoOfABatchUnderWay() async {
         let calls = Recorder<Int>()
         let own = Reference()

@@ -18,6 +18,19 @@ struct HeldDuringCallsTests {
         #expect(seen.all == [0] && gone.value == 1)
     }
 
+    @Test func theOwnerOfAListenerOfAnOwnChannel() {
+        let channel = Channel<Int>()
+        let (gone, seen) = (Tally(), Recorder<Int>())
+        let owner = Slot<Owner>()
+        owner.value = Owner { gone.add() }
+        channel.listen(owner.value!) { _, _ in
+            owner.value = nil
+            seen.record(gone.value)
+        }
+        #expect(channel.post(1) == 1)
+        #expect(seen.all == [0] && gone.value == 1)
+    }
+
     /// The first listener sets another value, so that the state no longer keeps the one that is being delivered.
     @Test func theValueOfAStateThatAListenerSetsAgain() {
         let living = Tally()

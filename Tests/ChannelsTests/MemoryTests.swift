@@ -108,6 +108,29 @@ struct MemoryTests {
         }
     }
 
+    @Test func listenersByPatternWhoseOwnersHaveGoneAreGivenBackBesideOneThatStays() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let board = Switchboard()
+            let stays = board[matching: "memory.>"].listen { _ in }
+            requireNoGrowth { for _ in 0..<500 { board[matching: "memory.*"].listen(Owner()) { _, _ in } } }
+            stays.cancel()
+        }
+    }
+
+    /// What counts for a channel and a listener is made by the first post that needs it.
+    @Test func whatTwoThreadsMakeAtOnceIsGivenBack() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            await requireNoGrowth(beyond: 100_000) {
+                let channels = (0..<4_000).map { _ in Channel<Int>(diagnostics: .trace) }
+                let owner = Owner()
+                for channel in channels { channel.listen(owner) { _, _ in } }
+                await onThreads(2) { _ in for channel in channels { channel.post(1) } }
+            }
+        }
+    }
+
     @Test func namesThatComeAndGoAreGivenBackUnderAPattern() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()

@@ -74,6 +74,24 @@ struct NameTests {
         }
     }
 
+    /// Beside a character of two bytes, which has a value in names, one that is not allowed is found as elsewhere.
+    @Test(arguments: [" ", "\u{1}", "\u{7F}", "*", ">"])
+    func whatIsNotAllowedIsFoundBesideOtherScripts(wrong: String) {
+        for length in 2...20 {
+            for place in 0..<length {
+                for other in ["\u{E9}", "\u{FF}", "\u{3B1}"] {
+                    var parts = [String](repeating: "n", count: length)
+                    parts[place] = other
+                    #expect((try? ChannelName<Int>(validating: parts.joined())) != nil)
+                    parts[place] = other + wrong
+                    #expect((try? ChannelName<Int>(validating: parts.joined())) == nil, "\(parts.joined())")
+                    parts[place] = wrong + other
+                    #expect((try? ChannelName<Int>(validating: parts.joined())) == nil, "\(parts.joined())")
+                }
+            }
+        }
+    }
+
     @Test func namesThatDifferInOneByteAreDifferentNames() throws {
         let board = Switchboard()
         var channels: [Channel<Int>] = []

@@ -118,6 +118,47 @@ struct PostAndWaitTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func aCallThatHasWaitedForAnotherWaitsForNothingAnyMore(drains: Bool) async {
+        await #expect(processExitsWith: .success) { [drains] in
+            endIfItHangs()
+            let (causes, slow) = (Channel<Int>(), Channel<Int>())
+            let (entered, held) = (Gate(), Gate())
+            let waited = slow.listen { (_: Int) async in
+                entered.open()
+                await held.wait()
+            }
+            let token = causes.listen { (_: Int) async in
+                let waiting = Task { _ = await slow.postAndWait(1) }
+                await entered.wait()
+                if drains {
+                    Task.detached { held.open() }
+                    await waited.cancelAndDrain()
+                } else {
+                    waiting.cancel()
+                }
+                await waiting.value
+            }
+            await causes.postAndWait(1)
+            precondition(WaitGraph.shared.count == 0)
+            held.open()
+            for token in [waited, token] { await token.cancelAndDrain() }
+        }
+    }
+
+    /// A message with nothing to release, too.
+    @Test func aPostWhoseMessageIsReplacedInABufferIsWaitedForNoLonger() async {
+        let queue = DispatchQueue.suspended()
+        let channel = Channel<Int>()
+        let token = channel.listen(on: queue, buffering: .newest(1)) { _ in }
+        let waiting = Task { await channel.postAndWait(1) }
+        while token.waitingCount == 0 { await Task.yield() }
+        channel.post(2)
+        #expect(await waiting.value.dropped == 1)
+        queue.resume()
+        await token.cancelAndDrain()
+    }
+
     /// Each would wait for the other to hear the second message.
     @Test(arguments: [2, 8]) func listenersCalledByOnePostThatEachWaitForTheOthersDoNotHang(count: Int) async {
         await #expect(processExitsWith: .success) { [count] in

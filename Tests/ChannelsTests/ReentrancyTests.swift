@@ -5,17 +5,21 @@ import Testing
 
 /// Rule 9: posts made inside listeners.
 struct ReentrancyTests {
-    /// The closure of a cancelled listener goes when the post has gone round, and with it what it holds.
-    @Test func theFaultOfALoopThroughAPatternNamesThePatternsListener() {
+    @Test(arguments: [false, true])
+    func theFaultOfALoopThroughAPatternNamesThePatternsListener(hasOwner: Bool) {
         let faults = Recorder<Fault>()
         let board = Switchboard { faults.record($0) }
         let name: ChannelName<Int> = "loop.channel"
-        let site = RegistrationSite(fileID: #fileID, line: #line + 1)
-        let token = board[matching: "loop.*"].listen { [weak board] _ in board?[name].post(1) }
+        let (owner, pattern) = (Owner(), board[matching: "loop.*"])
+        let line: UInt = 1_234
+        let token =
+            hasOwner
+            ? pattern.listen(owner, line: line) { [weak board] _, _ in board?[name].post(1) }
+            : pattern.listen(line: line) { [weak board] _ in board?[name].post(1) }
         #expect(board[name].post(0) == 1)
         #expect(faults.all.map(\.code) == [.recursionLimit])
-        #expect(faults.all.first?.registrationSite == site)
-        withExtendedLifetime(token) {}
+        #expect(faults.all.first?.registrationSite == RegistrationSite(fileID: #fileID, line: Int(line)))
+        withExtendedLifetime((owner, token)) {}
     }
 
     @Test func whatADeinitPostsOnAQueuedChannelWaitsBehindWhatWasPostedBefore() {

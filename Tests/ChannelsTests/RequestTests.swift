@@ -239,6 +239,21 @@ struct RequestTests {
         withExtendedLifetime((token, counts)) {}
     }
 
+    /// However deep they lead: what has been answered costs nothing any more.
+    @Test func aCallThatAsksThousandsOfTimesInTurnIsAnswered() async throws {
+        let (long, deep) = (RequestChannel<Int, Int>(), RequestChannel<Int, Int>())
+        let tokens = [
+            deep.respond { $0 > 0 ? try await deep.ask($0 - 1) + 1 : 1 },
+            long.respond { count in
+                var sum = 0
+                for _ in 0..<count { sum += try await deep.ask(12) }
+                return sum
+            },
+        ]
+        #expect(try await long.ask(6_000) == 6_000 * 13)
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func requestThatAsksThousandsAtOnceWhichAskAgainIsAnswered() async throws {
         let (wide, deep) = (RequestChannel<Int, Int>(), RequestChannel<Int, Int>())
         let tokens = [

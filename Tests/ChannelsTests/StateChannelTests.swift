@@ -122,6 +122,35 @@ struct StateChannelTests {
         withExtendedLifetime(token) {}
     }
 
+    /// One that is new, or one that resumes.
+    @Test(arguments: [false, true])
+    func aListenerThatComesWhereTooMuchFollowsFromOneValueIsAFaultAndHearsTheNext(resumes: Bool) {
+        let faults = Recorder<Fault>()
+        let state = StateChannel(0) { faults.record($0) }
+        let (heard, late) = (Recorder<Int>(), Slot<ListenerToken>())
+        if resumes {
+            late.value = state.listen { heard.record($0) }
+            late.value?.pause()
+            _ = heard.takeAll()
+        }
+        let token = state.listen { value in
+            // Eleven values, each because of the one before, then many because of the last.
+            if (1...10).contains(value) { state.set(value + 1) }
+            guard value == 11 else { return }
+            for value in 0..<20_000 { state.set(100 + value) }
+            let before = faults.all.count { $0.count == 1 }
+            if resumes { late.value?.resume() } else { late.value = state.listen { heard.record($0) } }
+            #expect(faults.all.count { $0.count == 1 } == before + 1)
+        }
+        state.set(1)
+        #expect(heard.all == [] && faults.all.allSatisfy { $0.code == .recursionLimit })
+        if resumes { late.value?.resume() }
+        #expect(heard.all == (resumes ? [state.value] : []))
+        state.set(0)
+        #expect(heard.all.last == 0)
+        withExtendedLifetime(token) {}
+    }
+
     @Test(arguments: ["value", "set", "update", "listen", "values", "resume"])
     func usingTheSameStateInsideUpdateTraps(use: String) async {
         await #expect(processExitsWith: .failure) { [use] in

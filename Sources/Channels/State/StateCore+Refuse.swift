@@ -18,12 +18,10 @@ extension StateCore {
             list.reportStack(top)
             return true
         }
-        var limit = ThreadRecord.deepest
-        var isTooDeep = thread.pointee.depth >= limit
-        if !isTooDeep {
-            limit = Self.deepest
-            isTooDeep = guarded.withLock { $0.turns.deliverer == thread.address && $0.turns.depth >= limit }
-        }
+        let limit = ThreadRecord.deepest
+        let isTooDeep =
+            thread.pointee.depth >= limit
+            || guarded.withLock { $0.turns.deliverer == thread.address && $0.turns.depth >= limit }
         if isTooDeep { list.reportRecursion(top, limit: limit) }
         return isTooDeep
     }

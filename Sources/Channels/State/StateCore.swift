@@ -16,8 +16,6 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         var turns: StateTurns
     }
 
-    static let deepest = 1_024
-
     let list: ListenerList
     let guarded: Locked<Guarded>
     /// The record of the thread inside the body of `update`, or 0.

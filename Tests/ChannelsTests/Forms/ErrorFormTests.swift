@@ -37,6 +37,38 @@ struct ErrorFormTests {
         await #expect(processExitsWith: .failure) { _ = Reentrancy.nested(limit: 0) }
     }
 
+    enum Mistake: String, CaseIterable, Codable {
+        case interceptorOfAPattern, interceptorOfAState, tracesOfLessThanNothing, shareThatIsNoNumber
+
+        func make() {
+            switch self {
+            case .interceptorOfAPattern:
+                _ = Intercepted(source: Switchboard()[matching: "shop.*"]).intercept { _ in .continue }
+            case .interceptorOfAState: _ = Intercepted(source: StateChannel(0)).intercept { _ in .continue }
+            case .tracesOfLessThanNothing: _ = Diagnostics.trace(keeping: -1)
+            case .shareThatIsNoNumber: _ = Histogram().percentile(.nan)
+            }
+        }
+
+        var message: String {
+            switch self {
+            case .interceptorOfAPattern: "the channels of a pattern cannot be intercepted"
+            case .interceptorOfAState: "StateChannel<Int> cannot be intercepted"
+            case .tracesOfLessThanNothing: "Diagnostics.trace(keeping: -1): the number must not be negative"
+            case .shareThatIsNoNumber: "Histogram.percentile(nan): the share must be a number from 0 to 1"
+            }
+        }
+    }
+
+    @Test(arguments: Mistake.allCases)
+    func aMistakeEndsTheProgramAndIsNamed(mistake: Mistake) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [mistake] in
+            mistake.make()
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains(mistake.message), "\(text)")
+    }
+
     @Test func faultsAndErrorsCanBeMade() {
         let site = RegistrationSite(fileID: "App/Till.swift", line: 7)
         let fault = Fault(code: .listenerThrew, channelName: "sold", registrationSite: site, count: 2)
@@ -59,5 +91,14 @@ struct ErrorFormTests {
         #expect("\(report)" == "6 reached: 2 completed, 1 failed, 1 dropped, 1 discarded, 1 unfinished")
         #expect("\(DeliveryReport(reached: 2, completed: 2))" == "2 reached: 2 completed")
         #expect(DeliveryReport().isComplete && !report.isComplete)
+    }
+}
+
+/// A source of the user's own that says of any other that it can be intercepted.
+private struct Intercepted<Source: Listenable>: Interceptable {
+    let source: Source
+
+    func register(_ listener: consuming Listener<Source.Message>, isolation: isolated (any Actor)?) -> ListenerToken {
+        source.register(listener, isolation: isolation)
     }
 }

@@ -75,6 +75,64 @@ struct LaneLoopTests {
         #expect(state.value == last.value)
     }
 
+    @Test func aLoopThatFollowsAnotherIsAFaultAgain() async {
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int> { faults.record($0) }
+        let queue = DispatchQueue(label: "loop")
+        let tokens = (0..<2).map { _ in channel.listen(on: queue) { channel.post($0 + 1) } }
+        for _ in 1...3 {
+            let before = faults.all.count { $0.count == 1 }
+            channel.post(0)
+            await untilNothingWaits(for: tokens)
+            #expect(faults.all.count { $0.count == 1 } > before)
+        }
+    }
+
+    /// They set each other, and no more than one value waits at a time.
+    @Test func statesThatSetEachOtherForLongAreServed() async {
+        let faults = Tally()
+        let (there, back) = (StateChannel(0) { _ in faults.add() }, StateChannel(0) { _ in faults.add() })
+        let (left, right) = (DispatchQueue(label: "left"), DispatchQueue(label: "right"))
+        let gate = Gate()
+        let tokens = [
+            there.listen(on: left) { number in if number > 0 { back.set(number + 1) } },
+            back.listen(on: right) { number in
+                guard number > 0 else { return }
+                if number > 20_000 || faults.value > 0 { gate.open() } else { there.set(number + 1) }
+            },
+        ]
+        there.set(1)
+        await gate.wait()
+        #expect(faults.value == 0)
+        withExtendedLifetime(tokens) {}
+    }
+
+    /// What a call far down a chain posts is refused by a lane that has no room, though its own has.
+    @Test(arguments: [1, 3])
+    func aPostToALaneWithoutRoomIsRefusedAndAFault(listeners: Int) async throws {
+        let faults = Recorder<Fault>()
+        let (causes, effects) = (Channel<Int>(), Channel<Int> { faults.record($0) })
+        let full = DispatchQueue.suspended()
+        let heard = Tally()
+        let tokens = (0..<listeners).map { _ in effects.listen(on: full) { _ in heard.add() } }
+        // Something waits, so that the lane does not recover.
+        effects.post(0)
+        let lane = try #require(tokens[0].entry.mailbox?.lane)
+        lane.lock.withLock { lane.state.exhaust() }
+        let (reached, queue) = (Recorder<Int>(), DispatchQueue(label: "causes"))
+        let token = causes.listen(on: queue) { number in
+            if number > 0 { causes.post(number - 1) } else { reached.record(effects.post(1)) }
+        }
+        causes.post(3)
+        #expect(await reached.wait(count: 1) == [0])
+        #expect(faults.count > 0 && faults.all.allSatisfy { $0.code == .recursionLimit })
+        full.resume()
+        await heard.wait(until: listeners)
+        await token.cancelAndDrain()
+        for token in tokens { await token.cancelAndDrain() }
+        #expect(heard.value == listeners)
+    }
+
     /// They wait for one another, and no more than one waits at a time.
     @Test func listenersThatPostToEachOtherForLongAreServed() async {
         let (there, back) = (Channel<Int> { _ in }, Channel<Int> { _ in })

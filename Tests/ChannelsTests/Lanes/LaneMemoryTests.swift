@@ -57,6 +57,28 @@ struct LaneMemoryTests {
         }
     }
 
+    @Test(arguments: [true, false])
+    func whatABurstTookIsGivenBackWhenItHasBeenHeard(isBounded: Bool) async {
+        await #expect(processExitsWith: .success) { [isBounded] in
+            endIfItHangs()
+            guard isMemoryMeasured() else { return }
+            let policy = isBounded ? BufferingPolicy.oldest(100_000) : .unbounded
+            let queue = DispatchQueue(label: "memory")
+            let channel = Channel<Int>()
+            let token = channel.listen(on: queue, buffering: policy) { _ in }
+            await channel.postAndWait(0)
+            let before = bytesInUse()
+            queue.suspend()
+            for number in 1..<100_000 { channel.post(number) }
+            precondition(bytesInUse() - before > 800_000)
+            queue.resume()
+            await channel.postAndWait(0)
+            let growth = bytesInUse() - before
+            precondition(growth < 100_000, "\(growth) bytes more")
+            token.cancel()
+        }
+    }
+
     @Test func actorsAndAsyncListenersAreGivenBack() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
