@@ -250,7 +250,7 @@ struct RequestTests {
                 return sum
             },
         ]
-        #expect(try await long.ask(6_000) == 6_000 * 13)
+        #expect(try await long.ask(14_000) == 14_000 * 13)
         withExtendedLifetime(tokens) {}
     }
 

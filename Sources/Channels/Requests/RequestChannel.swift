@@ -116,8 +116,8 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     ///   - fileID: With `line`, the place of the call, for traces. Omit both.
     /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` where there is none;
     ///   ``ChannelError/Code/recursionLimit`` where 1,024 calls wait for each other, or too many requests
-    ///   follow from one: half a million under way at the third level, 8,192 from the ninth on, or 65,536 there,
-    ///   one after the other;
+    ///   follow from one: half a million that are under way in the third of the calls that wait for each other,
+    ///   8,192 in the ninth and further in, or 65,536 there before none is under way;
     ///   ``ChannelError/Code/timedOut``, at once, when the time is over, and `CancellationError`, at once,
     ///   when the task is cancelled. In both cases the responder's task is cancelled; what it still does,
     ///   nobody waits for.
