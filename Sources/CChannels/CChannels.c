@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
-#if defined(__linux__)
+#if defined(__APPLE__)
+#include <os/lock.h>
+#elif defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -83,6 +85,24 @@ void channels_yield(bool sleep) {
     }
 }
 
+#if defined(__APPLE__)
+// Lends its holder the priority of whoever waits.
+struct channels_lock {
+    os_unfair_lock lock;
+};
+
+struct channels_lock *channels_lock_make(bool spins) {
+    (void)spins;
+    struct channels_lock *lock = malloc(sizeof *lock);
+    if (lock == NULL) abort();
+    lock->lock = OS_UNFAIR_LOCK_INIT;
+    return lock;
+}
+
+void channels_lock_free(struct channels_lock *lock) { free(lock); }
+void channels_lock(struct channels_lock *lock) { os_unfair_lock_lock(&lock->lock); }
+void channels_unlock(struct channels_lock *lock) { os_unfair_lock_unlock(&lock->lock); }
+#else
 struct channels_lock {
     pthread_mutex_t mutex;
 };
@@ -114,8 +134,10 @@ void channels_lock(struct channels_lock *lock) {
 void channels_unlock(struct channels_lock *lock) {
     if (pthread_mutex_unlock(&lock->mutex) != 0) abort();
 }
+#endif
 
-#if defined(__linux__)
+// The flag is for tests of what systems without such a barrier do.
+#if defined(__linux__) && !defined(AS_ON_APPLE)
 // The values of linux/membarrier.h, which not every C library installs.
 enum { register_private_expedited = 1 << 4, private_expedited = 1 << 3 };
 

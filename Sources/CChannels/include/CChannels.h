@@ -34,9 +34,10 @@ uint64_t channels_nanoseconds(void);
 /// Lets another thread run; sleeps for 50 microseconds where yielding has not helped.
 void channels_yield(bool sleep);
 
-/// A mutex of the C library. Not recursive.
+/// A mutex of the C library; on Apple's systems the unfair lock. Not recursive.
 struct channels_lock;
-/// Where it spins, and the C library can, a thread that finds it taken looks again a few times before it sleeps.
+/// Where it spins, a thread that finds it taken looks again a few times before it sleeps; only the C library of GNU is
+/// told so.
 struct channels_lock *channels_lock_make(bool spins);
 void channels_lock_free(struct channels_lock *lock);
 void channels_lock(struct channels_lock *lock);

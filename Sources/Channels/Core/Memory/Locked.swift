@@ -1,19 +1,9 @@
 internal import CChannels
-internal import Synchronization
 
-#if canImport(Darwin)
-/// A value behind a mutex: for sections that may be longer than a few dozen instructions.
-package typealias Locked<Value: ~Copyable> = Mutex<Value>
-
-extension Mutex where Value: ~Copyable {
-    /// The system's lock decides by itself whether to spin.
-    package init(_ initial: consuming sending Value, spins: Bool) { self.init(initial) }
-}
-#else
 /// A value behind a mutex: for sections that may be longer than a few dozen instructions.
 ///
-/// A mutex of the C library, because the thread sanitizer knows it. On Linux (Swift 6.3) the slow path of
-/// `Mutex` is in a library that is not instrumented, so the sanitizer would report false races in the tests
+/// A mutex of the system's C library, because the thread sanitizer knows it. On Linux (Swift 6.3) the slow path
+/// of `Mutex` is in a library that is not instrumented, so the sanitizer would report false races in the tests
 /// of every app.
 @safe
 @usableFromInline
@@ -54,4 +44,3 @@ package func acquireLock(_ lock: OpaquePointer) { unsafe channels_lock(lock) }
 /// See ``acquireLock(_:)``.
 @usableFromInline
 package func releaseLock(_ lock: OpaquePointer) { unsafe channels_unlock(lock) }
-#endif

@@ -1,7 +1,8 @@
 internal import CChannels
 internal import Synchronization
 
-#if canImport(Darwin)
+// The flag is for tests of what Apple's systems compile.
+#if canImport(Darwin) || AS_ON_APPLE
 /// A lock for sections of a few dozen instructions in which nothing but this library's own code runs.
 ///
 /// On Apple's systems it is the system's unfair lock, which donates priority. Elsewhere it spins, then yields
@@ -10,10 +11,16 @@ internal import Synchronization
 struct SpinLock: ~Copyable, Sendable {
     private let mutex = Mutex<Void>(())
 
+    @inline(__always)
     func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {
-        mutex.withLock { _ in body() }
+        // `Mutex` would have the result be of a region of its own, because it guards a value. This guards none: whoever
+        // takes it says what it guards.
+        var result: Result?
+        mutex.withLock { _ in result = body() }
+        return result.take()!
     }
 
+    @inline(__always)
     func withLockIfAvailable(_ body: () -> Void) -> Bool {
         mutex.withLockIfAvailable { _ in body() } != nil
     }
