@@ -7,29 +7,6 @@ import Testing
 struct AccountTests {
     private let broker = InMemoryBroker()
 
-    /// What comes in when the test says so, and what was counted when it was settled.
-    private struct Fed {
-        let transport = FedTransport()
-        let settled = Recorder<(settlement: Settlement, statistics: BridgeStatistics)>()
-        let reference = BridgeReference()
-
-        func deliver(_ json: String, id: String, to route: Int = 0, durable: Bool = true) throws {
-            deliver(try .event(json, to: "shop.sold", id: id), id: id, to: route, durable: durable)
-        }
-
-        func deliver(_ message: TransportMessage, id: String, to route: Int = 0, durable: Bool = true) {
-            let settle: @Sendable (Settlement) -> Void = { settlement in
-                settled.record((settlement, reference.bridge?.statistics ?? BridgeStatistics()))
-            }
-            transport.subscribers.all[route](InboundMessage(message, identity: id, settle: durable ? settle : nil))
-        }
-
-        /// What was settled, from the last one that was asked for on.
-        func next(_ number: Int) async -> (settlement: Settlement, statistics: BridgeStatistics) {
-            await settled.first(number)[number - 1]
-        }
-    }
-
     @Test func everyDurableMessageIsCountedBeforeItIsSettled() async throws {
         let fed = Fed()
         let kitchen = await MiniProcess(
