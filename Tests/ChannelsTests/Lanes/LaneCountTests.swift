@@ -1,10 +1,12 @@
 import ChannelsTesting
+import Dispatch
 import Synchronization
 import Testing
 
 @testable import Channels
 
-/// What a lane counts of the messages that were posted on its own actor, so that posts there know whether one waits.
+/// What a lane knows while it delivers: how many messages wait that were posted on its own actor, and which listener it
+/// is calling.
 struct LaneCountTests {
     private let executor = HeldExecutor()
     private let heard = Recorder<Int>()
@@ -44,6 +46,38 @@ struct LaneCountTests {
         // Each of the two listeners.
         #expect(heard.all == [0, 1, 2] && waiting.all == [2])
         await expectNothingWaits(in: lane)
+    }
+
+    /// Whoever waits for the call before is told between the two, in the middle of a turn.
+    @Test func whoeverDrainsAListenerWaitsForItsCallAlsoWhereTheCallBeforeWasAwaited() async throws {
+        let queue = DispatchQueue.suspended()
+        let channels = [Channel<Int>(), Channel<Int>()]
+        let gates = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]
+        let entered = Tally()
+        let tokens = [0, 1].map { index in
+            channels[index].listen(on: queue) { _ in
+                entered.add()
+                gates[index].wait()
+            }
+        }
+        let lane = try #require(tokens[0].entry.mailbox?.lane)
+        for channel in channels { channel.post(1) }
+        queue.resume()
+        await entered.wait(until: 1)
+        let first = Task { await tokens[0].cancelAndDrain() }
+        while !lane.isAwaited { await Task.yield() }
+        gates[0].signal()
+        await first.value
+        await entered.wait(until: 2)
+        let hasDrained = Gate()
+        let second = Task {
+            await tokens[1].cancelAndDrain()
+            hasDrained.open()
+        }
+        for _ in 0..<200 { await Task.yield() }
+        #expect(!hasDrained.isOpen)
+        gates[1].signal()
+        await second.value
     }
 
     /// The drain settles what it has called once it has found that nothing else waits.
