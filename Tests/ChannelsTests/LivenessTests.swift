@@ -29,18 +29,6 @@ struct LivenessTests {
         withExtendedLifetime(token) {}
     }
 
-    /// A setter that stands is woken, and does not wait until its time is over: that would be 100 milliseconds for 64
-    /// values.
-    @Test func twoThreadsThatSetOneStateRelieveEachOtherAtOnce() async {
-        let state = StateChannel(0) { _ in }
-        let token = state.listen { (_: Int) in }
-        let start = ContinuousClock.now
-        await onThreads(2) { _ in for _ in 0..<20_000 { state.update { $0 += 1 } } }
-        let duration = ContinuousClock.now - start
-        #expect(state.value == 40_000 && duration < .seconds(15), "\(duration)")
-        withExtendedLifetime(token) {}
-    }
-
     @Test func aListenerIsRegisteredAsFastAmongManyWhoseOwnersLive() {
         let channel = Channel<Int>()
         let (owner, other) = (Owner(), Owner())
