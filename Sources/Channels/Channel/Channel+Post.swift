@@ -15,7 +15,7 @@ extension Channel {
     /// - Parameters:
     ///   - message: The message to deliver.
     ///   - sender: The object that posts, as ``Posted/sender``.
-    ///   - echo: Whether the sender's own listeners hear it too. Has no effect without a sender.
+    ///   - echo: Whether the sender's own listeners and interceptors hear it too. Has no effect without a sender.
     ///   - fileID: With `line`, the place of the call, for traces. Omit both.
     ///   - isolation: The caller's isolation, known at compile time. Omit it. A nonisolated method has none,
     ///     whoever calls it: listeners on the main actor then hear its posts through their mailboxes, even if
