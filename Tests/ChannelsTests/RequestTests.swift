@@ -32,6 +32,17 @@ struct RequestTests {
         await #expect(throws: ChannelError.self) { try await channel.ask(8) }
     }
 
+    @Test func aResponderWhoseOwnerIsReleasedAfterTheAnswerDoesNotAnswerAgain() async throws {
+        let channel = RequestChannel<Int, Int>()
+        for round in 0..<2_000 {
+            var owner: Owner? = Owner()
+            channel.respond(owner!) { _, request in request }
+            #expect(try await channel.ask(round) == round)
+            owner = nil
+            await #expect(throws: ChannelError.self, "round \(round)") { try await channel.ask(round) }
+        }
+    }
+
     @Test func aResponderMayDrainItself() async throws {
         let channel = RequestChannel<Int, Int>()
         let own = Slot<ListenerToken>()

@@ -186,9 +186,14 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     /// A responder and the owner held for the call.
     struct Responder: Sendable {
         let answer: Answer
-        var owner: (any AnyObject & Sendable)?
         let entry: ListenerEntry
         let calls: ResponderCalls
+        let owner = HeldOwner()
+    }
+
+    /// The owner of a responder, held for one call. Written before the call's task begins, then used by that task only.
+    final class HeldOwner: @unchecked Sendable {  // see above
+        var object: (any AnyObject & Sendable)?
     }
 
     private func register(
@@ -220,8 +225,8 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
                 frame.pointee.beginCall(of: entry)
                 if list.isMetered { entry.counters?.borrow { $0.countDirectCall() } }
                 MessageAddress.lending(mutable: &responder) { entry.run($0, owner.map { OwnerReference($0) }, frame) }
-                guard var responder else { return true }
-                responder.owner = owner.map { sendable($0) }
+                guard let responder else { return true }
+                responder.owner.object = owner.map { sendable($0) }
                 responder.calls.begin()
                 found.append(responder)
                 return found.count < most
@@ -255,7 +260,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
             let call = {
                 do {
                     let answer = try await ListenerChain.$current.withValue(chain) {
-                        try await responder.answer(responder.owner, request)
+                        try await responder.answer(responder.owner.object, request)
                     }
                     result = .success(answer)
                 } catch { result = .failure(error) }
@@ -268,6 +273,8 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
             chain.callHasEnded()
             chain.endAsking()
             responder.calls.end()
+            // Before the asker goes on: a responder whose owner it then releases does not answer again.
+            responder.owner.object = nil
             first.finish(result)
         }
         // The end of this call ends it.

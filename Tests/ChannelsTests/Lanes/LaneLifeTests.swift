@@ -71,6 +71,24 @@ struct LaneLifeTests {
         withExtendedLifetime(actor) {}
     }
 
+    // MARK: Lanes that come and go
+
+    /// The last reference to a lane may be released while another thread looks the lane of a new actor up.
+    @Test func actorsThatComeAndGoOnManyThreadsNeverHang() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let channel = Channel<Int>()
+            let tokens = Slot<ListenerToken>()
+            await onThreads(8) { _ in
+                for _ in 0..<20_000 {
+                    let clerk = Clerk()
+                    tokens.value = channel.listen(clerk) { clerk, message in clerk.note(message) }
+                    tokens.value?.cancel()
+                }
+            }
+        }
+    }
+
     // MARK: Cancelling
 
     @Test func aCallOfOneListenerDoesNotDelayCancelAndDrainOfAnotherOnItsLane() async {
@@ -349,7 +367,7 @@ struct LaneLifeTests {
             #expect(channel.post(1) == 1)
             #expect(await heard.wait(count: 1) == [1])
             #expect(!token.isActive)
-            Lane.forget(formerLane.actorAddress)
+            Lane.forget(formerLane)
             #expect(Lane.of(clerk) === lane)
             return
         }

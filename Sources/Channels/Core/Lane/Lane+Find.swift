@@ -32,50 +32,60 @@ extension Lane {
     }
 
     /// The lane of an actor has gone.
-    static func forget(_ address: UInt) { ActorLanes.shard(of: address).forget(address) }
+    static func forget(_ lane: Lane) { ActorLanes.shard(of: lane.actorAddress).forget(lane) }
+
+    /// Whether the lane was made for an actor, which the caller holds.
+    fileprivate func isLane(of actor: any Actor) -> Bool {
+        // Alive at the actor's address, so it is this one, and the caller's reference outlives the one loaded here.
+        self.actor != nil && actorAddress == Unretained<AnyObject>(actor).address
+    }
 
     private static let queueKey = DispatchSpecificKey<KnownLane>()
     /// Guards the ``KnownLane`` of every queue.
     private static let queueLanes = Locked<Void>(())
 }
 
-/// A queue's reference to its lane. The queue cannot keep it, because the lane keeps the queue.
-private final class KnownLane: @unchecked Sendable {  // guarded by `queueLanes`
+/// How a queue, or the table of actors, knows a lane, which keeps the queue: weakly.
+private final class KnownLane: @unchecked Sendable {  // guarded by `queueLanes`, or the lock of the table
     weak var lane: Lane?
-    init(_ lane: Lane) { self.lane = lane }
+    /// The lane's own address, by which it is recognised when it is being deinitialised.
+    let identity: ObjectIdentifier
+
+    init(_ lane: Lane) {
+        self.lane = lane
+        identity = ObjectIdentifier(lane)
+    }
 }
 
 /// Some of the actors that have a lane, by address.
 private final class ActorLanes: Sendable {
-    private struct Known {
-        weak var lane: Lane?
-    }
-
     private static let shards = (0..<16).map { _ in ActorLanes() }
 
     /// Objects are 16 bytes apart.
     static func shard(of address: UInt) -> ActorLanes { shards[Int(truncatingIfNeeded: address >> 4) & 15] }
 
-    private let lanes = Locked<[UInt: Known]>([:], spins: true)
+    private let lanes = Locked<[UInt: KnownLane]>([:], spins: true)
 
     func lane(of actor: any Actor, _ address: UInt) -> Lane {
-        // Released without the lock, which a lane's deinit takes.
+        // Released after the lock: the last reference to a lane runs its deinit, which takes the lock.
         var former: Lane?
         defer { withExtendedLifetime(former) {} }
         return lanes.withLock { lanes in
             former = lanes[address]?.lane
             // Another one if the actor it was made for is gone, and this has its address.
-            if let former, former.actor === actor { return former }
+            if let former, former.isLane(of: actor) { return former }
             let lane = Lane(.actor, of: actor)
-            lanes[address] = Known(lane: lane)
+            lanes[address] = KnownLane(lane)
             return lane
         }
     }
 
-    func forget(_ address: UInt) {
+    /// Removes a lane that is being deinitialised. Loads no weak reference: released under the lock, it could be the
+    /// last, and another lane's deinit would wait for this lock for ever.
+    func forget(_ lane: Lane) {
         lanes.withLock { lanes in
             // Not that of an actor which has the address now.
-            if let known = lanes[address], known.lane == nil { lanes[address] = nil }
+            if lanes[lane.actorAddress]?.identity == ObjectIdentifier(lane) { lanes[lane.actorAddress] = nil }
         }
     }
 }

@@ -93,7 +93,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
         }
     }
 
-    deinit { if case .actor = target { Lane.forget(actorAddress) } }
+    deinit { if case .actor = target { Lane.forget(self) } }
 
     // MARK: Direct calls
 
