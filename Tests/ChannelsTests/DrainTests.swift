@@ -163,56 +163,6 @@ struct DrainTests {
         }
     }
 
-    /// Each call waits for the end of the next one. Whoever would close the circle does not wait.
-    @Test(arguments: [2, 5]) func listenersThatDrainOneAnotherDoNotHang(count: Int) async {
-        await #expect(processExitsWith: .success) { [count] in
-            endIfItHangs()
-            for _ in 0..<100 {
-                let channel = Channel<Int>()
-                let (entered, ended) = (Tally(), Tally())
-                let tokens = (0..<count).map { _ in Slot<ListenerToken>() }
-                for index in tokens.indices {
-                    tokens[index].value = channel.listen { (_: Int) async in
-                        entered.add()
-                        await entered.wait(until: count)
-                        await tokens[(index + 1) % count].value?.cancelAndDrain()
-                        ended.add()
-                    }
-                }
-                channel.post(1)
-                await ended.wait(until: count)
-            }
-        }
-    }
-
-    @Test func drainAndAPostThatIsWaitedForMayFormACircle() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            for _ in 0..<100 {
-                let (first, second) = (Channel<Int>(), Channel<Int>())
-                let (entered, ended) = (Tally(), Tally())
-                let posting = Slot<ListenerToken>()
-                posting.value = first.listen { (message: Int) async in
-                    entered.add()
-                    await entered.wait(until: 2)
-                    await second.postAndWait(message)
-                    ended.add()
-                }
-                let draining = second.listen { (message: Int) async in
-                    guard message == 0 else { return }
-                    entered.add()
-                    await entered.wait(until: 2)
-                    await posting.value?.cancelAndDrain()
-                    ended.add()
-                }
-                first.post(1)
-                second.post(0)
-                await ended.wait(until: 2)
-                withExtendedLifetime(draining) {}
-            }
-        }
-    }
-
     @Test func cancelAndDrainOfAnotherListenerInsideAListenerWaitsForIt() async {
         let channel = Channel<Int>()
         let events = Recorder<String>()

@@ -325,6 +325,32 @@ struct LivenessTests {
         #expect(await reader.count < 2_000_000)
     }
 
+    /// Each of them is a sequence of its own.
+    @Test(.timeLimit(.minutes(1)))
+    func aTaskThatAlwaysFindsTheNextValueOfAStateLeavesItsActorToOthers() async {
+        actor Reader {
+            private(set) var count = 0
+            private var isOver = false
+
+            func read(_ state: StateChannel<Int>, _ begun: Gate) async {
+                while !isOver, count < 2_000_000, await state.next() != nil {
+                    begun.open()
+                    count += 1
+                }
+            }
+
+            func end() { isOver = true }
+        }
+        let state = StateChannel(1)
+        let reader = Reader()
+        let begun = Gate()
+        let reading = Task { await reader.read(state, begun) }
+        await begun.wait()
+        await reader.end()
+        await reading.value
+        #expect(await reader.count < 2_000_000)
+    }
+
     /// Others may register listeners of that owner faster than they can be removed.
     @Test func listenersThatComeWhileThoseOfAnOwnerAreRemovedStay() async {
         await #expect(processExitsWith: .success) {

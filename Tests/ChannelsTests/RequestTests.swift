@@ -212,44 +212,6 @@ struct RequestTests {
         withExtendedLifetime(token) {}
     }
 
-    /// Each asks twice: depth alone would let 2^1024 be under way.
-    @Test(.timeLimit(.minutes(5)), arguments: [false, true])
-    func requestsThatLeadToTwoRequestsEachEndWithAnError(asksAll: Bool) async {
-        let channel = RequestChannel<Int, Int>()
-        let (underWay, most) = (Tally(), Tally())
-        let respond: @isolated(any) @Sendable (Int) async throws -> Int = { number in
-            most.raise(to: underWay.add() + 1)
-            defer { underWay.add(-1) }
-            if asksAll { return try await channel.askAll(number + 1).reduce(0) { try $0 + $1.get() } }
-            async let first = channel.ask(number + 1)
-            async let second = channel.ask(number + 1)
-            return try await first + second
-        }
-        let tokens = (0..<(asksAll ? 2 : 1)).map { _ in channel.respond(respond) }
-        let error = await #expect(throws: ChannelError.self) { try await channel.ask(0) }
-        #expect(error?.code == .recursionLimit)
-        for token in tokens { await token.cancelAndDrain() }
-        #expect(most.value < 20_000 && underWay.value == 0)
-    }
-
-    /// Each asks twice, one after the other, whatever becomes of it: never more than 1,024 are under way.
-    @Test(.timeLimit(.minutes(5))) func requestsThatLeadToTwoInTurnEnd() async throws {
-        let channel = RequestChannel<Int, Void>()
-        let refused = Tally()
-        let token = channel.respond { number in
-            for _ in 0..<2 {
-                do { try await channel.ask(number + 1) } catch { refused.add() }
-            }
-        }
-        try await channel.ask(0)
-        #expect(refused.value > 1)
-        // What went before has ended.
-        let deep = RequestChannel<Int, Int>()
-        let counts = deep.respond { $0 > 0 ? try await deep.ask($0 - 1) + 1 : 1 }
-        #expect(try await deep.ask(500) == 501)
-        withExtendedLifetime((token, counts)) {}
-    }
-
     /// However deep they lead: what has been answered costs nothing any more.
     @Test func aCallThatAsksThousandsOfTimesInTurnIsAnswered() async throws {
         let (long, deep) = (RequestChannel<Int, Int>(), RequestChannel<Int, Int>())

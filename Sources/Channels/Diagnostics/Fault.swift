@@ -3,7 +3,8 @@ public struct Fault: Sendable, CustomStringConvertible {
     /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Storage: String {
-            case recursionLimit, stateBacklog, bufferOverflow, listenerThrew, reentrancyMismatch, bridgeFailed
+            case recursionLimit, stateBacklog, laneBacklog, bufferOverflow, listenerThrew, reentrancyMismatch,
+                bridgeFailed
         }
         private let storage: Storage
 
@@ -13,6 +14,9 @@ public struct Fault: Sendable, CustomStringConvertible {
         /// A thread that set a state waited as long as it may, and too many values still wait to be delivered:
         /// listeners are slower than those who set it.
         public static let stateBacklog = Code(storage: .stateBacklog)
+        /// More than 1,048,576 messages wait in the lane of an actor or a queue: its listeners are slower than those who
+        /// post, or a loop of posts leads through it. Raised again each time that number has doubled.
+        public static let laneBacklog = Code(storage: .laneBacklog)
         /// A message was dropped because a buffer with ``BufferingPolicy/oldest(_:)`` was full.
         public static let bufferOverflow = Code(storage: .bufferOverflow)
         /// A listener, interceptor or async listener threw.

@@ -35,17 +35,13 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// mailbox is making; for a responder, for every request that has been handed to it. It ignores task
     /// cancellation: the posts it waits for end in any case.
     ///
-    /// It cancels and returns at once where it would wait for its caller: inside the listener, or inside another
-    /// one for whose end the listener waits, by `postAndWait` or by this function. Of two async listeners that
-    /// drain each other, the second one does not wait. A task that a call has started counts as part of that call
-    /// until the call ends.
+    /// It cancels and returns at once where it would wait for its caller: inside the listener, or inside one that the
+    /// listener's call waits for, by `postAndWait` or by this function. A task that a call has started counts as part of
+    /// that call until the call ends. Independent listeners that drain one another wait for ever, as two locks would.
     public final func cancelAndDrain() async {
         entry.cancel()
-        guard let call = ListenerChain.call else { return await waitForCalls() }
-        let wait = WaitGraph.Wait(call)
-        guard WaitGraph.shared.add(entry, to: wait) else { return }
+        if let call = ListenerChain.call, call.waits(for: entry) { return }
         await waitForCalls()
-        WaitGraph.shared.remove(wait)
     }
 
     private func waitForCalls() async {

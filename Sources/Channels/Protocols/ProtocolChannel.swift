@@ -225,9 +225,7 @@ extension ListenerList {
             let thread = ThreadReference.current
             var visitor = Visitor()
             return MessageAddress.lending(mutable: &visitor) { visitor in
-                if let top = thread.pointee.top, let refused = admit(visitor, frame, nestedIn: top, thread, at: site) {
-                    return refused
-                }
+                if let refused = begin(visitor, frame, thread, at: site) { return refused }
                 if isMetered { return notifyMetered(frame, visitor, visit, thread, at: site) }
                 return withPost(frame, thread) { notify(frame, visitor, visit) }
             }

@@ -115,9 +115,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     ///     it does not pass.
     ///   - fileID: With `line`, the place of the call, for traces. Omit both.
     /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` where there is none;
-    ///   ``ChannelError/Code/recursionLimit`` where 1,024 calls wait for each other, or too many requests
-    ///   follow from one: half a million that are under way in the third of the calls that wait for each other,
-    ///   8,192 in the ninth and further in, or 65,536 there before none is under way;
+    ///   ``ChannelError/Code/recursionLimit`` where 1,024 calls wait for each other;
     ///   ``ChannelError/Code/timedOut``, at once, when the time is over, and `CancellationError`, at once,
     ///   when the task is cancelled. In both cases the responder's task is cancelled; what it still does,
     ///   nobody waits for.
@@ -144,8 +142,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     /// `CancellationError`, at once.
     ///
     /// - Returns: The answers in the order of priority; empty if there are no responders. Where 1,024 calls
-    ///   wait for each other, one failure: ``ChannelError/Code/recursionLimit``; where too many requests follow
-    ///   from one, as ``ask(_:timeout:fileID:line:)`` says, that failure for each that was not asked.
+    ///   wait for each other, one failure: ``ChannelError/Code/recursionLimit``.
     public func askAll(
         _ request: Request,
         fileID: StaticString = #fileID,
@@ -245,14 +242,6 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     ) async throws -> Response {
         let first = FirstResult<Response>()
         let chain = ListenerChain(responder.entry, upstream: ListenerChain.call)
-        guard chain.mayAsk() else {
-            responder.calls.end()
-            throw ChannelError(
-                .recursionLimit,
-                name: list.name,
-                "\(list.displayName): too many requests follow from one"
-            )
-        }
         // Unstructured, because a task group would wait for a responder that does not listen to cancellation.
         // It inherits the priority and task-local values of the asker.
         let task = Task {
@@ -271,7 +260,6 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
                 await call()
             }
             chain.callHasEnded()
-            chain.endAsking()
             responder.calls.end()
             // Before the asker goes on: a responder whose owner it then releases does not answer again.
             responder.owner.object = nil

@@ -1,55 +1,61 @@
+internal import Dispatch
 internal import Synchronization
 
-// Changes that are not made.
+// Changes that are not made, and those that are slowed down.
 extension StateCore {
-    /// Whether a change is refused: made by a listener, at the end of too long a chain.
+    /// How many posts and changes lead to a change made now, itself included; nil where it is refused, with a fault: made
+    /// by a listener, at the end of too long a chain, or where too many have followed from one post.
     @inline(__always)
-    func refusesChange() -> Bool {
+    func chainOfChange() -> Int? {
         let thread = ThreadReference.current
-        // What the first call of a lane sets is not refused, as what it posts is not.
-        if thread.pointee.laneDepth > 1, refusesFanOut() { return true }
-        guard let top = thread.pointee.top else { return false }
-        return refusesChange(inside: top, thread)
+        guard let top = thread.pointee.top else {
+            thread.pointee.followed = 0
+            return 1
+        }
+        return chainOfChange(inside: top, thread)
     }
 
     @inline(never)
-    private func refusesChange(inside top: FrameReference, _ thread: ThreadReference) -> Bool {
+    private func chainOfChange(inside top: FrameReference, _ thread: ThreadReference) -> Int? {
         guard thread.pointee.stackLeft > ThreadRecord.reservedStack else {
             list.reportStack(top)
-            return true
+            return nil
         }
-        let limit = ThreadRecord.deepest
-        let isTooDeep =
-            thread.pointee.depth >= limit
-            || guarded.withLock { $0.turns.deliverer == thread.address && $0.turns.depth >= limit }
-        if isTooDeep { list.reportRecursion(top, limit: limit) }
-        return isTooDeep
+        let chain = top.pointee.chain + 1
+        guard thread.pointee.depth < ThreadRecord.deepest, chain <= ThreadRecord.deepest else {
+            list.reportRecursion(top, limit: ThreadRecord.deepest)
+            return nil
+        }
+        let refused = thread.pointee.countFollowing(chain: chain)
+        guard refused == 0 else {
+            list.reportFollowing(top, count: refused)
+            return nil
+        }
+        return chain
     }
 
-    /// Whether too many messages wait in the lane whose call makes the change.
+    /// Slows a setter down behind a backlog of values, in steps of a millisecond and 100 of them at most; a fault follows
+    /// if too many still wait. Inside a listener nobody waits: the fault is raised whenever their number has doubled.
     @inline(never)
-    private func refusesFanOut() -> Bool {
-        let count = Lane.refusalsOfCaller()
-        guard count > 0 else { return false }
-        list.reportFanOut(nil, count: count)
-        return true
+    func slowDown(behind count: Int) {
+        let isInsideListener = ThreadReference.current.pointee.isInsideListener || ListenerChain.call != nil
+        guard !isInsideListener else {
+            if count & (count - 1) == 0 { reportBacklog() }
+            return
+        }
+        let never = DispatchSemaphore(value: 0)
+        for _ in 0..<Self.mostSteps {
+            _ = never.wait(timeout: .now() + .milliseconds(1))
+            if guarded.withLock({ $0.turns.waitingCount <= StateTurns.mostWaiting }) { return }
+        }
+        reportBacklog()
     }
 
-    func reportFanOut() {
-        // It follows from a post, or a value of this state, that is under way on this thread.
-        guard let top = ThreadReference.current.pointee.top else { return }
-        list.reportFanOut(top, count: guarded.withLock { $0.turns.refusedCount })
-    }
+    private static var mostSteps: Int { 100 }
 
-    func reportBacklog() {
+    private func reportBacklog() {
         let detail = "more than \(StateTurns.mostWaiting) values wait to be delivered"
         list.faults.report(.stateBacklog, list: list, listener: nil, detail: .text(detail))
-    }
-
-    /// Each is reported, unlike refused values: the next value may not come for long.
-    func reportRefusedListener() {
-        guard let top = ThreadReference.current.pointee.top else { return }
-        list.reportFanOut(top, count: 1)
     }
 
     func trapInsideUpdate(_ use: String) {

@@ -53,74 +53,29 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         store: (MessageAddress) -> Void
     ) {
         trapInsideUpdate("set")
-        guard !refusesChange() else { return }
-        guard !list.mayOffer, !list.isMetered else {
-            return setWithCare(message, with: envelope, at: site, isolation, store)
+        guard let chain = chainOfChange() else { return }
+        guard !list.isMetered else {
+            return list.traceState(envelope, at: site) { set(message, with: $0, chain, isolation, store) }
         }
-        var mustOffer = false
-        let admission = guarded.withLock { guarded -> StateTurns.Admission? in
-            guard !list.hasNoListenerNow else {
-                store(guarded.value.address)
-                return nil
-            }
-            let number = list.nextNumberNow
-            mustOffer = list.mayOffer
-            guard !mustOffer else { return nil }
-            guard hasRoom(&guarded) else { return .refuse }
-            store(guarded.value.address)
-            return admitChange(&guarded, envelope, before: number)
-        }
-        if let admission { settle(admission, message, envelope, isolation) }
-        // The first listener with a mailbox has just come.
-        if mustOffer { offer(message, with: envelope, isolation, store) }
+        set(message, with: envelope, chain, isolation, store)
     }
 
-    /// The same where a listener has, or has had, a mailbox, or while diagnostics are on. By itself, to keep
-    /// the other short.
-    @inline(never)
-    private func setWithCare(
+    @inline(__always)
+    private func set(
         _ message: MessageAddress,
         with envelope: Envelope?,
-        at site: PackedSite,
+        _ chain: Int,
         _ isolation: (any Actor)?,
         _ store: (MessageAddress) -> Void
     ) {
-        guard list.isMetered else { return offer(message, with: envelope, isolation, store) }
-        list.traceState(envelope, at: site) { offer(message, with: $0, isolation, store) }
-    }
-
-    private func offer(
-        _ message: MessageAddress,
-        with envelope: Envelope?,
-        _ isolation: (any Actor)?,
-        _ store: (MessageAddress) -> Void
-    ) {
-        var offered = ListenerList.Offered()
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
-            guard isHeard else {
-                store(guarded.value.address)
-                return nil
-            }
-            guard hasRoom(&guarded) else { return .refuse }
             store(guarded.value.address)
-            let number = list.nextNumberNow
-            offerChange(&guarded, envelope, isolation, before: number, &offered)
-            return admitChange(&guarded, envelope, before: number)
+            return admitChange(&guarded, envelope, chain)
         }
-        list.finish(offered)
-        if let admission { settle(admission, message, envelope, isolation) }
-    }
-
-    private func settle(
-        _ admission: StateTurns.Admission,
-        _ message: MessageAddress,
-        _ envelope: Envelope?,
-        _ isolation: (any Actor)?
-    ) {
-        if case .deliver(let turn) = admission {
-            deliver(message, turn, isolation, envelope)
-        } else {
-            settle(admission, isolation)
+        switch admission {
+        case .deliver(let turn)?: deliver(message, turn, isolation, envelope)
+        case .waitBehind(let count)?: slowDown(behind: count)
+        case .wait?, nil: break
         }
     }
 
@@ -131,38 +86,27 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     @usableFromInline
     func update(at site: PackedSite, isolation: (any Actor)?, change: (MessageAddress) -> Bool) {
         trapInsideUpdate("update")
-        guard !refusesChange() else { return }
+        guard let chain = chainOfChange() else { return }
         guard !list.isMetered else {
-            return list.traceState(nil, at: site) { self.change(with: $0, isolation, change) }
+            return list.traceState(nil, at: site) { self.change(with: $0, chain, isolation, change) }
         }
-        self.change(with: nil, isolation, change)
+        self.change(with: nil, chain, isolation, change)
     }
 
     @inline(__always)
-    private func change(with envelope: Envelope?, _ isolation: (any Actor)?, _ change: (MessageAddress) -> Bool) {
+    private func change(
+        with envelope: Envelope?,
+        _ chain: Int,
+        _ isolation: (any Actor)?,
+        _ change: (MessageAddress) -> Bool
+    ) {
         let thread = ThreadReference.current
-        takeTurn(isolation, envelope) { guarded, offered in
-            guard hasRoom(&guarded) else { return .refuse }
+        takeTurn(isolation, envelope) { guarded in
             updater.store(thread.address, ordering: .relaxed)
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
-            guard isChanged, isHeard else { return nil }
-            let number = list.nextNumberNow
-            if list.mayOffer { offerChange(&guarded, envelope, isolation, before: number, &offered) }
-            return admitChange(&guarded, envelope, before: number)
+            return isChanged ? admitChange(&guarded, envelope, chain) : nil
         }
-    }
-
-    /// Whether anybody listens, or counts. Who registers does so under the state's lock and is handed the
-    /// value then.
-    @inline(__always)
-    private var isHeard: Bool { !list.hasNoListenerNow || list.isMetered }
-
-    /// Whether one more value may be set. Under the lock.
-    @inline(__always)
-    private func hasRoom(_ guarded: inout Guarded) -> Bool {
-        // While nobody delivers there is nothing from which it could follow.
-        guarded.turns.deliverer == 0 || guarded.turns.hasRoom(for: ThreadReference.current.address)
     }
 
     /// Registers an entry and hands it the current value, between two changes.
@@ -173,16 +117,13 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         // and its number excludes it from them; those set later find it registered. The value it gets now
         // takes its turn between the two. The list's lock is taken inside, never the reverse.
         // Delivers a value as `set` does. If that is refused, the listener hears the next one.
-        let isRefused = refusesChange()
-        var isTooMany = false
+        let chain = chainOfChange()
         var outcome = (isIn: false, sweeps: false)
-        takeTurn(isolation) { guarded, offered in
+        takeTurn(isolation) { guarded in
             outcome = list.insert(entry, priority: priority.rawValue)
-            guard outcome.isIn, !isRefused, !startsWithNext else { return nil }
-            isTooMany = !hasRoom(&guarded)
-            return isTooMany ? nil : admitEntry(entry, &guarded, isolation, &offered)
+            guard outcome.isIn, !startsWithNext, let chain else { return nil }
+            return admit(&guarded, nil, for: entry, chain)
         }
-        if isTooMany { reportRefusedListener() }
         if outcome.sweeps { list.sweepSome() }
         list.didUnlock()
     }
@@ -197,20 +138,15 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     func resume(_ entry: ListenerEntry) {
         trapInsideUpdate("resume")
         // Delivers a value as `set` does. If that is refused, the listener stays paused.
-        guard !refusesChange() else { return }
-        var isTooMany = false
-        takeTurn(nil) { guarded, offered in
+        guard let chain = chainOfChange() else { return }
+        takeTurn(nil) { guarded in
             guard entry.isPaused, !entry.hasEnded else { return nil }
-            isTooMany = !hasRoom(&guarded)
-            guard !isTooMany else { return nil }
             // A new number: values that wait are older than the one it gets now, which takes its turn after
             // them: the deliverer may have found the listener before it was paused and not have called it
             // yet.
             list.renumber(entry, clearing: ListenerEntry.paused)
-            entry.mailbox?.giveUpReservations()
-            return admitEntry(entry, &guarded, nil, &offered)
+            return admit(&guarded, nil, for: entry, chain)
         }
-        if isTooMany { reportRefusedListener() }
         list.didUnlock()
     }
 }
@@ -230,71 +166,26 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 // MARK: - Turns
 
 extension StateCore {
-    /// The value just stored is to be delivered. Under the lock.
-    ///
-    /// - Parameter number: That of the next listener, read before it is known whether there are mailboxes, and
-    ///   before the value is offered to them. Patterns come without this lock: one that comes meanwhile hears
-    ///   the value neither in a lane nor in its turn, in which it would take the turn of the next.
+    /// The value just stored is to be delivered, if anybody listens or counts. Under the lock, under which listeners are
+    /// registered and handed the value.
     @inline(__always)
-    private func admitChange(
-        _ guarded: inout Guarded,
-        _ envelope: Envelope?,
-        before number: UInt64
-    ) -> StateTurns.Admission {
-        let thread = ThreadReference.current
-        return guarded.turns.admit(
-            guarded.value.address,
-            envelope,
-            before: number,
-            for: nil,
-            from: thread.address,
-            mayStand: !thread.pointee.isInsideListener
-        )
+    private func admitChange(_ guarded: inout Guarded, _ envelope: Envelope?, _ chain: Int) -> StateTurns.Admission? {
+        guard !list.hasNoListenerNow || list.isMetered else { return nil }
+        return admit(&guarded, envelope, for: nil, chain)
     }
 
-    /// The value just stored is offered to mailboxes. Under the lock.
-    private func offerChange(
-        _ guarded: inout Guarded,
-        _ envelope: Envelope?,
-        _ isolation: (any Actor)?,
-        before number: UInt64,
-        _ offered: inout ListenerList.Offered
-    ) {
-        list.offer(
+    /// The value stored is to be delivered, to one listener if it is new or resumes. Under the lock.
+    @inline(__always)
+    private func admit(_ guarded: inout Guarded, _ envelope: Envelope?, for entry: ListenerEntry?, _ chain: Int)
+        -> StateTurns.Admission
+    {
+        guarded.turns.admit(
             guarded.value.address,
             envelope,
-            before: number,
-            from: PostFrame.identity(of: isolation),
-            guarded.turns.turn(of: ThreadReference.current.address),
-            &offered
-        )
-    }
-
-    /// The value stored is to be delivered to a listener that is new or resumes. Under the lock.
-    private func admitEntry(
-        _ entry: ListenerEntry,
-        _ guarded: inout Guarded,
-        _ isolation: (any Actor)?,
-        _ offered: inout ListenerList.Offered
-    ) -> StateTurns.Admission? {
-        if entry.hasItsTurnInLane {
-            let isReserved = list.offer(
-                guarded.value.address,
-                nil,
-                to: entry,
-                from: PostFrame.identity(of: isolation),
-                guarded.turns.turn(of: ThreadReference.current.address),
-                &offered
-            )
-            guard isReserved else { return nil }
-        }
-        return guarded.turns.admit(
-            guarded.value.address,
-            nil,
             before: list.nextNumberNow,
             for: entry,
-            from: ThreadReference.current.address,
-            mayStand: false
+            chain: chain,
+            from: ThreadReference.current.address
         )
     }
 
@@ -302,95 +193,76 @@ extension StateCore {
     private func takeTurn(
         _ isolation: (any Actor)?,
         _ envelope: Envelope? = nil,
-        _ body: (inout Guarded, inout ListenerList.Offered) -> StateTurns.Admission?
+        _ body: (inout Guarded) -> StateTurns.Admission?
     ) {
         list.layout.withTemporary { message in
-            var offered = ListenerList.Offered()
             let admission = guarded.withLock { guarded -> StateTurns.Admission? in
-                let admission = body(&guarded, &offered)
+                let admission = body(&guarded)
                 if case .deliver = admission { list.layout.copy(from: guarded.value.address, to: message) }
                 return admission
             }
-            list.finish(offered)
-            guard let admission else { return }
-            if case .deliver(let turn) = admission {
+            switch admission {
+            case .deliver(let turn)?:
                 deliver(message, turn, isolation, envelope)
                 list.layout.destroy(message)
-            } else {
-                settle(admission, isolation)
+            case .waitBehind(let count)?: slowDown(behind: count)
+            case .wait?, nil: break
             }
         }
     }
 
-    /// Does what is left to do for a value that somebody else delivers.
-    @inline(never)
-    private func settle(_ admission: StateTurns.Admission, _ isolation: (any Actor)?) {
-        switch admission {
-        case .deliver, .wait: break
-        case .refuse: reportFanOut()
-        case .waitBehindMany: reportBacklog()
-        case .stand(let setter):
-            // An async listener is no place to stand in, either; that is looked up only here, because it
-            // costs.
-            if ListenerChain.call == nil { setter.stand() }
-            let outcome = guarded.withLock { $0.turns.leave(setter) }
-            if outcome.delivers {
-                deliverWaiting(isolation)
-            } else if outcome.isOverfull {
-                reportBacklog()
-            }
-        }
-    }
-
-    /// Delivers a turn, and then what waits, in order, until nothing does or somebody else takes over.
+    /// Delivers a turn, and then what waits, in order, until nothing does or a job takes over.
     private func deliver(
         _ message: MessageAddress,
         _ turn: StateTurns.Turn,
         _ isolation: (any Actor)?,
-        _ envelope: Envelope? = nil
+        _ envelope: Envelope?
     ) {
-        list.post(message, isolation: isolation, before: turn.before, onlyTo: turn.entry, envelope: envelope)
+        list.post(message, turn, isolation: isolation, envelope: envelope)
         if guarded.withLock({ !$0.turns.endsIfNothingWaits() }) { deliverWaiting(isolation) }
-    }
-
-    /// Goes on delivering, in a job of its own.
-    private func goOn() {
-        guarded.withLock { $0.turns.takeOver(by: ThreadReference.current.address) }
-        deliverWaiting(nil)
     }
 
     @inline(never)
     private func deliverWaiting(_ isolation: (any Actor)?) {
-        let thread = ThreadReference.current.address
+        let thread = ThreadReference.current
         list.layout.withTemporary { message in
             while true {
-                let (next, relieved) = guarded.withLock { guarded in
-                    (guarded.turns.next(for: thread, into: message), guarded.turns.nextToGoOn())
-                }
-                relieved?.goOn()
-                switch next {
+                switch guarded.withLock({ $0.turns.next(for: thread.address, into: message) }) {
                 case .deliver(let turn, let envelope):
-                    list.post(
-                        message,
-                        isolation: isolation,
-                        before: turn.before,
-                        onlyTo: turn.entry,
-                        envelope: envelope
-                    )
+                    list.post(message, turn, isolation: isolation, envelope: envelope)
                     // Each value is released at the end of its turn, without the lock.
                     list.layout.destroy(message)
-                case .handOver(let setter):
-                    setter.goOn()
+                case .handOver:
+                    // What has followed from one post counts on, whichever thread delivers it.
+                    let followed = thread.pointee.followed
+                    DispatchQueue.global().async { self.resume(after: followed) }
                     return
-                case .handOverToJob:
-                    DispatchQueue.global().async { self.goOn() }
-                    return
-                case .end(let setters, let closesList):
-                    for setter in setters { setter.goOn() }
+                case .end(let closesList):
                     if closesList { list.close() }
                     return
                 }
             }
         }
+    }
+
+    /// Goes on delivering, in a job.
+    private func resume(after followed: Int) {
+        let thread = ThreadReference.current
+        thread.pointee.followed = followed
+        guarded.withLock { $0.turns.takeOver(by: thread.address) }
+        deliverWaiting(nil)
+    }
+}
+
+extension ListenerList {
+    /// Delivers a value of a state whose turn has come.
+    fileprivate func post(
+        _ message: MessageAddress,
+        _ turn: StateTurns.Turn,
+        isolation: (any Actor)?,
+        envelope: Envelope?
+    ) {
+        let only = turn.entry
+        post(message, isolation: isolation, before: turn.before, onlyTo: only, chain: turn.chain, envelope: envelope)
     }
 }

@@ -10,8 +10,22 @@ struct ReaderTurnTests {
             var count = 0
             while !turn.ends() { count += 1 }
             #expect(.now - start >= .milliseconds(1) && count > 0)
-            // The clock is read at the second message of each turn, and less and less often.
-            #expect(turn.left == 1)
+            // The clock is read at the first message of each turn, and less and less often.
+            #expect(turn.left == 0)
         }
+    }
+
+    @Test func aTaskThatReadsWithNewIteratorsHasOneTurn() async {
+        let start = ContinuousClock.now
+        var count = 0
+        while true {
+            var turn = ReaderTurn()
+            count += 1
+            if turn.ends() { break }
+        }
+        #expect(.now - start >= .milliseconds(1) && count > 1)
+        var turn = ReaderTurn()
+        let ends = turn.ends()
+        #expect(!ends)
     }
 }

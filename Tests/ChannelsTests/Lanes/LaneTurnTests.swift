@@ -88,13 +88,13 @@ struct LaneTurnTests {
         #expect(token.deliveredCount == 64)
     }
 
-    @Test func aLaneThatStandsStillKeepsFewTicketsOfOneListenerWhoseBufferIsFull() {
+    @Test func aMessageThatTakesThePlaceOfAnotherInAFullBufferTakesOverItsTicket() {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Int>()
         let token = channel.listen(on: queue, buffering: .newest(1)) { _ in }
         for number in 0..<10_000 { channel.post(number) }
         let lane = Lane.of(queue)
-        #expect(lane.lock.withLock { lane.state.count } <= 130)
+        #expect(lane.lock.withLock { lane.state.count } == 1)
         #expect(token.waitingCount == 1)
         queue.resume()
     }
@@ -108,68 +108,6 @@ struct LaneTurnTests {
         }
         #expect(Lane.of(queue).smallestBuffer.load(ordering: .relaxed) == 16)
         withExtendedLifetime(tokens) {}
-    }
-
-    /// Otherwise the lane would keep one of its tickets for the drain, which has nothing to discard.
-    @Test func aMailboxThatHasEndedKeepsNoTicketForABatchThatIsDiscarded() {
-        let layout = MessageLayout(Int.self)
-        var state = MailboxState(layout, .unbounded)
-        for number in 0..<3 { MessageAddress.lending(number) { _ = state.append(copying: $0) } }
-        var batch = MessageQueue(layout)
-        var discarded = MessageQueue(layout)
-        state.takeAll(into: &batch)
-        let stale = state.end(into: &discarded).stale
-        let skipped = state.skipTickets(3, from: 0)
-        state.end(batch: &batch, into: &discarded)
-        let last = state.skipTickets(1, from: 2)
-        let left = state.tickets
-        #expect(stale == 3 && skipped == 2 && last == 1 && left == 0)
-    }
-
-    /// A listener is cancelled first, and what waits for it discarded then. Posts may wait for these messages.
-    @Test func whatWaitsIsHandedOutThoughTheDrainHasGivenUpTheTicketsOfACancelledListener() {
-        let layout = MessageLayout(Int.self)
-        var state = MailboxState(layout, .newest(9))
-        for number in 0..<3 {
-            var isFirst = false
-            var displaced: DisplacedMessage?
-            MessageAddress.lending(number) {
-                _ = state.admit(copying: $0, nil, isFirst: &isFirst, displaced: &displaced)
-            }
-        }
-        let isLast = state.settle(3, holdsBatch: false)
-        let isFree = state.leave()
-        var discarded = MessageQueue(layout)
-        let stale = state.end(into: &discarded).stale
-        let count = discarded.count
-        #expect(isLast && isFree && stale == 0 && count == 3)
-    }
-
-    /// For each of them by itself, the drain would take the lock, and more would be dropped meanwhile.
-    @Test func takingAMessageUsesTheTicketsOfThoseDroppedBeforeItAsWell() {
-        var state = MailboxState(MessageLayout(Int.self), .newest(2))
-        for number in 0..<5 {
-            var isFirst = false
-            var displaced: DisplacedMessage?
-            MessageAddress.lending(number) {
-                _ = state.admit(copying: $0, nil, isFirst: &isFirst, displaced: &displaced)
-            }
-        }
-        var used: [Int] = []
-        let taken = MessageAddress.receiving(as: Int.self) { place in
-            var envelope: Envelope?
-            let (count, hasMessage) = state.takeFirst(of: 1..<5, into: place, &envelope)
-            used.append(count)
-            return hasMessage
-        }
-        #expect(taken == 3 && used == [3])
-        let none = MessageAddress.receiving(as: Int.self) { place in
-            var envelope: Envelope?
-            let (count, hasMessage) = state.takeFirst(of: 1..<4, into: place, &envelope)
-            used.append(count)
-            return hasMessage
-        }
-        #expect(none == nil && used == [3, 3])
     }
 
     /// What a cancelled listener held is released when the lane has gone idle, and on a concurrent queue its next
@@ -227,5 +165,37 @@ struct LaneTurnTests {
         await executor.run { heard.count == 3 }
         #expect(heard.all == [1, 3, 4])
         withExtendedLifetime(actor) {}
+    }
+
+    /// Whoever waits for the call before is told between the two, in the middle of a turn.
+    @Test func whoeverDrainsAListenerWaitsForItsCallAlsoWhereTheCallBeforeWasAwaited() async throws {
+        let queue = DispatchQueue.suspended()
+        let channels = [Channel<Int>(), Channel<Int>()]
+        let gates = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]
+        let entered = Tally()
+        let tokens = [0, 1].map { index in
+            channels[index].listen(on: queue) { _ in
+                entered.add()
+                gates[index].wait()
+            }
+        }
+        let lane = try #require(tokens[0].entry.mailbox?.lane)
+        for channel in channels { channel.post(1) }
+        queue.resume()
+        await entered.wait(until: 1)
+        let first = Task { await tokens[0].cancelAndDrain() }
+        while !lane.isAwaited { await Task.yield() }
+        gates[0].signal()
+        await first.value
+        await entered.wait(until: 2)
+        let hasDrained = Gate()
+        let second = Task {
+            await tokens[1].cancelAndDrain()
+            hasDrained.open()
+        }
+        for _ in 0..<200 { await Task.yield() }
+        #expect(!hasDrained.isOpen)
+        gates[1].signal()
+        await second.value
     }
 }

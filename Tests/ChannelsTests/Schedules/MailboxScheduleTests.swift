@@ -168,33 +168,6 @@ struct LaneScheduleTests {
         }
     }
 
-    /// By tasks on the actor, whose posts are called directly unless what they posted before waits, beside
-    /// one that posts elsewhere.
-    @Test func whatEachTaskOfTheActorPostsOnTwoChannelsIsHeardInTheOrderPosted() async {
-        await onSchedules { schedule in
-            let channels = [Channel<Note>(), Channel<Note>()]
-            let teller = Teller(schedule)
-            for channel in channels {
-                channel.listen(teller) { (teller: isolated Teller, note) in teller.notes.append(note) }
-            }
-            await withTaskGroup { group in
-                for poster in 0..<3 {
-                    group.addTask {
-                        for number in 0..<5 {
-                            let channel = channels[schedule.number(0...1)]
-                            let note = Note(poster: poster, number: number, schedule)
-                            if poster == 0 { channel.post(note) } else { await teller.post(note, on: channel) }
-                            await schedule.turns(upTo: 2)
-                        }
-                    }
-                }
-            }
-            while await teller.notes.count < 15 { await schedule.turn() }
-            let notes = await teller.notes
-            schedule.check(isInOrder(notes), "heard \(notes)")
-        }
-    }
-
     @Test func whatAListenerThatEndsLeavesInTheLaneNeitherDelaysNorReordersTheOthers() async {
         await onSchedules { schedule in
             let channels = [Channel<Note>(), Channel<Note> { _ in }]

@@ -33,12 +33,12 @@ extension Lane {
     }
 
     private func endTurn(_ end: DrainTurn.End) -> DrainTurn.End {
-        var leaving = LaneState.Leaving()
+        var cleanup = PendingCleanup()
         let isIdle = lock.withLock {
-            settleTaken(&leaving)
+            drainState.settle(&cleanup)
             return state.endTurn()
         }
-        leave(leaving)
+        cleanup.run()
         return isIdle ? .idle : end
     }
 
@@ -51,11 +51,16 @@ extension Lane {
         _ message: MessageAddress,
         on isolation: isolated (any Actor)?
     ) async -> Bool {
-        setCurrent(listener.address, .current)
-        defer { callHasEnded() }
+        setCurrent(listener.address)
         var envelope: Envelope?
-        guard take(into: message, &envelope, mailbox) else { return false }
-        defer { mailbox.layout.destroy(message) }
+        guard take(into: message, &envelope, mailbox) else {
+            if isAwaited { resumeWaiters() }
+            return false
+        }
+        defer {
+            mailbox.layout.destroy(message)
+            callHasEnded()
+        }
         let owner = listener.owner
         guard owner != nil || !listener.hasOwner else {
             envelope?.tracker?.finish(.discarded)
@@ -78,7 +83,7 @@ extension Lane {
             return outcome
         }
         chain.callHasEnded()
-        envelope?.tracker?.finish(outcome, of: listener)
+        envelope?.tracker?.finish(outcome)
         return true
     }
 
@@ -106,34 +111,33 @@ extension Lane {
     }
 
     private func callHasEnded() {
-        setCurrent(0, .current)
+        setCurrent(0)
         guard isAwaited else { return }
-        var leaving = LaneState.Leaving()
-        lock.withLock { settleTaken(&leaving) }
-        leave(leaving)
+        var cleanup = PendingCleanup()
+        lock.withLock { drainState.settle(&cleanup) }
+        cleanup.run()
         resumeWaiters()
     }
 
     /// Moves the first message out. False, with the lane idle, if there is none.
     private func take(into place: MessageAddress, _ envelope: inout Envelope?, _ mailbox: Mailbox) -> Bool {
-        var leaving = LaneState.Leaving()
+        var cleanup = PendingCleanup()
         var hasMessage = false
-        var goesOn = true
-        while goesOn, !hasMessage {
+        var hasTicket = true
+        while hasTicket, !hasMessage {
             lock.withLock {
-                settleTaken(&leaving)
-                goesOn = state.take(1, into: &taken, &leaving)
-                guard let ticket = taken.first else { return }
-                hasMessage = mailbox.state.takeFirst(of: ticket.numbers, into: place, &envelope).hasMessage
+                drainState.settle(&cleanup)
+                hasTicket = drainState.take(from: &state, calls: 1, arrived: arrived.load(ordering: .relaxed))
+                guard let ticket = drainState.current else {
+                    // Here, because the next drain may begin as soon as the lock is released.
+                    setCurrent(0)
+                    return
+                }
+                drainState.use(ticket.count, of: ticket, mailbox)
+                hasMessage = mailbox.state.takeFirst(into: place, &envelope)
             }
         }
-        leave(leaving)
+        cleanup.run()
         return hasMessage
-    }
-
-    /// What was taken has been used. Under the lock.
-    private func settleTaken(_ leaving: inout LaneState.Leaving) {
-        for ticket in taken { state.settle(ticket.listener, count: Int(ticket.count), &leaving) }
-        taken.removeAll(keepingCapacity: true)
     }
 }

@@ -13,33 +13,19 @@ extension Lane {
     ///
     /// - Returns: 1 if the listener has the message, otherwise 0.
     @inline(__always)
-    func enqueue(_ message: MessageAddress, from isolation: UInt, _ listener: ListenerEntry, _ mailbox: Mailbox)
-        -> Int
-    {
-        let thread = ThreadReference.current
-        let isOwn = isOwn(isolation, thread)
-        let depth = thread.pointee.laneDepth
-        var startsDrain = false
-        var refused = depth > 1 ? Self.refusalsOfCaller() : 0
-        let count =
-            refused > 0
-            ? 0
-            : lock.withLock {
-                // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued before.
-                guard !listener.isCancelled, !mailbox.state.isDead else { return 0 }
-                guard state.hasRoom(depth: depth) else {
-                    refused = state.refused
-                    return 0
-                }
-                startsDrain = add(message, listener, mailbox, isOwn: isOwn, depth)
-                return 1
-            }
-        if startsDrain { schedule() }
-        if refused > 0 { reportRefused(refused, listener) }
-        return count
+    func enqueue(_ message: MessageAddress, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Int {
+        var appended: LaneState.Appended = []
+        let isIn = lock.withLock {
+            // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued before.
+            guard !listener.isCancelled, !mailbox.state.isDead else { return false }
+            appended = add(message, listener, mailbox)
+            return true
+        }
+        if !appended.isEmpty { finish(appended, listener) }
+        return isIn ? 1 : 0
     }
 
-    /// The same, under one lock, for those as well that follow the listener in its list, need no other treatment
+    /// Puts a message in under one lock for a listener and for those that follow it in its list, need no other treatment
     /// and have their turns in this lane, too. The caller has entered the list.
     ///
     /// - Parameter number: That of the first listener which is too new.
@@ -53,23 +39,13 @@ extension Lane {
         _ mailbox: Mailbox,
         before number: UInt64
     ) -> Int {
-        let thread = ThreadReference.current
-        let isOwn = isOwn(frame.pointee.isolation, thread)
-        let depth = thread.pointee.laneDepth
-        var startsDrain = false
+        var appended: LaneState.Appended = []
         var count = 0
-        var refused = depth > 1 ? Self.refusalsOfCaller() : 0
         lock.withLock {
             // See above.
-            guard refused == 0, !listener.isCancelled, !mailbox.state.isDead else { return }
-            guard state.hasRoom(depth: depth) else {
-                refused = state.refused
-                return
-            }
-            startsDrain = add(message, listener, mailbox, isOwn: isOwn, depth)
+            guard !listener.isCancelled, !mailbox.state.isDead else { return }
+            appended = add(message, listener, mailbox)
             count = 1
-            // On its own actor the others may have to be called.
-            guard !isOwn else { return }
             var address = listener.next.load(ordering: .sequentiallyConsistent)
             while count < Self.mostAtOnce, let entry = Unretained<ListenerEntry>(address: address) {
                 let isIn = entry.borrow { listener in
@@ -82,9 +58,9 @@ extension Lane {
                     return listener.certainMailbox.borrow { mailbox in
                         guard mailbox.laneReference?.address == Unretained(self).address,
                             mailbox.mayEnqueueUnseen(for: listener, from: frame.pointee.isolation),
-                            !mailbox.state.isDead, state.hasRoom(depth: depth)
+                            !mailbox.state.isDead
                         else { return false }
-                        if add(message, listener, mailbox, isOwn: false, depth) { startsDrain = true }
+                        appended.formUnion(add(message, listener, mailbox))
                         return true
                     }
                 }
@@ -93,92 +69,40 @@ extension Lane {
                 count += 1
             }
         }
-        if startsDrain { schedule() }
-        if refused > 0 { reportRefused(refused, listener) }
+        if !appended.isEmpty { finish(appended, listener) }
         return count
     }
 
     /// Lets a message in, and adds its ticket. Under the lock.
     @inline(__always)
-    private func add(
-        _ message: MessageAddress,
-        _ listener: ListenerEntry,
-        _ mailbox: Mailbox,
-        isOwn: Bool,
-        _ depth: UInt16
-    ) -> Bool {
+    private func add(_ message: MessageAddress, _ listener: ListenerEntry, _ mailbox: Mailbox) -> LaneState.Appended {
         let isFirst = mailbox.state.append(copying: message)
-        return append(listener, mailbox, isFirst: isFirst, isOwn: isOwn, depth)
+        return append(listener, mailbox, isFirst: isFirst)
     }
 
-    /// Whether the lane that makes the calling thread's call has too many messages to which calls have led.
-    ///
-    /// - Returns: 0, or how many posts and changes of states its calls have been refused since.
-    @inline(never)
-    static func refusalsOfCaller() -> Int {
-        guard let lane = ThreadReference.current.pointee.lane else { return 0 }
-        return lane.borrow { lane in
-            guard lane.isExhausted else { return 0 }
-            lane.refused += 1
-            return lane.refused
-        }
-    }
-
-    /// A listener has not been given a message, because too many wait to which calls have led. The lane that made
-    /// the call from which it was posted has no room from here on, either: otherwise a loop through two lanes would
-    /// go on in the one while the other recovers.
-    @inline(never)
-    func reportRefused(_ count: Int, _ listener: ListenerEntry) {
-        if let lane = ThreadReference.current.pointee.lane { lane.borrow { $0.exhaust() } }
-        listener.list?.reportFanOut(listener, count: count)
-    }
-
-    /// By the drain.
-    private func exhaust() {
-        guard !isExhausted else { return }
-        lock.withLock { state.exhaust() }
-        (isExhausted, refused) = (true, 0)
-    }
-
-    /// Whether a post of this isolation is made on the lane's actor. One without isolation is, too, on the main
-    /// thread if that is the lane's actor, and in a call that the drain makes or a post with the actor's isolation.
-    @inline(__always)
-    func isOwn(_ isolation: UInt, _ thread: ThreadReference) -> Bool {
-        guard actorAddress != 0, isolation != actorAddress else { return actorAddress != 0 }
-        guard isolation == 0 else { return false }
-        return isMain && channels_is_main_thread()
-            || (thread.pointee.lane != nil || thread.pointee.top != nil) && isInOwnCall(thread)
-    }
-
-    @inline(never)
-    private func isInOwnCall(_ thread: ThreadReference) -> Bool {
-        if thread.pointee.lane?.address == Unretained(self).address { return true }
-        var frame = thread.pointee.top
-        while let post = frame {
-            if post.pointee.isolation == actorAddress { return true }
-            frame = post.pointee.previous
-        }
-        return false
-    }
-
-    /// Adds the ticket of a message that a mailbox has let in. Under the lock.
+    /// Adds the ticket of a message that a mailbox has let in. Under the lock. ``finish(_:_:)`` is to follow without it.
     ///
     /// - Parameter isFirst: Whether it is the listener's only one.
-    /// - Returns: Whether the caller must then call ``schedule()``.
     @inline(__always)
-    func append(
-        _ listener: ListenerEntry,
-        _ mailbox: Mailbox,
-        isFirst: Bool,
-        isOwn: Bool,
-        _ depth: UInt16
-    ) -> Bool {
+    func append(_ listener: ListenerEntry, _ mailbox: Mailbox, isFirst: Bool) -> LaneState.Appended {
         if isFirst { mailbox.isBusy.store(true, ordering: .releasing) }
         if mailbox.state.letIn & (Self.messagesPerLook - 1) == 0 { lookForOwner(of: listener, mailbox) }
-        let poster = isOwn ? addOwn(mailbox) : 0
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        let cost = depth > 2 && !mailbox.takesAll ? depth | LaneState.free : depth
-        return state.append(Unretained(listener), mailbox.state.letIn &- 1, from: poster, depth: cost)
+        return state.append(Unretained(listener))
+    }
+
+    /// Starts the drain, or reports that too many messages wait.
+    @inline(never)
+    func finish(_ appended: LaneState.Appended, _ listener: ListenerEntry) {
+        if appended.contains(.startsDrain) { schedule() }
+        guard appended.contains(.isBacklog), let list = listener.list else { return }
+        let count = lock.withLock { state.count }
+        list.faults.report(
+            .laneBacklog,
+            list: list,
+            listener: listener,
+            detail: .text("\(count) messages wait in the lane")
+        )
     }
 
     /// Posts do not look at the owner of a listener for which messages wait, and the drain may not come to it for
@@ -188,12 +112,5 @@ extension Lane {
     private func lookForOwner(of listener: ListenerEntry, _ mailbox: Mailbox) {
         guard listener.hasOwner, mailbox.state.incoming.count >= Self.messagesPerLook else { return }
         DispatchQueue.global().async { if listener.isOrphan { listener.list?.cancel(listener) } }
-    }
-
-    @inline(never)
-    private func addOwn(_ mailbox: Mailbox) -> UInt16 {
-        ownWaiting.wrappingAdd(1, ordering: .relaxed)
-        mailbox.state.countOwn()
-        return state.ownPosters.add(poster)
     }
 }

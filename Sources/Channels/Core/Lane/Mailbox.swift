@@ -23,8 +23,7 @@ enum AsyncIsolation: Sendable {
 @usableFromInline
 final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see above
     /// Where the messages have their turns; nil if a sequence is read.
-    override var lane: Lane? { laneOfMessages }
-    private let laneOfMessages: Lane?
+    let lane: Lane?
     let readers: SequenceReaders?
     /// The same, for posts, which retain nothing.
     let laneReference: Unretained<Lane>?
@@ -61,7 +60,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         _ policy: BufferingPolicy,
         awaiting asyncCall: AsyncListenerCall? = nil
     ) {
-        laneOfMessages = lane
+        self.lane = lane
         self.readers = readers
         // The mailbox keeps both.
         laneReference = lane.map { Unretained($0) }
@@ -83,13 +82,10 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     // MARK: Direct calls
 
-    /// Whether a post of this isolation may call the listener directly: it is made on the lane's actor,
-    /// nothing waits for the listener, and nothing that the same poster posted there before waits in the lane.
-    ///
-    /// - Parameter list: A state, of which the poster may have set values before that have their turns first.
-    func mayCall(from isolation: UInt, _ listener: ListenerEntry, inTurnOf list: ListenerList? = nil) -> Bool {
-        guard let lane, isolation != 0, isolation == lane.actorAddress else { return false }
-        guard !lane.hasOwn(exceptTurnsOf: list) else { return false }
+    /// Whether a post of this isolation may call the listener directly: it is made on the lane's actor, and no message
+    /// waits for the listener.
+    func mayCall(from isolation: UInt, _ listener: ListenerEntry) -> Bool {
+        guard let lane, !isElsewhere(isolation) else { return false }
         // The drain settles what it has called at the end of its turn. This is the drain, or it is not at
         // work: the poster is on its actor.
         return !isBusy.load(ordering: .acquiring) || !lane.isCalling(listener) && accounts.waiting == 0
@@ -110,12 +106,10 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         isolation == 0 || laneReference?.borrow { $0.actorAddress } != isolation
     }
 
-    /// The same at a glance. False is inconclusive.
+    /// Whether a post of this isolation may call the listener, as far as can be seen without a lock. False is
+    /// inconclusive.
     @inline(__always)
-    func isFree(for isolation: UInt) -> Bool {
-        guard let laneReference, laneReference.borrow({ $0.mayCall(from: isolation) }) else { return false }
-        return !isBusy.load(ordering: .acquiring)
-    }
+    func isFree(for isolation: UInt) -> Bool { !isElsewhere(isolation) && !isBusy.load(ordering: .acquiring) }
 
     // MARK: Enqueueing
 
@@ -123,112 +117,39 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     ///
     /// - Returns: Whether the listener accepted it; true also if the buffer was full.
     func enqueue(_ message: MessageAddress, _ frame: FrameReference, for listener: ListenerEntry) -> Bool {
-        if isUnbounded, !frame.pointee.carriesMore { return enqueueAlone(message, frame, for: listener) }
+        if isUnbounded, !frame.pointee.carriesMore { return enqueueAlone(message, for: listener) }
         let tracker = frame.pointee.envelope?.tracker
         let isAwaited = tracker.map { isListener(listener, awaitedBy: $0) } ?? false
         let envelope = frame.pointee.envelopeToKeep(withTracker: isAwaited)
         if isAwaited { tracker?.expectOne() }
-        let outcome = letIn(
-            message,
-            envelope,
-            from: frame.pointee.isolation,
-            for: listener,
-            mayRefuse: isUnbounded && lane != nil
-        )
-        guard let admission = outcome.admission else {
-            if isAwaited { tracker?.expectOneLess(listener) }
-            if outcome.refused > 0 { lane?.reportRefused(outcome.refused, listener) }
-            return false
-        }
-        finish(outcome)
-        settle(admission, tracker, isAwaited: isAwaited)
-        // Conflation is what `.newest` is for; what `.oldest` drops is missing at the end.
-        if case .dropped = admission { frame.pointee.list.borrow { reportDrop(outcome, in: $0, for: listener) } }
-        return true
-    }
-
-    /// What became of a message that was let in, or was not, and what is to be done without a lock.
-    struct LetIn {
-        /// Nil where the listener has ended, or the message was refused.
-        fileprivate(set) var admission: MailboxState.Admission?
-        /// The message whose place it has taken.
-        fileprivate var displaced: DisplacedMessage?
-        /// How many have been dropped, if it was.
-        fileprivate var dropped = 0
-        /// If it was: how many have been, because too many wait to which calls of lanes have led.
-        fileprivate var refused = 0
-        fileprivate var startsDrain = false
-        fileprivate var isToRead = false
-        fileprivate var leaving = LaneState.Leaving()
-
-        /// Whether ``Mailbox/finish(_:)`` has anything to do, apart from releasing what is in here.
-        var leavesWork: Bool {
-            switch admission {
-            case .replaces, .dropped: true
-            case .waits, nil: startsDrain || isToRead
-            }
-        }
-    }
-
-    /// Lets a copy of a message in. Runs no user code.
-    ///
-    /// - Parameter mayRefuse: Whether the listener may miss it where too many wait to which calls of lanes have led.
-    func letIn(
-        _ message: MessageAddress,
-        _ envelope: Envelope?,
-        from isolation: UInt,
-        for listener: ListenerEntry,
-        mayRefuse: Bool = false
-    ) -> LetIn {
-        let thread = ThreadReference.current
-        let isOwn = lane?.isOwn(isolation, thread) ?? false
-        let depth = thread.pointee.laneDepth
-        var result = LetIn()
-        if mayRefuse, depth > 1 { result.refused = Lane.refusalsOfCaller() }
-        withLock {
+        var displaced: DisplacedMessage?
+        var appended: LaneState.Appended = []
+        var dropped = 0
+        let admission = withLock { () -> MailboxState.Admission? in
             // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued
             // before.
-            guard result.refused == 0, !listener.isCancelled, !state.isDead else { return }
-            if mayRefuse, let lane, !lane.state.hasRoom(depth: depth) {
-                result.refused = lane.state.refused
-                return
-            }
+            guard !listener.isCancelled, !state.isDead else { return nil }
             var isFirst = false
-            let admission = state.admit(
-                copying: message,
-                envelope,
-                isFirst: &isFirst,
-                displaced: &result.displaced
-            )
-            result.admission = admission
-            if case .dropped = admission {
-                result.dropped = state.dropped
-                return
+            let admission = state.admit(copying: message, envelope, isFirst: &isFirst, displaced: &displaced)
+            switch admission {
+            case .waits:
+                if let lane { appended = lane.append(listener, self, isFirst: isFirst) } else { noteArrival() }
+            case .replaces: break
+            case .dropped: dropped = state.dropped
             }
-            guard let lane else {
-                noteArrival()
-                result.isToRead = readers?.mayWait ?? false
-                return
-            }
-            result.startsDrain = lane.append(listener, self, isFirst: isFirst, isOwn: isOwn, depth)
-            guard case .replaces = admission else { return }
-            lane.state.noteStale(1, &result.leaving)
+            return admission
         }
-        return result
-    }
-
-    /// Starts the drain, or wakes a reader, and tells who waits for a message that was replaced.
-    func finish(_ outcome: LetIn) {
-        if outcome.startsDrain { lane?.schedule() }
-        lane?.leave(outcome.leaving)
-        if outcome.isToRead { wakeReader() }
-        outcome.displaced?.envelope?.tracker?.finish(.dropped)
-    }
-
-    /// The same for a message that nobody waits for, with the fault if it was dropped.
-    func finish(_ outcome: LetIn, for listener: ListenerEntry) {
-        finish(outcome)
-        if case .dropped = outcome.admission, let list = listener.list { reportDrop(outcome, in: list, for: listener) }
+        guard let admission else {
+            if isAwaited { tracker?.expectOneLess() }
+            return false
+        }
+        if !appended.isEmpty { lane?.finish(appended, listener) }
+        if lane == nil, admission != .dropped { wakeReader() }
+        displaced?.envelope?.tracker?.finish(.dropped)
+        settle(admission, tracker, isAwaited: isAwaited)
+        // Conflation is what `.newest` is for; what `.oldest` drops is missing at the end.
+        if admission == .dropped { frame.pointee.list.borrow { reportDrop(dropped, in: $0, for: listener) } }
+        return true
     }
 
     private func settle(_ admission: MailboxState.Admission, _ tracker: PostTracker?, isAwaited: Bool) {
@@ -239,16 +160,16 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     }
 
     /// Counted here, without the reporter's lock, which all channels share.
-    private func reportDrop(_ outcome: LetIn, in list: ListenerList, for listener: ListenerEntry) {
-        let (count, policy) = (outcome.dropped, state.policy)
+    private func reportDrop(_ count: Int, in list: ListenerList, for listener: ListenerEntry) {
         guard list.faults.hears(count) else { return }
-        list.faults.report(.bufferOverflow, list: list, listener: listener, count: count, detail: .buffering(policy))
+        let detail = Fault.Wording.buffering(state.policy)
+        list.faults.report(.bufferOverflow, list: list, listener: listener, count: count, detail: detail)
     }
 
     /// Puts a message in with which nothing travels, into a buffer without a bound.
-    private func enqueueAlone(_ message: MessageAddress, _ frame: FrameReference, for listener: ListenerEntry) -> Bool {
+    private func enqueueAlone(_ message: MessageAddress, for listener: ListenerEntry) -> Bool {
         guard let laneReference else { return enqueueToRead(message, for: listener) }
-        return laneReference.borrow { $0.enqueue(message, from: frame.pointee.isolation, listener, self) } > 0
+        return laneReference.borrow { $0.enqueue(message, listener, self) } > 0
     }
 
     /// The same for one that is read.
@@ -308,10 +229,9 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     /// Discards what waits: the listener was cancelled.
     func discardWaiting() {
-        giveUpReservations()
         if let lane { return lane.discard(self, inDrain: false) }
         var discarded = MessageQueue(layout)
-        withLock { _ = state.end(into: &discarded) }
+        withLock { state.end(into: &discarded) }
         discarded.discardAll()
         discardTaken()
         readers?.wakeAll()
@@ -323,11 +243,10 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// No post can see the listener any more: its closure is freed once nothing waits for it. That of a
     /// sequence goes with its entry: a reader may be making an element, and may have taken out what waits.
     func listenerHasLeft(_ listener: ListenerEntry) {
-        giveUpReservations()
         guard let lane else { return }
         let isFree = lane.lock.withLock {
             if state.leave() { return true }
-            // Its list has kept it so far; from here on its tickets do. Balanced in `Leaving`.
+            // Its list has kept it so far; from here on its tickets do. Balanced in ``PendingCleanup``.
             Unretained(listener).retain()
             return false
         }

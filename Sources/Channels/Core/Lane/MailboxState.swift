@@ -2,14 +2,14 @@
 ///
 /// Only transitions: each is made under the lock of the mailbox and returns what is to be done without it.
 ///
-/// A listener that has its turns in a lane holds a ticket there for each message that was let in, until the
-/// call for it has ended. Tickets and messages are in one order, and numbered from 0 on. A ticket is stale if
-/// its message has been dropped or discarded since.
+/// A listener that has its turns in a lane holds a ticket there for each message that waits, until the call for it
+/// has ended. When it ends, its tickets stay until their turn comes.
 struct MailboxState: ~Copyable {
     /// What becomes of a message that is posted.
     enum Admission {
+        /// It waits, and its ticket is to be added.
         case waits
-        /// It does, in the place of the one that had waited longest.
+        /// It waits in the place, and with the ticket, of the one that had waited longest.
         case replaces
         /// There was no room.
         case dropped
@@ -18,16 +18,12 @@ struct MailboxState: ~Copyable {
     let policy: BufferingPolicy
     /// What nobody has taken.
     var incoming: MessageQueue
-    /// How many messages have been let in: the number of the next.
+    /// How many messages have been let in.
     private(set) var letIn = 0
     /// How many were not let in, or dropped for those that came later.
     private(set) var dropped = 0
-    /// Of how many messages the ticket is gone.
-    private var settled = 0
-    /// How many messages wait that were posted on the lane's own actor.
-    private(set) var ownWaiting = 0
-    /// Whether the lane's drain may have taken messages that it has not delivered.
-    private(set) var mayHoldBatch = false
+    /// How many tickets there are: that wait, have been taken, or whose call has not been settled.
+    private(set) var tickets = 0
     /// Nothing is delivered any more.
     private(set) var isDead = false
     /// Whether no post can see the listener any more.
@@ -41,9 +37,6 @@ struct MailboxState: ~Copyable {
     /// How many messages were posted.
     var posted: Int { policy.kind == .oldest ? letIn + dropped : letIn }
 
-    /// How many tickets there are.
-    var tickets: Int { letIn - settled }
-
     // MARK: Posting
 
     /// Lets a message in for which there is always room. Its ticket is to be added.
@@ -52,7 +45,9 @@ struct MailboxState: ~Copyable {
     @inline(__always)
     mutating func append(copying message: MessageAddress) -> Bool {
         incoming.append(copying: message)
-        return addTicket()
+        letIn &+= 1
+        tickets &+= 1
+        return tickets == 1
     }
 
     /// Lets a message in if the policy has room for it.
@@ -67,83 +62,34 @@ struct MailboxState: ~Copyable {
         displaced: inout DisplacedMessage?
     ) -> Admission {
         guard policy.kind != .unbounded, incoming.count >= policy.limit else {
-            incoming.append(copying: message, envelope)
-            isFirst = addTicket()
+            isFirst = append(copying: message)
+            if let envelope { incoming.keep(envelope) }
             return .waits
         }
         dropped += 1
         guard policy.kind == .newest else { return .dropped }
         displaced = DisplacedMessage(takingFirstOf: &incoming)
         incoming.append(copying: message, envelope)
-        isFirst = addTicket()
-        return .replaces
-    }
-
-    @inline(__always)
-    private mutating func addTicket() -> Bool {
         letIn &+= 1
-        return letIn &- 1 == settled
-    }
-
-    /// The message let in was posted on the lane's own actor.
-    mutating func countOwn() { ownWaiting += 1 }
-
-    /// So many of these do not wait any more. Returns how many of them were still counted.
-    mutating func removeOwn(_ count: Int) -> Int {
-        guard !isDead else { return 0 }
-        ownWaiting -= count
-        return count
+        return .replaces
     }
 
     // MARK: Delivering
 
-    /// Gives stale tickets up, of so many that begin with a number.
-    ///
-    /// - Returns: How many. They are the first.
-    @inline(__always)
-    mutating func skipTickets(_ count: Int, from number: Int) -> Int {
-        guard policy.kind != .unbounded || isDead else { return 0 }
-        return skipStale(count, from: number)
-    }
-
-    @inline(never)
-    private mutating func skipStale(_ count: Int, from number: Int) -> Int {
-        let skipped: Int
-        if isDead {
-            // The drain is to come across one, to discard what it has taken.
-            skipped = mayHoldBatch ? count - 1 : count
-        } else {
-            skipped = min(max(letIn - incoming.count - number, 0), count)
-        }
-        settled += skipped
-        return skipped
-    }
-
     /// Moves everything that waits to the drain's own queue.
-    mutating func takeAll(into batch: inout MessageQueue) {
-        guard !incoming.isEmpty else { return }
-        swap(&incoming, &batch)
-        mayHoldBatch = true
-    }
+    mutating func takeAll(into batch: inout MessageQueue) { if !incoming.isEmpty { swap(&incoming, &batch) } }
 
-    /// Uses tickets up to the first that is not stale, and moves its message out.
-    ///
-    /// - Parameter numbers: Those of the tickets. The listener has none before them.
-    /// - Returns: How many tickets were used: all if there was no message.
-    mutating func takeFirst(of numbers: Range<Int>, into place: MessageAddress, _ envelope: inout Envelope?) -> (
-        used: Int, hasMessage: Bool
-    ) {
-        let first = letIn - incoming.count
-        guard first < numbers.upperBound else { return (numbers.count, false) }
+    /// Moves the first message out. False if there is none: the listener has ended.
+    mutating func takeFirst(into place: MessageAddress, _ envelope: inout Envelope?) -> Bool {
+        guard !incoming.isEmpty else { return false }
         envelope = incoming.moveFirst(to: place)
-        return (first - numbers.lowerBound + 1, true)
+        return true
     }
 
     /// The calls for so many tickets have ended. True if there are no more.
     @inline(__always)
-    mutating func settle(_ count: Int, holdsBatch: Bool) -> Bool {
-        mayHoldBatch = holdsBatch
-        settled += count
+    mutating func settle(_ count: Int) -> Bool {
+        tickets -= count
         guard tickets == 0 else { return false }
         incoming.giveBack()
         return true
@@ -152,22 +98,9 @@ struct MailboxState: ~Copyable {
     // MARK: Ending
 
     /// Ends the mailbox and hands out what waits.
-    ///
-    /// - Returns: How many tickets are stale because of that, and how many messages of the lane's own actor no
-    ///   longer wait.
-    mutating func end(into discarded: inout MessageQueue) -> (stale: Int, own: Int) {
-        // Also where the drain has given the tickets up between the cancellation and this: then it is dead, and
-        // nobody else takes what waits.
+    mutating func end(into discarded: inout MessageQueue) {
         swap(&incoming, &discarded)
-        guard !isDead else { return (0, 0) }
         isDead = true
-        return (tickets, ownWaiting)
-    }
-
-    /// The same for what the drain has taken and does not deliver now.
-    mutating func end(batch: inout MessageQueue, into discarded: inout MessageQueue) {
-        swap(&batch, &discarded)
-        mayHoldBatch = false
     }
 
     /// No post can see the listener any more, or there is no ticket any more.
@@ -176,8 +109,7 @@ struct MailboxState: ~Copyable {
     mutating func leave() -> Bool {
         hasLeft = true
         guard tickets == 0 else { return false }
-        // Nothing may be let in after the closure is freed, by an owner that registers in its deinit, or by a
-        // state that still offers values to the listener of a pattern.
+        // Nothing may be let in after the closure is freed, by an owner that registers in its deinit.
         isDead = true
         return true
     }

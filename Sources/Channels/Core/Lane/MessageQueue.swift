@@ -197,7 +197,7 @@ struct MessageQueue: ~Copyable {
 
     /// Keeps the envelope of the message just enqueued.
     @inline(never)
-    private mutating func keep(_ envelope: Envelope) {
+    mutating func keep(_ envelope: Envelope) {
         // There is a block: a message was enqueued.
         let block = unsafe lastBlock.unsafelyUnwrapped
         if unsafe endOfEnvelopes == nil {

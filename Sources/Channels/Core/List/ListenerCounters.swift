@@ -8,8 +8,6 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     let responderCalls: ResponderCalls?
     let direct = Atomic<Int>(0)
     private let missed = Atomic<Int>(0)
-    /// How many turns of each kind are reserved, see ``Reservation``. Raised under the state's lock.
-    private let reservations = Atomic<UInt64>(0)
     /// The address of the ``ListenerTimes``, or 0. Retained, and released in `deinit`. Set once, when the
     /// listener is first traced.
     private let timesAddress = Atomic<UInt>(0)
@@ -33,52 +31,6 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
 
     /// Messages posted while the listener was paused.
     final var missedCount: Int { missed.load(ordering: .relaxed) }
-
-    // MARK: Turns of a state
-
-    /// A turn of a state in which the thread that delivers it calls the listener.
-    enum Reservation: UInt64 {
-        /// It begins now.
-        case now = 1
-        /// It comes after one that is under way.
-        case later = 0x1_0000_0000
-    }
-
-    /// The lane in which the listener would otherwise hear.
-    var lane: Lane? { nil }
-
-    /// The thread that delivers a state calls the listener in one more of its next turns. On the lane's actor.
-    final func reserve(_ reservation: Reservation, of list: ListenerList) {
-        if reservation == .later { lane?.expectsTurn(of: list) }
-        reservations.wrappingAdd(reservation.rawValue, ordering: .relaxed)
-    }
-
-    /// Whether the listener is to be called in this turn.
-    final func takeReservation() -> Bool {
-        var counts = reservations.load(ordering: .relaxed)
-        while counts > 0 {
-            // Whatever begins at once is older than what comes after it.
-            let oldest = counts & 0xFFFF_FFFF > 0 ? Reservation.now : .later
-            let (exchanged, original) = reservations.compareExchange(
-                expected: counts,
-                desired: counts - oldest.rawValue,
-                ordering: .relaxed
-            )
-            if exchanged {
-                if oldest == .later { lane?.removeTurns(1) }
-                return true
-            }
-            counts = original
-        }
-        return false
-    }
-
-    /// The listener has ended, or resumes: it is called with none of the values set before.
-    final func giveUpReservations() {
-        guard reservations.load(ordering: .relaxed) > 0 else { return }
-        let givenUp = reservations.exchange(0, ordering: .relaxed)
-        lane?.removeTurns(Int(givenUp >> 32))
-    }
 }
 
 // MARK: - While diagnostics are on

@@ -1,4 +1,3 @@
-internal import CChannels
 internal import Synchronization
 
 /// One registration in a list: what is called, for whom, and its place. Where there is an owner, it is the
@@ -125,8 +124,7 @@ extension ListenerEntry {
     /// the compiler makes one load of the weak reference and nothing else.
     @inline(__always)
     var retainedOwner: Unretained<AnyObject>? {
-        channels_will_load_weakly()
-        return owner.map { Unretained.retaining($0) }
+        owner.map { Unretained.retaining($0) }
     }
 
     /// The level of a listener that is known to have been inserted: nobody else hears anything.
@@ -146,7 +144,7 @@ extension ListenerEntry {
     var hasEnded: Bool { word.load(ordering: .acquiring) & Self.ended != 0 }
 
     /// Whether what waits for it is to be discarded.
-    var isCancelled: Bool { word.load(ordering: .acquiring) & Self.cancelled != 0 }
+    var isCancelled: Bool { word.load(ordering: .sequentiallyConsistent) & Self.cancelled != 0 }
 
     /// Whether it belongs to an object, not to its token.
     var hasOwner: Bool { word.load(ordering: .relaxed) & Self.owned != 0 }
@@ -160,16 +158,7 @@ extension ListenerEntry {
 
     var isForwarder: Bool { word.load(ordering: .relaxed) & Self.forwards != 0 }
 
-    /// Whether it has a mailbox, or hands messages on to a listener that may have one.
-    @inline(__always)
-    var mayWait: Bool { word.load(ordering: .relaxed) & (Self.waits | Self.forwards) != 0 }
-
     var isGeneral: Bool { word.load(ordering: .relaxed) & Self.general != 0 }
-
-    /// Whether it is offered the messages of a channel that delivers one after the other, see
-    /// `ListenerList+Offer`. One that hears a single message is removed for it, which
-    /// runs user code.
-    var hasItsTurnInLane: Bool { word.load(ordering: .relaxed) & (Self.waits | Self.once) == Self.waits }
 
     /// Calls the listener. The caller holds the owner, if it has one.
     @inline(__always)
@@ -180,7 +169,6 @@ extension ListenerEntry {
     /// Called once no post can see the entry any more.
     func hasLeft() {
         if let mailbox { return mailbox.listenerHasLeft(self) }
-        forwarder?.borrow { $0.giveUpReservations() }
         freeBody()
     }
 

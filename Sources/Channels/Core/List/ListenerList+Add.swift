@@ -143,11 +143,7 @@ extension ListenerList {
         let isOwned = entry.hasOwner
         let outcome = withBareLock { () -> (Bool, Bool) in
             guard !isClosed else { return (false, false) }
-            if entry.mayWait {
-                // Before linking: a state that reads the higher number finds this, too.
-                mayHaveMailboxes.store(true, ordering: .relaxed)
-                if entry.isForwarder { forwarderCount += 1 }
-            }
+            if entry.isForwarder { forwarderCount += 1 }
             link(entry, into: level(of: priority, forInterceptors: asInterceptor))
             if isOwned { ownedCount += 1 }
             return (true, changeCallsForSweep())

@@ -40,9 +40,6 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
 
     /// Set by a post that ends while another thread holds the lock; see `collectIfAsked`.
     let mustCollect = Atomic<Bool>(false)
-    /// Whether a listener has ever had a mailbox, or another list's that is forwarded to may have. Written under
-    /// the lock.
-    let mayHaveMailboxes = Atomic<Bool>(false)
     let listenerCount = Atomic<Int>(0)
     /// How often an entry has been given a new number. Written under the lock.
     let renumberedCount = Atomic<Int>(0)
@@ -111,10 +108,6 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
 
     /// The channel's name, or its type if it has none.
     var displayName: String { name ?? "\(channelType)" }
-
-    /// Whether messages may have to be offered to mailboxes, see `ListenerList+Offer`.
-    @inline(__always)
-    var mayOffer: Bool { mayHaveMailboxes.load(ordering: .relaxed) }
 
     /// The number the next listener gets.
     var nextNumberNow: UInt64 { nextNumber.load(ordering: .acquiring) }

@@ -49,10 +49,10 @@ final class HazardSlots: @unchecked Sendable {  // a constant pointer to what is
 struct ThreadRecord: ~Copyable {
     /// The most posts nested on one thread, over all channels.
     static let deepest = 1_024
-    /// What the posts inside an outermost one may cost.
-    private static let mostSpent = 1 << 24
-    /// Up to how many posts under way one more is counted by itself, and not with those before it.
-    private static let freeDepth = 2
+    /// How many posts and changes of states may follow from an outermost post, of those that count.
+    static let mostFollowing = 1 << 18
+    /// What the listeners of the outermost post post themselves does not count, however much it is.
+    private static let longestFreeChain = 2
     /// How many bytes of the stack are kept for what a listener does beside posting.
     static let reservedStack: UInt = 64 << 10
     /// Room for the hazards of ``deepest`` posts and a few of the library's own.
@@ -70,14 +70,11 @@ struct ThreadRecord: ~Copyable {
     var depth = 0
     /// How many mailboxes are being emptied on this thread.
     var drains = 0
-    /// How many calls of lanes have led to what is posted on this thread now, one inside the other.
-    var laneDepth: UInt16 = 0
-    /// The lane that makes the innermost of these calls.
-    var lane: Unretained<Lane>?
-    /// What the posts made inside the outermost one have cost, see `spend()`; that begins with 0.
-    var spent = 0
-    /// How many posts have been refused because of that.
-    private var refused = 0
+    /// How many posts and changes of states have followed from the outermost post on this thread, see
+    /// ``countFollowing(chain:)``.
+    var followed = 0
+    /// The task that reads sequences on this thread.
+    var reading = ReadingTask()
     /// For the next post that needs them: retained.
     var spareExtras: Unretained<PostExtras>?
     /// The lowest address of the thread's stack; 0 as long as nobody has asked.
@@ -114,24 +111,17 @@ struct ThreadRecord: ~Copyable {
     /// Whether a listener is being called on this thread, as far as the thread knows.
     var isInsideListener: Bool { top != nil || drains > 0 }
 
-    /// Counts a post made inside others.
+    /// Counts a post, a queued post or a change of a state that is made because of others.
     ///
-    /// What follows from one post is bounded whatever its shape, see `FanOut`; here all posts count, not
-    /// those that wait: 16 million are too many at the third level, 262,144 from the ninth on.
+    /// A chain of posts is bounded by its length. Two listeners that each post again stay below every length and would
+    /// never end. So what follows from one outermost post is bounded in number, too.
     ///
-    /// - Returns: 0 or, if there have been too many, how many have been refused since.
-    mutating func spend() -> Int {
-        if spent <= Self.mostSpent {
-            // What went before has ended. So a listener that never returns, because the program runs inside
-            // it, may post for ever.
-            if depth <= Self.freeDepth { spent = 0 }
-            spent += FanOut.cost(ofDepth: depth + 1)
-            refused = 0
-        }
-        // What the listeners of the outermost post themselves post goes on.
-        guard spent > Self.mostSpent, depth > 1 else { return 0 }
-        refused += 1
-        return refused
+    /// - Parameter chain: How many posts and changes led to it, itself included.
+    /// - Returns: 0 or, if there have been too many, how many of them were.
+    mutating func countFollowing(chain: Int) -> Int {
+        guard chain > Self.longestFreeChain else { return 0 }
+        followed += 1
+        return max(0, followed - Self.mostFollowing)
     }
 
     /// How much of the thread's stack is left. One that is not the thread's own is not bounded.

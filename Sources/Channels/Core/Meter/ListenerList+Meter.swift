@@ -112,9 +112,7 @@ extension ListenerList {
     @inline(never)
     func postMetered(_ message: MessageAddress, in frame: FrameReference, at site: PackedSite) -> Int {
         let thread = ThreadReference.current
-        if let top = thread.pointee.top, let refused = admit(message, frame, nestedIn: top, thread, at: site) {
-            return refused
-        }
+        if let refused = begin(message, frame, thread, at: site) { return refused }
         let reached = meter(message, frame, at: site) { withPost(frame, thread) { deliver(message, frame) } }
         if frame.pointee.hasExtras { deliverQueued(frame) }
         return reached
@@ -139,7 +137,6 @@ extension ListenerList {
             meter.noteUntraced()
             reached = deliver()
         }
-        // The listeners of a state that have mailboxes were offered it before.
         if frame.pointee.isTurn ? hasNoListenerNow : reached == 0 {
             meter.unheard.wrappingAdd(1, ordering: .relaxed)
         }

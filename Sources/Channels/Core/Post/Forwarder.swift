@@ -27,17 +27,6 @@ class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
     ) -> MessageAddress? {
         fatalError("\(Self.self) hands no messages on")
     }
-
-    override final var lane: Lane? { listener.mailbox?.lane }
-
-    /// Whether the listener hears a message in its turn, of a channel that delivers one after the other: it has
-    /// not been offered it before. Then the reservation is its own from here on.
-    final func isItsTurn() -> Bool {
-        guard listener.hasItsTurnInLane, let mailbox = listener.mailboxReference else { return true }
-        guard takeReservation() else { return false }
-        mailbox.borrow { $0.reserve(.now, of: hub) }
-        return true
-    }
 }
 
 extension ListenerList {
@@ -58,7 +47,6 @@ extension ListenerList {
     private func forwardInFrame(_ message: MessageAddress, _ frame: FrameReference, _ forwarder: Forwarder) -> Int {
         let hub = forwarder.hub
         var inner = PostFrame(forwarding: frame.pointee, to: hub)
-        inner.isTurn = frame.pointee.isTurn && forwarder.listener.hasItsTurnInLane
         let reached = inner.lend { hub.post(message, in: $0, at: .unknown) }
         inner.end()
         return min(reached, 1)

@@ -57,25 +57,27 @@ extension ListenerList {
     @inline(__always)
     private func postUnmetered(_ message: MessageAddress, in frame: FrameReference) -> Int {
         let thread = ThreadReference.current
-        if let top = thread.pointee.top {
-            if let refused = admit(message, frame, nestedIn: top, thread) { return refused }
-        }
+        if let refused = begin(message, frame, thread) { return refused }
         let reached = withPost(frame, thread) { deliver(message, frame) }
         if frame.pointee.hasExtras { deliverQueued(frame) }
         return reached
     }
 
     /// Delivers to the listeners registered before a number, or to one of them, for a channel that delivers one
-    /// message after the other: it has offered the message to mailboxes.
+    /// message after the other.
+    ///
+    /// - Parameter chain: How many posts and changes led to this one, itself included.
     func post(
         _ message: MessageAddress,
         isolation: (any Actor)?,
         before number: UInt64,
         onlyTo only: ListenerEntry?,
-        envelope: Envelope? = nil
+        chain: Int,
+        envelope: Envelope?
     ) {
         var frame = PostFrame(list: self, isolation: isolation, envelope: envelope)
         frame.isTurn = true
+        frame.chain = chain
         defer { frame.end() }
         frame.lend { frame in
             if isMetered, only == nil {
@@ -98,7 +100,6 @@ extension ListenerList {
     @inline(__always)
     func withPost<Result>(_ frame: FrameReference, _ thread: ThreadReference, _ body: () -> Result) -> Result {
         let outer = thread.pointee.top
-        if outer == nil { thread.pointee.spent = 0 }
         frame.pointee.previous = outer
         thread.pointee.top = frame
         enter(thread)
@@ -231,8 +232,8 @@ extension ListenerList {
         }
         let word = listener.word.load(ordering: .acquiring)
         let bits = word & ~ListenerEntry.owned
-        if frame.pointee.isTurn {
-            if bits ^ ListenerEntry.special < number { return callAlone(listener, message, frame) }
+        if bits ^ ListenerEntry.special < number {
+            return callAlone(listener, message, frame)
         } else if bits ^ ListenerEntry.waits < number {
             // The bit says that there is one.
             let mailbox = listener.certainMailbox
@@ -292,7 +293,7 @@ extension ListenerList {
             guard let lane = mailbox.laneReference else { return mailbox.enqueueToRead(message, for: listener) ? 1 : 0 }
             return lane.borrow { lane in
                 listener.next.load(ordering: .relaxed) == 0
-                    ? lane.enqueue(message, from: frame.pointee.isolation, listener, mailbox)
+                    ? lane.enqueue(message, listener, mailbox)
                     : lane.enqueueForSeveral(message, frame, listener, mailbox, before: number)
             }
         }
@@ -306,15 +307,6 @@ extension ListenerList {
         before number: UInt64
     ) -> Int {
         let word = listener.word.load(ordering: .acquiring)
-        if frame.pointee.isTurn {
-            if listener.hasItsTurnInLane { return deliverReserved(message, frame, listener, before: number) ? 1 : 0 }
-            if let forwarder = listener.forwarder,
-                word & ListenerEntry.number >= number
-                    || !forwarder.borrow({ $0.isItsTurn() })
-            {
-                return 0
-            }
-        }
         guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < number else { return 0 }
         let mayEnqueueUnseen = word & (ListenerEntry.once | ListenerEntry.forwards | ListenerEntry.paused) == 0
         if mayEnqueueUnseen, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {

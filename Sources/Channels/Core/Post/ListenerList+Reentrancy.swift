@@ -1,17 +1,32 @@
 internal import Synchronization
 
 extension ListenerList {
+    /// A post begins. What follows from an outermost one is counted from here on.
+    ///
+    /// - Returns: Nil to deliver it now, otherwise the result of `post`.
+    @inline(__always)
+    func begin(
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        _ thread: ThreadReference,
+        at site: PackedSite = .unknown
+    ) -> Int? {
+        if let top = thread.pointee.top { return admit(message, frame, nestedIn: top, thread, at: site) }
+        thread.pointee.followed = 0
+        return nil
+    }
+
     /// Decides about a post made while others are under way on this thread.
     ///
     /// - Parameter site: Where the post is written; looked at only if the channel is traced.
     /// - Returns: Nil to deliver it now, otherwise the result of `post`.
     @inline(never)
-    func admit(
+    private func admit(
         _ message: MessageAddress,
         _ frame: FrameReference,
         nestedIn top: FrameReference,
         _ thread: ThreadReference,
-        at site: PackedSite = .unknown
+        at site: PackedSite
     ) -> Int? {
         guard thread.pointee.depth < ThreadRecord.deepest else {
             reportRecursion(top, limit: ThreadRecord.deepest)
@@ -21,11 +36,14 @@ extension ListenerList {
             reportStack(top)
             return 0
         }
-        let refused = thread.pointee.spend()
+        // What is handed on to the listener of a pattern is still the same post.
+        let chain = top.pointee.chain + (kind == .pattern ? 0 : 1)
+        let refused = thread.pointee.countFollowing(chain: chain)
         guard refused == 0 else {
-            reportFanOut(top, count: refused)
+            reportFollowing(top, count: refused)
             return 0
         }
+        frame.pointee.chain = chain
         guard let outer = nearestPost(under: top) else { return nil }
         let depth = outer.pointee.depth + 1
         guard depth <= reentrancy.limit else {
@@ -37,10 +55,7 @@ extension ListenerList {
             frame.pointee.depth = depth
             return nil
         case .queued:
-            guard wait(message, frame, behind: outer, depth: depth, at: site) else {
-                reportFanOut(top, count: outer.pointee.queue?.fanOut.refused ?? 1)
-                return 0
-            }
+            wait(message, frame, behind: outer, depth: depth, at: site)
             return activeListenerCount
         }
     }
@@ -55,17 +70,15 @@ extension ListenerList {
         return nil
     }
 
-    /// Keeps a copy of the message until the outer post has ended. False where too many wait.
+    /// Keeps a copy of the message until the outer post has ended.
     private func wait(
         _ message: MessageAddress,
         _ frame: FrameReference,
         behind outer: FrameReference,
         depth: Int,
         at site: PackedSite
-    ) -> Bool {
+    ) {
         let queue = outer.pointee.queue ?? PostQueue()
-        guard queue.fanOut.hasRoom(depth: depth) else { return false }
-        queue.fanOut.add(depth: depth)
         let kept = KeptMessage(copying: message, layout)
         outer.pointee.queue = queue
         let sender = frame.pointee.sender?.living
@@ -75,12 +88,14 @@ extension ListenerList {
         // turn; an actor entered further in may be deallocated by then.
         let isElsewhere = frame.pointee.isolation != 0 && frame.pointee.isolation != outer.pointee.isolation
         let isolation = isElsewhere ? 0 : outer.pointee.isolation
+        let chain = frame.pointee.chain
         envelope?.tracker?.expectOne(isListener: false)
         queue.posts.append(
-            PostQueue.Waiting(depth: depth) { [self] depth, queue in
+            PostQueue.Waiting { [self] queue in
                 var later = PostFrame(list: self, sender: sender, echo: echo, envelope: envelope)
                 later.isolation = isolation
                 later.depth = depth
+                later.chain = chain
                 later.queue = queue
                 later.lend { frame in
                     _ = meter(kept.address, frame, at: site) {
@@ -92,17 +107,13 @@ extension ListenerList {
                 withExtendedLifetime(kept) {}
             }
         )
-        return true
     }
 
     /// Delivers what waited for a post to end.
     @inline(never)
     func deliverQueued(_ frame: FrameReference) {
         guard let queue = frame.pointee.queue else { return }
-        while let next = queue.posts.popFirst() {
-            queue.fanOut.deliver(depth: next.depth)
-            next.deliver(next.depth, queue)
-        }
+        while let next = queue.posts.popFirst() { next.deliver(queue) }
     }
 
     /// Reports a post that was refused because too many are under way.
@@ -115,26 +126,17 @@ extension ListenerList {
         reportRecursion(top, "less than \(ThreadRecord.reservedStack >> 10) KB of the thread's stack is left")
     }
 
-    /// Reports a post that was refused because too many have followed from one.
+    /// Reports a post, or a change of a state, that was refused because too many have followed from one.
     ///
     /// The 1st, 2nd, 4th, 8th … of them: there may be many, and a handler costs more than all the rest.
-    func reportFanOut(_ top: FrameReference, count: Int) {
-        // The post that calls the listener is under way, and keeps it.
-        reportFanOut(top.pointee.listener?.object, count: count)
-    }
-
-    /// The same, where no post is under way on this thread.
-    func reportFanOut(_ listener: ListenerEntry?, count: Int) {
+    func reportFollowing(_ top: FrameReference, count: Int) {
         guard count & (count - 1) == 0 else { return }
-        reportRecursion(listener, "too many posts follow from one", count: count)
+        reportRecursion(top, "too many posts follow from one", count: count)
     }
 
-    private func reportRecursion(_ top: FrameReference, _ detail: String) {
-        // See above.
-        reportRecursion(top.pointee.listener?.object, detail)
-    }
-
-    private func reportRecursion(_ listener: ListenerEntry?, _ detail: String, count: Int? = nil) {
+    private func reportRecursion(_ top: FrameReference, _ detail: String, count: Int? = nil) {
+        // The post that calls the listener is under way, and keeps it.
+        let listener = top.pointee.listener?.object
         faults.report(.recursionLimit, list: self, listener: listener, count: count, detail: .text(detail))
     }
 }

@@ -13,6 +13,8 @@ struct PostFrame {
     /// The number of posts of this list on this thread's stack, including this one. On a queued channel: the
     /// length of the chain that led to this post.
     var depth = 1
+    /// How many posts and changes of states led to this post, itself included.
+    var chain = 1
     /// What few posts need, made on demand. Released by ``end()``. Separate so that creating and dropping a
     /// frame is free.
     private var extras: Unretained<PostExtras>?
@@ -20,7 +22,7 @@ struct PostFrame {
     var takesCare: Bool
     /// Whether the only reason for that is that calls are counted.
     var isOnlyCounted = false
-    /// Whether the message has its turn now, and was offered to mailboxes before.
+    /// Whether it is a value of a state whose turn has come.
     var isTurn = false
     /// An interceptor's verdict on the message.
     var verdict = Verdict.continue
@@ -192,11 +194,7 @@ struct FrameReference: @unchecked Sendable {  // used by the posting thread only
 
 /// The messages that wait on a queued channel until the post under way has ended. Used by one thread only.
 final class PostQueue {
-    struct Waiting {
-        let depth: Int
-        let deliver: (_ depth: Int, _ queue: PostQueue) -> Void
-    }
+    struct Waiting { let deliver: (_ queue: PostQueue) -> Void }
 
     var posts = Queue<Waiting>()
-    var fanOut = FanOut()
 }

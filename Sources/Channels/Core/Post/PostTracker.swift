@@ -22,8 +22,6 @@ final class PostTracker: Sendable {
     /// The calls that wait, directly or not, for this post: it waits for none of their listeners while they
     /// do.
     let chain: ListenerChain?
-    /// What the innermost of them waits for here; nil where it does not wait.
-    private let wait: WaitGraph.Wait?
     /// Called when all have finished, if nobody waits.
     private let onEnd: (@Sendable () -> Void)?
     private let state = Locked(State())
@@ -31,14 +29,10 @@ final class PostTracker: Sendable {
     init(chain: ListenerChain?, onEnd: (@Sendable () -> Void)? = nil) {
         self.chain = chain
         self.onEnd = onEnd
-        wait = onEnd == nil ? chain.map { WaitGraph.Wait($0) } : nil
     }
 
-    /// Whether a listener is waited for: not if it waits, directly or not, for whoever posts.
-    func waits(for listener: ListenerEntry) -> Bool {
-        if let wait { return WaitGraph.shared.add(listener, to: wait) }
-        return chain?.waits(for: listener) != true
-    }
+    /// Whether a listener is waited for: not if its call waits, directly or not, for whoever posts.
+    func waits(for listener: ListenerEntry) -> Bool { chain?.waits(for: listener) != true }
 
     /// One more listener, or queued post, is waited for.
     func expectOne(isListener: Bool = true) {
@@ -49,14 +43,10 @@ final class PostTracker: Sendable {
     }
 
     /// A listener that was expected refused the message.
-    func expectOneLess(_ listener: ListenerEntry) {
-        if let wait { WaitGraph.shared.remove(listener, from: wait) }
-        settle { $0.report.reached -= 1 }
-    }
+    func expectOneLess() { settle { $0.report.reached -= 1 } }
 
-    /// - Parameter listener: The one that has finished, where it is known: what it does next is waited for no more.
-    func finish(_ outcome: Outcome, of listener: ListenerEntry? = nil) {
-        if let wait, let listener { WaitGraph.shared.remove(listener, from: wait) }
+    /// A listener that was expected has finished.
+    func finish(_ outcome: Outcome) {
         settle {
             switch outcome {
             case .completed: $0.report.completed += 1
@@ -83,12 +73,9 @@ final class PostTracker: Sendable {
             return (state.continuation, state.report)
         }
         guard let (waiter, report) = ended else { return }
-        waitHasEnded()
         waiter?.resume(returning: report)
         onEnd?()
     }
-
-    private func waitHasEnded() { if let wait { WaitGraph.shared.remove(wait) } }
 
     /// The post itself has ended, and nobody waits for its listeners.
     func end() { settle { _ in } }
@@ -104,7 +91,6 @@ final class PostTracker: Sendable {
                     return nil
                 }
                 guard let report else { return }
-                waitHasEnded()
                 continuation.resume(returning: report)
             }
         } onCancel: {
@@ -114,7 +100,6 @@ final class PostTracker: Sendable {
                 return state.continuation.map { ($0, state.report) }
             }
             guard let (continuation, report) = resumed else { return }
-            waitHasEnded()
             continuation.resume(returning: report)
         }
     }

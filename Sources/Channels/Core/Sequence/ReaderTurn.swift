@@ -1,21 +1,23 @@
 internal import CChannels
 
-/// How long a reader of a sequence has found a message each time, without suspending: after a millisecond, others on
-/// its actor, and other tasks of the process, have their turn.
+/// How long a task has read messages of sequences without suspending: after a millisecond, others on its actor, and other
+/// tasks of the process, have their turn.
 ///
-/// The clock is read after the 1st message, after 4 more, 16 and 64, and then again after 1: a turn lasts about four
-/// times as long as it may at most, or one message.
+/// Each iterator has one, so that a message costs a comparison. It begins where the turn of the task's last iterator on
+/// this thread began: a task that makes a new sequence for each message does not begin anew with each. The clock is read
+/// at the 1st message, after 4 more, 16 and 64, and then again after 1: a turn lasts about four times as long as it may at
+/// most, or one message.
 @frozen @usableFromInline
 struct ReaderTurn {
     /// How many messages it is until the clock is read.
     @usableFromInline var left: Int32
     private var interval: Int32
-    /// When the clock was first read; 0 before.
+    /// When the turn began; 0 before the clock is first read.
     private var start: UInt64
 
     @usableFromInline @inline(__always)
     init() {
-        left = 1
+        left = 0
         interval = 1
         start = 0
     }
@@ -30,9 +32,9 @@ struct ReaderTurn {
     @usableFromInline @inline(never)
     mutating func hasTakenTooLong() -> Bool {
         let now = channels_nanoseconds()
-        if start == 0 { start = now }
+        if start == 0 { start = ReadingTask.start(now) }
         guard now - start <= DrainTurn.longest else {
-            self = ReaderTurn()
+            suspends()
             return true
         }
         interval = interval < 64 ? interval * 4 : 1
@@ -40,4 +42,29 @@ struct ReaderTurn {
         left = interval - 1
         return false
     }
+
+    /// The task suspends: its next turn begins with the next message.
+    mutating func suspends() {
+        self = ReaderTurn()
+        ReadingTask.end()
+    }
+}
+
+/// The task that reads on a thread: kept in the record of the thread, and used there only.
+struct ReadingTask {
+    /// The identity of the task, compared only; 0 for none.
+    private var task = 0
+    private var start: UInt64 = 0
+
+    /// When the turn of the calling task began: now, unless it has read on this thread without suspending.
+    static func start(_ now: UInt64) -> UInt64 {
+        // Compared only.
+        let task = unsafe withUnsafeCurrentTask { task in unsafe task?.hashValue ?? 0 }
+        let thread = ThreadReference.current
+        if thread.pointee.reading.task != task { thread.pointee.reading = ReadingTask(task: task, start: now) }
+        return thread.pointee.reading.start
+    }
+
+    /// The task suspends.
+    static func end() { ThreadReference.current.pointee.reading = ReadingTask() }
 }

@@ -68,6 +68,7 @@ final class SequenceBuffer: Sendable {
         }
         // While messages keep arriving, spinning briefly costs less than resuming a task.
         if mailbox.comesInQuickly { return true }
+        turn.suspends()
         let reader = readers.newReader()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -79,7 +80,6 @@ final class SequenceBuffer: Sendable {
         } onCancel: {
             readers.wake(reader)
         }
-        turn = ReaderTurn()
         guard Task.isCancelled else { return true }
         // It may have been woken for a message that another reader can take.
         if mailbox.hasWaiting { readers.wakeOne() }
