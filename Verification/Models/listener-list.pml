@@ -1,48 +1,64 @@
 /* How the listeners of a channel are read without a lock, changed under one, and freed.
  *
  * One channel, two posting threads (the first of which may post inside a listener), a thread that cancels and drains entry 0, one that
- * registers entry 2 and cancels it. Entry 1 stays.
+ * registers entry 2 and cancels it, one that closes the list. Entry 1 stays until then.
  *
  *   here                            in Sources/Channels/Core
  *   enter, leave                    ListenerList.enter, .leave                     (Post/ListenerList+Post)
  *   post, visit                     ListenerList.post, .deliver(_:_:before:)       (Post/ListenerList+Post)
  *   remove, unlink, Changer         remove, takeOut, unlink; insert, link          (List/ListenerList+Remove, +Add, +Links)
+ *   Closer                          close                                          (List/ListenerList+Remove)
  *   SCAN                            PostUnderWay.posts(on:), and .hasPosts(on:), which looks before in the same way   (List/PostUnderWay)
  *   HAS_ENDED                       PostUnderWay.hasEnded(on:)                     (List/PostUnderWay)
- *   remove's middle, announce       retire, announceRetired(to:)                   (List/ListenerList+Reclaim)
- *   settle                          didUnlock, collectIfAsked, barrierThenCollect, collectAfterPost
- *   collectBody, afterCollect       collect(waitsForLock:), RetiredEntries.Chain.free
+ *   retire                          retire                                         (List/ListenerList+Reclaim)
+ *   look, didUnlock                 collectAfterPost, collectIfAsked; didUnlock    (List/ListenerList+Reclaim, ListenerList)
+ *   collectBody, freeGoing          collect(waitsForLock:), RetiredEntries.Chain.free
  *   Drainer                         ListenerToken.cancelAndDrain, waitForPosts
+ *   Timer                           the looks that are repeated while somebody waits, or a closed list has something retired
+ *
+ * There is no barrier when a post ends. So a post may read `hasRetired` before others see that it has ended: it ends without notice, and
+ * what waits for it stays. It is freed by the next post that ends, or by the next change. Where none may come, the Timer looks again.
  *
  * Memory. Everything is sequentially consistent, as the code asks for by its orderings, but for a slot: the store that clears it may be
- * delayed past the load of `hasRetired` that follows. Each slot has a buffer for that store, which drains at any time, before the next
- * exchange of its thread, and at a barrier on every thread. The lock is taken and given up in one step each: its users order themselves by
- * `mustCollect`.
+ * delayed past the load of `hasRetired` that follows. Each slot has a buffer for that store, which drains at any time, and before the next
+ * exchange of its thread. The lock is taken and given up in one step each: its users order themselves by `mustCollect`.
  *
  * Asserted: nothing is read or called after it was freed; nothing is freed twice or while linked; a post calls each listener that is there
- * all the time once, and one registered before it; no call of entry 0 runs or begins once cancelAndDrain has returned, and it returns; in
- * the end all that was taken out is free.
+ * all the time once, and one registered before it; no call of entry 0 runs or begins once cancelAndDrain has returned, and it returns; once
+ * all posts have ended, something is left only if one of them has ended without notice; one more post or change then frees it, and in a
+ * closed list nothing is left.
  *
- * -DFALLBACK            there is no barrier on every thread: a post ends with an exchange (`endsWithBarrier`)
+ * That cancelAndDrain returns, and that a closed list is emptied, is checked like this: once all posts have ended and every store has been
+ * seen, the Timer looks once, and that must do. Before that, it looks any number of times with -DLOOKS_EARLY, and otherwise never.
+ *
  * -DNESTING             the first thread posts inside entry 1
  * -DOTHER_CANCELS       another thread cancels entry 0, too
+ * -DCLOSES              the list is closed at any time
+ * -DLOOKS_EARLY         the Timer looks while posts are under way, too
  * -DONE_GROUP           both posting threads are of one group (`ThreadRecord.group`)
+ * -DWITHOUT_FIRST, -DWITHOUT_SECOND, -DWITHOUT_CHANGER, -DWITHOUT_DRAIN (entry 0 is cancelled only), -DROUNDS=n (posts of the second thread)
  * Planted faults:
- * -DNO_BARRIER          neither the barrier nor the exchange
  * -DPLAIN_ENTER         the slot is set by a store, which may be seen late, instead of an exchange
  * -DNO_SCAN             an entry is freed without looking at the slots
  * -DBIT_LATE            a post says that its group posts here only after it has read the chain
- * -DNO_RETRY            a post that finds the lock taken leaves no word for its holder
- * -DHOLDER_FORGETS      whoever registers does not look for that word
+ * -DNO_RETRY            who finds the lock taken leaves no word for its holder
+ * -DHOLDER_FORGETS      who has collected does not look for that word
  * -DONE_GENERATION      what is retired later is freed with what was retired before
  * -DFREES_NEWEST        what is retired while older entries wait is freed before them
+ * -DNO_SECOND_LOOK      nobody looks again for cancelAndDrain
+ * -DNO_LOOK_AT_CLOSE    nobody looks again for a closed list
+ * -DNO_LOOK_AT_CHANGE   who changes the list does not collect
  * -DTWO_REMOVERS        an entry's removal is not claimed by one atomic step: with -DOTHER_CANCELS
  */
-#define SLOTS 3                 /* of the posters: two of the first thread, one of the second */
+#ifdef NESTING
+#define SLOTS 3                 /* of the posters: one of each thread, and one more of the first */
+#else
+#define SLOTS 2
+#endif
 #define ENTRIES 3               /* 0 and 1 are there from the start, 2 is registered later */
 #define NONE 7
 #ifndef ROUNDS
-#define ROUNDS 1                /* posts of the second thread */
+#define ROUNDS 1
 #endif
 
 /* The chain in the order of delivery. */
@@ -60,11 +76,11 @@ bool slot[SLOTS];
 byte sequence[SLOTS];
 bool clearing[SLOTS];
 bool setting[SLOTS];            /* -DPLAIN_ENTER only */
-bool posters[SLOTS];            /* the bit of a slot's thread in `posters`; that of GROUP(s) counts */
+bool posters[2];                /* the bit of a slot's thread in `posters`; that of GROUP(s) counts */
 #ifdef ONE_GROUP
 #define GROUP(s) 0
 #else
-#define GROUP(s) (s)
+#define GROUP(s) (s % 2)
 #endif
 
 bool lock;
@@ -72,11 +88,12 @@ bool hasRetired;
 bool mustCollect;
 
 /* Guarded by the lock. */
-bool isAnnounced;
+bool isClosed;
 bool current[ENTRIES];
 bool incoming[ENTRIES];
 bool underWay[SLOTS];
 byte underWaySequence[SLOTS];
+bool looksAgain;                /* the Timer has been started */
 /* cancelAndDrain: what it waits for, and whether it has been resumed. */
 bool waiting;
 bool resumed;
@@ -84,42 +101,60 @@ bool waitsFor[SLOTS];
 byte waitsForSequence[SLOTS];
 bool drained;                   /* cancelAndDrain of entry 0 has returned */
 bool registered;                /* entry 2 is in, and its registration has returned */
+bool unnoticed;                 /* a post has ended without notice */
 byte threadsEnded;
+byte postersEnded;
 
 #define HAS_CURRENT (current[0] || current[1] || current[2])
 #define HAS_INCOMING (incoming[0] || incoming[1] || incoming[2])
 #define HAS_ENDED(s, q) (!slot[s] || sequence[s] != (q))
+#ifdef NESTING
 #define ALL_ENDED(set, q) \
     ((!set[0] || HAS_ENDED(0, q[0])) && (!set[1] || HAS_ENDED(1, q[1])) && (!set[2] || HAS_ENDED(2, q[2])))
+#else
+#define ALL_ENDED(set, q) ((!set[0] || HAS_ENDED(0, q[0])) && (!set[1] || HAS_ENDED(1, q[1])))
+#endif
 
 inline acquire() { atomic { !lock -> lock = true } }
 
-/* The groups are read first, then slot by slot. `own1` and `own2` are the calling thread's. */
-#define SCAN(set, q, own1, own2) \
-    d_step { groups[0] = posters[GROUP(0)]; groups[1] = posters[GROUP(1)]; groups[2] = posters[GROUP(2)]; any = false; others = false; i = 0 }; \
-    do \
-    :: d_step { i < SLOTS && groups[i] && slot[i] -> \
-        set[i] = true; q[i] = sequence[i]; any = true; others = others || (i != own1 && i != own2); i++ } \
-    :: d_step { i < SLOTS && !(groups[i] && slot[i]) -> set[i] = false; q[i] = 0; i++ } \
-    :: d_step { i == SLOTS -> groups[0] = false; groups[1] = false; groups[2] = false; i = 0 }; break \
-    od
+/* The groups are read first, then slot by slot. */
+#define SCAN_SLOT(s, set, q) \
+    if :: groups[s % 2] && slot[s] -> set[s] = true; q[s] = sequence[s]; any = true :: else -> set[s] = false; q[s] = 0 fi
+#define SCAN(set, q) \
+    d_step { groups[0] = posters[GROUP(0)]; groups[1] = posters[GROUP(1)]; any = false }; \
+    d_step { SCAN_SLOT(0, set, q) }; \
+    SCAN_INNER(set, q) \
+    d_step { SCAN_SLOT(1, set, q); groups[0] = false; groups[1] = false }
+#ifdef NESTING
+#define SCAN_INNER(set, q) d_step { SCAN_SLOT(2, set, q) };
+#else
+#define SCAN_INNER(set, q)
+#endif
 
-/* announceRetired */
-inline announce(others) {
-    hasRetired = true;
-    d_step { if :: !isAnnounced && others -> isAnnounced = true; needsBarrier = true :: else fi; any = false; others = false }
-}
+#define FORGET(set, q) i = 0; do :: i < SLOTS -> set[i] = false; q[i] = 0; i++ :: else -> break od; i = 0
 
-inline free(e) {
-    d_step {
-        assert(!freed[e]);       /* once */
-        assert(!linked[e]);
-        freed[e] = true
-    }
+/* Under the lock. What no post can see is freed without it. */
+inline retire(e) {
+    if
+#ifdef FREES_NEWEST
+    :: HAS_CURRENT -> going[e] = true
+#else
+    :: HAS_CURRENT -> incoming[e] = true
+#endif
+    :: else ->
+        SCAN(underWay, underWaySequence);
+#ifdef NO_SCAN
+        any = false;
+#endif
+        if
+        :: any -> current[e] = true; any = false; hasRetired = true
+        :: else -> going[e] = true
+        fi
+    fi
 }
 
 /* Takes entry e out and retires it; then what withLock and takeOut do. */
-inline remove(e, own1, own2) {
+inline remove(e) {
 #ifdef TWO_REMOVERS
     old = ended[e];
     ended[e] = true;
@@ -128,36 +163,19 @@ inline remove(e, own1, own2) {
 #endif
     if
     :: !old ->
-        acquire();
-        unlink(e);
-        assert(!retiredOnce[e]); retiredOnce[e] = true;
-        mine = NONE;
-        if
-#ifdef FREES_NEWEST
-        :: HAS_CURRENT -> mine = e
-#else
-        :: HAS_CURRENT -> incoming[e] = true
-#endif
-        :: else ->
-            SCAN(underWay, underWaySequence, own1, own2);
-#ifdef NO_SCAN
-            any = false;
-#endif
-            if
-            :: any -> current[e] = true; announce(others)
-            :: else -> mine = e
-            fi
-        fi;
-        lock = false;
-        if :: mine != NONE -> free(mine); mine = NONE :: else fi;
-        if :: hasRetired || needsBarrier -> settle(own1, own2) :: else fi
+        atomic { !lock -> lock = true; unlink(e) };
+        retire(e);
+        unlockAndFree();
+        didUnlock()
     :: else
-    fi
+    fi;
+    old = false
 }
 
 /* An entry that has been taken out keeps its `next`. */
 inline unlink(e) {
     d_step {
+        assert(!retiredOnce[e]); retiredOnce[e] = true;
         linked[e] = false;
         if
         :: head == e -> head = next[e]
@@ -173,7 +191,7 @@ inline unlink(e) {
 }
 
 /* Under the lock; `going` is what to free without it. */
-inline collectBody(own1, own2) {
+inline collectBody() {
     do
     :: HAS_CURRENT && ALL_ENDED(underWay, underWaySequence) ->
         d_step {
@@ -194,27 +212,31 @@ inline collectBody(own1, own2) {
             i = 0
         };
         if
-        :: HAS_CURRENT ->
-            SCAN(underWay, underWaySequence, own1, own2);
-            if :: any -> announce(others) :: else fi
-        :: else
+        :: HAS_CURRENT -> SCAN(underWay, underWaySequence); any = false
+        :: else -> d_step { FORGET(underWay, underWaySequence) }
         fi
     :: else -> break
     od;
     if
-    :: atomic { waiting && ALL_ENDED(waitsFor, waitsForSequence) -> waiting = false; wakes = true }
+    :: atomic { waiting && ALL_ENDED(waitsFor, waitsForSequence) -> waiting = false; wakes = true; d_step { FORGET(waitsFor, waitsForSequence) } }
     :: else
     fi;
-    if
-    :: d_step { !HAS_CURRENT && !waiting -> hasRetired = false; isAnnounced = false }
-    /* An announcement is not taken back at once (mostIdleCollections): here, at any time. */
-    :: !HAS_CURRENT && !waiting && isAnnounced
-    :: else
-    fi
+    d_step {
+        if :: !HAS_CURRENT && !waiting -> hasRetired = false :: else fi;
+        looksAgain = false;
+#ifndef NO_SECOND_LOOK
+        if :: waiting -> looksAgain = true :: else fi;
+#endif
+#ifndef NO_LOOK_AT_CLOSE
+        if :: isClosed && HAS_CURRENT -> looksAgain = true :: else fi;
+#endif
+    }
 }
 
-inline afterCollect() {
+/* Without the lock closures are freed, and tasks resumed: at once, which is when it is most dangerous. */
+inline unlockAndFree() {
     d_step {
+        lock = false;
         i = 0;
         do
         :: i < ENTRIES ->
@@ -227,41 +249,28 @@ inline afterCollect() {
     }
 }
 
-#define COLLECT(own1, own2) collectBody(own1, own2); lock = false; afterCollect()
+#define DRAIN_SLOT(s) \
+    if \
+    :: s != NONE -> if :: clearing[s % SLOTS] -> slot[s % SLOTS] = false; clearing[s % SLOTS] = false :: else fi \
+    :: else \
+    fi
 
-inline barrier() {
-#ifndef FALLBACK
-#ifndef NO_BARRIER
+/* Collects, or has the holder of the lock do it: until there is no word left by another. It begins with an exchange, before which what this
+ * thread stored is seen. `own1` and `own2` are its slots. */
+inline look(own1, own2) {
     d_step {
-        i = 0;
-        do
-        :: i < SLOTS ->
-            if :: clearing[i] -> slot[i] = false; clearing[i] = false :: setting[i] -> slot[i] = true; setting[i] = false :: else fi;
-            i++
-        :: else -> break
-        od;
-        i = 0
-    }
-#endif
-#endif
-    skip
-}
-
-/* collectIfAsked and barrierThenCollect: until there is neither a barrier to make nor a word left by a post. */
-inline settle(own1, own2) {
+        DRAIN_SLOT(own1);
+        DRAIN_SLOT(own2);
+        mustCollect = true
+    };
     do
-    :: needsBarrier ->
-        needsBarrier = false;
-        barrier();
-        acquire();
-        COLLECT(own1, own2)
     :: atomic { mustCollect -> mustCollect = false };
-        tries = 0;
         do
         :: tries < 2 ->
             if
             :: atomic { !lock -> lock = true };
-                COLLECT(own1, own2);
+                collectBody();
+                unlockAndFree();
                 tries = 3
             :: atomic { lock -> tries++ };
 #ifdef NO_RETRY
@@ -272,15 +281,27 @@ inline settle(own1, own2) {
             fi
         :: else -> break
         od;
+#ifdef HOLDER_FORGETS
+        break
+#else
         /* The holder of the lock does the rest. */
-        if :: tries == 2 && !needsBarrier -> break :: else fi
-    :: atomic { !mustCollect && !needsBarrier -> break }
+        if :: tries == 2 -> break :: else -> tries = 0 fi
+#endif
+    :: atomic { !mustCollect -> break }
     od;
     tries = 0
 }
 
-#define LOCALS \
-    byte i; byte mine = NONE; byte tries; bool any; bool others; bool needsBarrier; bool wakes; bool old; bool going[ENTRIES]; bool groups[SLOTS]
+/* After each change. */
+inline didUnlock() {
+#ifndef NO_LOOK_AT_CHANGE
+    if :: hasRetired -> look(NONE, NONE) :: else fi
+#else
+    skip
+#endif
+}
+
+#define LOCALS byte i; byte tries; bool any; bool wakes; bool old; bool going[ENTRIES]; bool groups[SLOTS]
 
 /* The exchange waits for the thread's earlier stores. */
 inline enter(s) {
@@ -296,21 +317,10 @@ inline enter(s) {
 }
 
 inline leave(s, own1, own2) {
-#ifdef FALLBACK
-    slot[s] = false;
-#else
     d_step { setting[s] = false; clearing[s] = true };
-#endif
     if
-    :: hasRetired ->
-        /* collectAfterPost begins with an exchange, before which what this thread stored is seen. */
-        d_step {
-            if :: clearing[own1] -> slot[own1] = false; clearing[own1] = false :: else fi;
-            if :: clearing[own2] -> slot[own2] = false; clearing[own2] = false :: else fi;
-            mustCollect = true
-        };
-        settle(own1, own2)
-    :: else
+    :: hasRetired -> look(own1, own2)
+    :: d_step { !hasRetired -> if :: clearing[s] -> unnoticed = true :: else fi }
     fi
 }
 
@@ -339,13 +349,13 @@ inline post(s, at, before, heardStable, heardLate, own1, own2, isOuter) {
     :: at != NONE ->
         visit(at, before, heardStable, heardLate);
         if
-        :: isOuter && at == 1 -> post2(1, innerAt, innerBefore, innerStable, innerLate, own1, own2)
+        :: isOuter && at == 1 -> post2(2, innerAt, innerBefore, innerStable, innerLate, own1, own2)
         :: else
         fi;
         d_step { assert(!freed[at]); at = next[at] }
     :: else -> break
     od;
-    atomic { assert(heardStable); before = 0; heardStable = false; at = 0 };
+    atomic { assert(heardStable || isClosed); before = 0; heardStable = false; at = 0 };
     leave(s, own1, own2)
 }
 
@@ -360,25 +370,26 @@ inline post2(s, at, before, heardStable, heardLate, own1, own2) {
         d_step { assert(!freed[at]); at = next[at] }
     :: else -> break
     od;
-    atomic { assert(heardStable); before = 0; heardStable = false; at = 0 };
+    atomic { assert(heardStable || isClosed); before = 0; heardStable = false; at = 0 };
     leave(s, own1, own2)
 }
 
-#define POSTER_LOCALS byte at; byte before; bool heardStable; bool heardLate
+#define POSTER_LOCALS byte at; byte before; bool heardStable; bool heardLate; byte innerAt; byte innerBefore; bool innerStable; bool innerLate
 
 #ifdef NESTING
 #define NESTS true
+#define INNER 2
 #else
 #define NESTS false
+#define INNER NONE
 #endif
 
 #ifndef WITHOUT_FIRST
 proctype FirstPoster() {
     LOCALS;
     POSTER_LOCALS;
-    byte innerAt; byte innerBefore; bool innerStable; bool innerLate;
-    post(0, at, before, heardStable, heardLate, 0, 1, NESTS);
-    threadsEnded++
+    post(0, at, before, heardStable, heardLate, 0, INNER, NESTS);
+    atomic { heardLate = false; threadsEnded++; postersEnded++ }
 }
 #endif
 
@@ -386,7 +397,6 @@ proctype FirstPoster() {
 proctype SecondPoster() {
     LOCALS;
     POSTER_LOCALS;
-    byte innerAt; byte innerBefore; bool innerStable; bool innerLate;
     bool expectsLate;
     byte round;
     do
@@ -394,31 +404,26 @@ proctype SecondPoster() {
         round++;
         /* Registered before the post and not cancelled when it ends: reached. */
         expectsLate = registered;
-        post(2, at, before, heardStable, heardLate, 2, 2, false);
+        post(1, at, before, heardStable, heardLate, 1, NONE, false);
         assert(!expectsLate || heardLate || ended[2])
     :: else -> break
     od;
-    threadsEnded++
+    atomic { heardLate = false; expectsLate = false; threadsEnded++; postersEnded++ }
 }
 #endif
 
 /* cancelAndDrain of the first entry. */
 proctype Drainer() {
     LOCALS;
-    remove(0, NONE, NONE);
+    remove(0);
 #ifndef WITHOUT_DRAIN
-    SCAN(waitsFor, waitsForSequence, NONE, NONE);
+    SCAN(waitsFor, waitsForSequence);
     if
     :: any ->
-        acquire();
-        waiting = true;
-        announce(others);
+        any = false;
+        atomic { !lock -> lock = true; waiting = true; hasRetired = true };
         lock = false;
-        if
-        :: needsBarrier
-        :: else -> acquire(); COLLECT(NONE, NONE)
-        fi;
-        settle(NONE, NONE);
+        look(NONE, NONE);
         resumed
     :: else
     fi;
@@ -431,47 +436,71 @@ proctype Drainer() {
 /* Registers an entry behind the others, and cancels it. */
 proctype Changer() {
     LOCALS;
-    acquire();
-    number[2] = nextNumber;
-    d_step { linked[2] = true; next[1] = 2 };
-    nextNumber++;
-    lock = false;
-    registered = true;
-#ifndef HOLDER_FORGETS
-    if :: hasRetired -> settle(NONE, NONE) :: else fi;
-#endif
-#ifndef HOLDER_FORGETS
-    remove(2, NONE, NONE);
-#endif
+    atomic { !lock -> lock = true; number[2] = nextNumber };
+    if
+    :: isClosed -> lock = false
+    :: else ->
+        d_step { linked[2] = true; next[1] = 2 };
+        nextNumber++;
+        d_step { lock = false; registered = true };
+        didUnlock();
+        remove(2)
+    fi;
     threadsEnded++
 }
 #endif
 
-#ifndef FALLBACK
-/* The processors: what was stored is seen by all at some time. */
-proctype Memory() {
-end:
+/* Ends every listener. One that has ended is being taken out by the thread that ended it. */
+#ifdef CLOSES
+proctype Closer() {
+    LOCALS;
+    byte e;
+    acquire();
+    isClosed = true;
     do
-    :: d_step { clearing[0] -> slot[0] = false; clearing[0] = false }
-    :: d_step { clearing[1] -> slot[1] = false; clearing[1] = false }
-    :: d_step { clearing[2] -> slot[2] = false; clearing[2] = false }
-#ifdef PLAIN_ENTER
-    :: d_step { setting[0] -> slot[0] = true; setting[0] = false }
-    :: d_step { setting[2] -> slot[2] = true; setting[2] = false }
-#endif
-    od
+    :: e < ENTRIES ->
+        if
+        :: linked[e] ->
+            atomic { old = ended[e]; ended[e] = true };
+            if
+            :: !old -> unlink(e); retire(e)
+            :: else -> old = false
+            fi
+        :: else
+        fi;
+        e++
+    :: else -> break
+    od;
+    unlockAndFree();
+    didUnlock();
+    threadsEnded++
 }
 #endif
 
 #ifdef OTHER_CANCELS
 proctype OtherRemover() {
     LOCALS;
-    remove(0, NONE, NONE);
+    remove(0);
     threadsEnded++
 }
 #endif
 
-/* When all is quiet, nothing taken out has been forgotten. */
+/* The processors: what was stored is seen by all at some time. */
+proctype Memory() {
+endMemory:
+    do
+    :: d_step { clearing[0] -> slot[0] = false; clearing[0] = false }
+    :: d_step { clearing[1] -> slot[1] = false; clearing[1] = false }
+#ifdef NESTING
+    :: d_step { clearing[2] -> slot[2] = false; clearing[2] = false }
+#endif
+#ifdef PLAIN_ENTER
+    :: d_step { setting[0] -> slot[0] = true; setting[0] = false }
+    :: d_step { setting[1] -> slot[1] = true; setting[1] = false }
+#endif
+    od
+}
+
 #ifdef WITHOUT_FIRST
 #define FIRST 0
 #else
@@ -492,18 +521,51 @@ proctype OtherRemover() {
 #else
 #define REMOVERS 0
 #endif
-#define THREADS (1 + FIRST + SECOND + CHANGER + REMOVERS)
+#ifdef CLOSES
+#define CLOSERS 1
+#else
+#define CLOSERS 0
+#endif
+#define THREADS (1 + FIRST + SECOND + CHANGER + REMOVERS + CLOSERS)
+#ifdef NESTING
+#define POSTS_HAVE_ENDED (postersEnded == FIRST + SECOND && !clearing[0] && !clearing[1] && !clearing[2])
+#else
+#define POSTS_HAVE_ENDED (postersEnded == FIRST + SECOND && !clearing[0] && !clearing[1])
+#endif
 
-proctype Quiet() {
-    byte e;
+/* Looks after a while, and again after that, as long as there is a reason to. */
+proctype Timer() {
+    LOCALS;
+    bool isLast;
+endTimer:
+    do
+#ifdef LOOKS_EARLY
+    :: atomic { looksAgain && !isLast -> isLast = POSTS_HAVE_ENDED }; look(NONE, NONE)
+#else
+    :: atomic { looksAgain && POSTS_HAVE_ENDED && !isLast -> isLast = true }; look(NONE, NONE)
+#endif
+    od
+}
+
+/* When all is quiet: what is left, and that one more post or change frees it. */
+proctype Later() {
+    LOCALS;
+    POSTER_LOCALS;
+    timeout;
+    assert(threadsEnded == THREADS && !lock && !waiting && !looksAgain);
+    assert(unnoticed && !isClosed || !HAS_CURRENT && !HAS_INCOMING && !hasRetired);
+    if
+    :: isClosed
+    :: !isClosed -> post(1, at, before, heardStable, heardLate, 1, NONE, false)
+    :: !isClosed -> acquire(); lock = false; didUnlock()
+    fi;
     atomic {
-        threadsEnded == THREADS && !clearing[0] && !clearing[1] && !clearing[2];
-        e = 0;
+        i = 0;
         do
-        :: e < ENTRIES -> assert(!ended[e] || freed[e]); e++
+        :: i < ENTRIES -> assert(!ended[i] || freed[i]); i++
         :: else -> break
         od;
-        assert(!lock && !waiting && !HAS_CURRENT && !HAS_INCOMING)
+        assert(!lock && !HAS_CURRENT && !HAS_INCOMING && !hasRetired)
     }
 }
 
@@ -525,9 +587,11 @@ init {
 #ifndef WITHOUT_CHANGER
         run Changer();
 #endif
-#ifndef FALLBACK
-        run Memory();
+#ifdef CLOSES
+        run Closer();
 #endif
-        run Quiet()
+        run Memory();
+        run Timer();
+        run Later()
     }
 }
