@@ -18,8 +18,9 @@ public import ServiceLifecycle
 ///
 /// ## Behavior
 ///
-/// - Nothing is counted, and nothing runs but the server that waits, while no page is open. The first page
-///   switches the diagnostics of the switchboard on, and the last one that closes switches them back.
+/// - Nothing is counted, and nothing runs but the server that waits, while no page is open. While one is, every post
+///   is counted, and traced unless that is switched off on the page. When the last page has closed, what the program
+///   records itself remains.
 /// - A post never waits for a page. Pages get at most two pictures a second; a page that is slower than that
 ///   gets the newest and is told how many it missed.
 /// - Only names of the loopback interface are answered, and only to pages of the inspector itself, so that no

@@ -81,29 +81,68 @@ struct EventTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test func aBusyChannelIsCountedForAShareOfTheTimeAndSaidToBe() async throws {
+    @Test func whileAPageIsOpenEveryPostOfABusyChannelIsCounted() async throws {
         let board = Switchboard()
         let owner = Owner()
         let busy = board.channel(ChannelName<Int>("shop.busy"))
         busy.listen(owner) { _, _ in }
-        board[ChannelName<Int>("shop.quiet")].listen(owner) { _, _ in }
-        let posting = Thread { while !Thread.current.isCancelled { busy.post(1) } }
-        posting.start()
-        defer { posting.cancel() }
+        let most = 20_000
         try await withInspector(board) { served async throws in
             let events = try await served.events()
-            // In thousandths; the quiet one has all of them.
+            _ = try await events.next()
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<2 { group.addTask { for message in 0..<(most / 2) { busy.post(message) } } }
+            }
             _ = try await events.first { changes in
-                (changes["numbers"] as? [[Int]] ?? []).contains { $0[10] < 1_000 && $0[11] == 1 && $0[1] > 0 }
+                (changes["numbers"] as? [[Int]] ?? []).contains { $0.count == 10 && $0[1] == most }
             }
             let picture = try await served.response("GET /picture.json").body
             let parsed = try JSONSerialization.jsonObject(with: Data(picture.utf8)) as? [String: [[String: Any]]]
-            let shares = (parsed?["channels"] ?? []).map { ($0["name"] as? String, $0["countedShare"] as? Double) }
-            #expect(shares.contains { $0.0 == "shop.busy" && ($0.1 ?? 1) < 1 })
-            #expect(shares.contains { $0.0 == "shop.quiet" && $0.1 == nil })
-            try await events.connection.close()
-            // Closing is noticed when the connection says so, not at once.
-            while board.diagnostics.isOn { await Task.yield() }
+            let channel = try #require(parsed?["channels"]?.first)
+            #expect(channel["posts"] as? Int == most)
+            #expect((channel["listeners"] as? [[String: Any]])?.first?["delivered"] as? Int == most)
+            #expect((channel["senders"] as? [[String: Any]])?.first?["posts"] as? Int == most)
+        }
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test func whenTheLastPageOfAllInspectorsClosesWhatTheProgramRecordsRemains() async throws {
+        let board = Switchboard(diagnostics: .counts)
+        let owner = Owner()
+        let channel = board.channel(ChannelName<Int>("shop.watched"))
+        channel.listen(owner) { _, _ in }
+        @Sendable func shown() throws -> ChannelSnapshot { try #require(board.snapshot().channels.first) }
+        try await withInspector(board) { first async throws in
+            try await withInspector(board) { second async throws in
+                let pages = try await [first.events(), second.events()]
+                for page in pages { _ = try await page.next() }
+                let off = try await second.response(
+                    "POST /tracing?mode=off",
+                    ["Content-Type": "application/json"],
+                    body: "{}"
+                )
+                #expect(off.status == 204)
+                channel.post(1)
+                #expect(try shown().messages.map(\.text) == ["1"])
+                // Closing is noticed when the connection says so, not at once.
+                try await pages[0].connection.close()
+                while try !shown().messages.isEmpty { await Task.yield() }
+                board.diagnostics = .off
+                channel.post(2)
+                #expect(try shown().posts == 2)
+                try await pages[1].connection.close()
+                while try shown().posts != nil { await Task.yield() }
+                board.diagnostics = .counts
+                let page = try await first.events()
+                _ = try await page.next()
+                channel.post(3)
+                #expect(try shown().messages.map(\.text) == ["3"])
+                try await page.connection.close()
+                while try !shown().messages.isEmpty { await Task.yield() }
+                channel.post(4)
+                #expect(try shown().posts == 2)
+                #expect(board.diagnostics == .counts)
+            }
         }
         withExtendedLifetime(owner) {}
     }

@@ -166,31 +166,6 @@ struct HistoryTests {
         #expect(changes.messages.map(\.number) == [6])
     }
 
-    @Test func whatItWouldTakeToCountEachBusyChannelIsTold() {
-        var history = History()
-        #expect(history.take(Reading(channels: [channel("a", posts: 100)]), at: 1_000).isEmpty)
-        let needs = history.take(Reading(channels: [channel("a", posts: 150), channel("b", posts: 50)]), at: 1_500)
-        #expect(needs == [Shares(100, listeners: 1)])
-        // Counting began anew.
-        #expect(history.take(Reading(channels: [channel("a", posts: 3)]), at: 2_000).isEmpty)
-    }
-
-    @Test func theShareOfARateIsThatOfTheTimeSinceTheReadingBefore() {
-        func numbers(of time: Int, _ share: Double?, in history: inout History) -> Numbers? {
-            var channel = channel("a", posts: time)
-            (channel.countedTime, channel.countedShare) = (time, share)
-            history.take(Reading(channels: [channel]), at: Double(time))
-            return history.changes(since: 0).numbers.first?.1
-        }
-        var history = History()
-        let first = numbers(of: 100, nil, in: &history)
-        #expect(first?.share == 1 && first?.isExtrapolated == false)
-        let busy = numbers(of: 200, 0.6, in: &history)
-        #expect(abs((busy?.share ?? 1) - 0.2) < 1e-9 && busy?.isExtrapolated == true)
-        let quiet = numbers(of: 400, 0.8, in: &history)
-        #expect(abs((quiet?.share ?? 0) - 1) < 1e-9 && quiet?.isExtrapolated == true)
-    }
-
     @Test(arguments: [1, 2, 3, 4, 5])
     func whateverIsMissedAPageEndsWithWhatIsThere(seed: UInt64) {
         var state = seed
@@ -216,29 +191,6 @@ struct HistoryTests {
                 #expect(known.values.contains { $0.name == channel.name && $0.posts == channel.posts })
             }
         }
-    }
-}
-
-/// How the time that counting may take is shared.
-struct SharesTests {
-    @Test func whoeverNeedsLittleHasItAndTheOthersHaveTheSame() {
-        let needs = [0.0001, 0.5, 0.0004, 0.2].map { Shares(counting: $0, tracing: 0) }
-        let shares = Shares(needs)
-        #expect(abs(shares.counting - (Shares.total.counting - 0.0005) / 2) < 1e-9)
-        #expect(needs.reduce(0) { $0 + min($1.counting, shares.counting) } <= 0.002 + 1e-9)
-    }
-
-    @Test func whereAllFitNobodyIsCutShort() {
-        let needs = [0.0001, 0.0002, 0.0012].map { Shares(counting: $0, tracing: $0) }
-        #expect(Shares(needs).counting >= 0.0012)
-        #expect(Shares([]) == Shares.total)
-    }
-
-    @Test func howeverManyAreBusyTogetherTheyStayWithinTheTotal() {
-        let needs = (1...10_000).map { Shares(counting: Double($0) / 1e4, tracing: 1) }
-        let shares = Shares(needs)
-        #expect(needs.reduce(0) { $0 + min($1.counting, shares.counting) } <= 0.002 + 1e-9)
-        #expect(needs.reduce(0) { $0 + min($1.tracing, shares.tracing) } <= 0.002 + 1e-9)
     }
 }
 #endif

@@ -14,17 +14,6 @@ public struct ChannelSnapshot: Codable, Hashable, Sendable {
     public var lostOwners: Int?
     /// For how long messages have been counted, in nanoseconds; nil where they are not.
     public var countedNanoseconds: Int?
-    /// The share of that time in which posts were counted, from 0 to 1, where a tool that looks at the switchboard
-    /// limits what counting costs; nil where all are counted.
-    ///
-    /// ``posts``, ``unheard`` and the calls of listeners without a mailbox are extrapolated from it then. Everything
-    /// else is exact.
-    public var countedShare: Double?
-    /// The share of the posts that were traced, from 0 to 1, where a tool limits what tracing costs; nil where all
-    /// are, or none.
-    ///
-    /// ``posters`` are extrapolated from it, and ``messages`` and the times of listeners are a sample.
-    public var tracedShare: Double?
     /// Who posts, where it is traced: those who post most come first.
     public var posters: [PosterSnapshot] = []
     /// The last messages, where they are kept: the oldest comes first.

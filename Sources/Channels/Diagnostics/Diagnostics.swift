@@ -19,10 +19,6 @@ public struct Diagnostics: Hashable, Sendable {
     let kept: Int
     /// The types whose values are not shown in them.
     let redacted: [ObjectIdentifier]
-    /// What it may cost, for a tool; nil where that is not limited.
-    private(set) var allowance: MeteringAllowance?
-    /// What the program asked for itself, which is recorded whatever it costs.
-    private var exact = Level.off
 
     private init(_ level: Level, keeping kept: Int = 0, redacting redacted: [ObjectIdentifier] = []) {
         self.level = level
@@ -59,33 +55,13 @@ public struct Diagnostics: Hashable, Sendable {
     public var isTracing: Bool { level == .trace }
 }
 
-// MARK: - For tools
-
 extension Diagnostics {
-    /// The same within an allowance: of what is busy, a share is counted and traced, and the rest extrapolated.
-    ///
-    /// - Parameter asked: What the program asked for itself: that much is recorded of every post.
-    package func limited(by allowance: MeteringAllowance, beyond asked: Diagnostics) -> Diagnostics {
-        var limited = self
-        limited.allowance = allowance
-        limited.exact = asked.level
-        return limited
+    /// Whatever either of two asks for: as many messages as the one that keeps more, without the types that either hides.
+    func combined(with other: Diagnostics) -> Diagnostics {
+        Diagnostics(
+            max(level, other.level),
+            keeping: max(kept, other.kept),
+            redacting: redacted + other.redacted.filter { !redacted.contains($0) }
+        )
     }
-
-    /// Whether this is within an allowance.
-    package var isLimited: Bool { allowance != nil }
-
-    /// The same for a channel that was created with diagnostics of its own: nobody switches off what it asked for.
-    func beyond(_ own: Diagnostics) -> Diagnostics {
-        guard own.level <= level else { return own }
-        var both = self
-        both.exact = max(exact, own.level)
-        return both
-    }
-
-    /// Whether of some posts only the number is told, and that by extrapolation.
-    var limitsCounts: Bool { allowance != nil && exact < .counts }
-
-    /// Whether only some posts are traced.
-    var limitsTraces: Bool { allowance != nil && exact < .trace }
 }

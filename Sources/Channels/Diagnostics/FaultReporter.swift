@@ -43,7 +43,7 @@ final class FaultReporter: Sendable {
     ) {
         let site = listener?.site.site
         let meter = list.knownMeter?.object
-        if list.isObserved, code == .listenerThrew { listener?.ensureCounters().borrow { $0.countFailure() } }
+        if list.isMetered, code == .listenerThrew { listener?.ensureCounters().borrow { $0.countFailure() } }
         report(
             code,
             list.kind,

@@ -8,7 +8,7 @@ extension ListenerList {
         messageType: String,
         _ lanes: inout LaneSnapshots
     ) -> ChannelSnapshot {
-        let count = activeMeter?.count
+        let count = meter?.count
         var interceptors: [ListenerSnapshot] = []
         var listeners: [ListenerSnapshot] = []
         forEachEntry { entry in
@@ -26,8 +26,6 @@ extension ListenerList {
             unheard: count?.unheard,
             lostOwners: count?.lostOwners,
             countedNanoseconds: count?.nanoseconds,
-            countedShare: count?.countedShare,
-            tracedShare: count?.tracedShare,
             posters: count?.posters ?? [],
             messages: count?.messages ?? [],
             listeners: interceptors + listeners
@@ -44,11 +42,7 @@ extension ListenerEntry {
     ) -> ListenerSnapshot {
         let counters = counters?.object
         // The calls of responders are counted only with diagnostics on.
-        var accounts = delivery == .responder && count == nil ? nil : accounts ?? count.map { _ in ListenerAccounts() }
-        // Others are always counted.
-        if let count, word.load(ordering: .relaxed) & (Self.waits | Self.special) == 0 || delivery == .responder {
-            accounts = accounts.map { ListenerAccounts(delivered: count.extrapolated($0.delivered)) }
-        }
+        let accounts = delivery == .responder && count == nil ? nil : accounts ?? count.map { _ in ListenerAccounts() }
         let isTraced = count?.isTracing == true
         let waited = isTraced ? counters?.times?.borrow { $0.waited.histogram } : nil
         return ListenerSnapshot(

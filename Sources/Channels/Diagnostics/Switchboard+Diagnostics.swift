@@ -2,28 +2,28 @@ extension Switchboard {
     /// What is counted and recorded of the channels of this switchboard.
     ///
     /// May be changed at any time, beside any number of posts: one that is under way is counted in part. What
-    /// was posted while nothing was counted is in no count.
+    /// was posted while nothing was counted is in no count. A page of the inspector may record more while it is open;
+    /// this is what the program asks for.
     ///
     /// - Complexity: Setting it is O(*n*) in the number of channels and listeners. No lock is held meanwhile.
     public var diagnostics: Diagnostics {
-        get { observation.diagnostics }
+        get { observation.own }
         set {
-            observation.set(newValue)
-            forEachList { list, name in observation.apply(to: list, named: name) }
+            observation.own = newValue
+            applyDiagnostics()
         }
     }
 
-    /// Renews what counting and tracing may cost, for all that has not used it up; the rest waits in the allowance.
+    /// Records what a tool asks for beside the program and other tools, until it asks for something else.
     ///
-    /// - Complexity: O(*n*) in the number of channels. No lock is held meanwhile.
-    package func renew(_ allowance: MeteringAllowance) {
-        observation.renew(allowance, goesOn: false)
-        forEachList { list, name in
-            // One that was made when too many were.
-            if !list.isObserved { observation.apply(to: list, named: name) }
-            list.renew(allowance, goesOn: false)
-        }
+    /// - Parameter tool: Tells tools apart. Not kept alive: before it goes, it asks for nothing.
+    /// - Complexity: O(*n*) in the number of channels and listeners. No lock is held meanwhile.
+    package func record(_ diagnostics: Diagnostics, for tool: AnyObject) {
+        observation.record(diagnostics, for: ObjectIdentifier(tool))
+        applyDiagnostics()
     }
+
+    private func applyDiagnostics() { forEachList { list, name in observation.apply(to: list, named: name) } }
 
     /// - Parameter body: Is given each list, with the name under which it is watched, if it has no other.
     private func forEachList(_ body: (ListenerList, _ name: String?) -> Void) {

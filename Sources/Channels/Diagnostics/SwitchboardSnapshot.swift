@@ -27,8 +27,7 @@ extension Switchboard {
         }
         let names = Set(channels.map(\.name))
         // Names to which somebody posts, and that have no channel because nobody listens.
-        let (unheardNames, share) = observation.unheard
-        for unheard in unheardNames where !names.contains(unheard.name) {
+        for unheard in observation.unheard where !names.contains(unheard.name) {
             channels.append(
                 ChannelSnapshot(
                     name: unheard.name,
@@ -36,7 +35,6 @@ extension Switchboard {
                     messageType: "\(unheard.type)",
                     posts: unheard.posts,
                     unheard: unheard.posts,
-                    countedShare: share,
                     listeners: []
                 )
             )
@@ -107,10 +105,8 @@ extension SwitchboardSnapshot: CustomStringConvertible {
             case .state, .requests, .protocol, .local, .bridge:
                 line += "\(channel.kind.rawValue) \(channel.messageType)"
             }
-            // What is extrapolated is said to be.
-            let about = channel.countedShare == nil ? "" : "≈ "
-            if let posts = channel.posts { line += ", \(about)\(posts) \(posts == 1 ? "post" : "posts")" }
-            if let unheard = channel.unheard, unheard > 0 { line += ", \(about)\(unheard) unheard" }
+            if let posts = channel.posts { line += ", \(posts) \(posts == 1 ? "post" : "posts")" }
+            if let unheard = channel.unheard, unheard > 0 { line += ", \(unheard) unheard" }
             if let lost = channel.lostOwners, lost > 0 { line += ", \(lost) lost" }
             lines.append(line)
             lines += channel.posters.map { "  \($0)" }

@@ -5,18 +5,18 @@ internal import Synchronization
 /// `guarded` is guarded by its mutex, under which no user code runs; `isOn` is written under it.
 final class Observation: Sendable {
     private struct Guarded {
-        var diagnostics: Diagnostics
+        /// What the program asks for, and what each tool does.
+        var own: Diagnostics
+        var tools: [ObjectIdentifier: Diagnostics] = [:]
         var unheard: [String: (type: any Any.Type, posts: Int)] = [:]
-        /// All of them. With so many, counting them has cost as much as it may.
-        var unheardCount = 0
-        var unheardLimit = Int.max
-        /// When they are counted, if that is limited.
-        var ration = Ration()
         /// By their lists.
         var watched: [ObjectIdentifier: Watched] = [:]
         var lastNumber = 0
         /// With so many, those that have gone are looked for.
         var mostWatched = 64
+
+        /// All of it together.
+        var diagnostics: Diagnostics { tools.values.reduce(own) { $0.combined(with: $1) } }
     }
 
     /// A channel that is shown beside the named ones. Only the reference to it is weak: its list takes some
@@ -37,86 +37,55 @@ final class Observation: Sendable {
     let instruments = Instruments()
     private let guarded: Locked<Guarded>
     private let isOn: Atomic<Bool>
-    /// Whether posts to names without a channel are counted.
-    private let countsUnheard: Atomic<Bool>
-    /// How many channels have been made since it was renewed what counting may cost, and of how many of them posts
-    /// are counted from the start.
-    private let made = Atomic<Int>(0)
-    private let mostMade = Atomic<Int>(.max)
 
     init(_ diagnostics: Diagnostics) {
-        guarded = Locked(Guarded(diagnostics: diagnostics))
+        guarded = Locked(Guarded(own: diagnostics))
         isOn = Atomic(diagnostics.isOn)
-        countsUnheard = Atomic(diagnostics.isOn)
     }
 
-    var diagnostics: Diagnostics { guarded.withLock { $0.diagnostics } }
+    /// What the program asks for.
+    var own: Diagnostics {
+        get { guarded.withLock { $0.own } }
+        set { change { $0.own = newValue } }
+    }
 
-    /// Stores what is to be counted from here on. The caller then applies it to every list.
-    func set(_ diagnostics: Diagnostics) {
+    /// Stores what a tool asks for. The caller then applies it to every list, as it does after setting ``own``.
+    func record(_ diagnostics: Diagnostics, for tool: ObjectIdentifier) {
+        change { $0.tools[tool] = diagnostics.isOn ? diagnostics : nil }
+    }
+
+    private func change(_ body: (inout Guarded) -> Void) {
         guarded.withLock { guarded in
-            let now = ChannelMeter.now
-            if !guarded.diagnostics.isOn {
-                guarded.unheard = [:]
-                guarded.unheardCount = 0
-                guarded.ration.slices = CountedSlices(at: now)
-            }
-            guarded.diagnostics = diagnostics
-            guarded.ration.slices.goOn(at: now, posts: guarded.unheardCount)
-            ration(&guarded, at: now)
-            countsUnheard.store(diagnostics.isOn, ordering: .relaxed)
-            isOn.store(diagnostics.isOn, ordering: .sequentiallyConsistent)
+            let wasOn = guarded.diagnostics.isOn
+            body(&guarded)
+            if !wasOn { guarded.unheard = [:] }
+            isOn.store(guarded.diagnostics.isOn, ordering: .sequentiallyConsistent)
         }
     }
 
     /// Counts of a list what is to be counted now.
     func apply(to list: ListenerList, named name: String? = nil) {
         guard isOn.load(ordering: .sequentiallyConsistent) || list.wasMetered || name != nil else { return }
-        list.measure(instruments, named: name) { diagnostics }
-    }
-
-    /// Whether posts on a channel that is being made are counted from the start.
-    ///
-    /// A post to a name that only patterns hear makes a channel for itself; to count on each of them would cost as much
-    /// as the post. What lasts is counted from the next renewal on.
-    func countsAnother() -> Bool {
-        guard isOn.load(ordering: .relaxed) else { return true }
-        return made.wrappingAdd(1, ordering: .relaxed).newValue <= mostMade.load(ordering: .relaxed)
+        list.measure(instruments, named: name) { guarded.withLock { $0.diagnostics } }
     }
 
     // MARK: Names without a channel
 
     /// A message was posted to a name that has no channel.
     func noteUnheard(_ name: @autoclosure () -> String, _ type: any Any.Type) {
-        guard countsUnheard.load(ordering: .relaxed) else { return }
+        guard isOn.load(ordering: .relaxed) else { return }
         let name = name()
-        let allowance = guarded.withLock { guarded -> MeteringAllowance? in
-            guard guarded.ration.slices.isOpen else { return nil }
-            guarded.unheardCount += 1
-            if guarded.unheard.count < Self.mostUnheard || guarded.unheard[name] != nil {
-                guarded.unheard[name, default: (type, 0)].posts += 1
-            }
-            guard guarded.unheardCount >= guarded.unheardLimit else { return nil }
-            countsUnheard.store(false, ordering: .relaxed)
-            return guarded.ration.stop(
-                at: ChannelMeter.now,
-                posts: guarded.unheardCount,
-                cost: Self.costOfUnheard,
-                of: guarded.diagnostics.allowance
-            )
+        guarded.withLock { guarded in
+            guard guarded.unheard.count < Self.mostUnheard || guarded.unheard[name] != nil else { return }
+            guarded.unheard[name, default: (type, 0)].posts += 1
         }
-        allowance?.enqueue(self)
     }
 
-    /// Posts to each of these names, and the share of the time in which they were counted.
-    var unheard: (names: [(name: String, type: any Any.Type, posts: Int)], share: Double?) {
+    /// Posts to each of these names.
+    var unheard: [(name: String, type: any Any.Type, posts: Int)] {
         guarded.withLock { guarded in
-            guard guarded.diagnostics.isOn else { return ([], nil) }
-            let now = ChannelMeter.now
-            let all = guarded.ration.slices.all(at: now, posts: guarded.unheardCount)
-            let weight = Double(all) / Double(max(guarded.unheardCount, 1))
-            let names = guarded.unheard.map { ($0.key, $0.value.type, Int(Double($0.value.posts) * weight)) }
-            return (names, guarded.ration.slices.share(at: now))
+            guard guarded.diagnostics.isOn else { return [] }
+            return guarded.unheard.map { ($0.key, $0.value.type, $0.value.posts) }
         }
     }
 
@@ -146,36 +115,5 @@ final class Observation: Sendable {
         guarded.withLock { Array($0.watched.values) }
             .sorted { $0.number < $1.number }
             .compactMap { each in each.channel.map { ($0, each) } }
-    }
-}
-
-// MARK: - What it may cost
-
-extension Observation: Rationed {
-    /// Nanoseconds that it costs to count a post to a name without a channel.
-    private static var costOfUnheard: Int { 250 }
-    /// The same for a channel that is made.
-    private static var costOfAnother: Int { 2_000 }
-
-    func renew(_ allowance: MeteringAllowance, goesOn: Bool) {
-        guarded.withLock { guarded in
-            let (own, now, posts) = (guarded.diagnostics.allowance, ChannelMeter.now, guarded.unheardCount)
-            guard guarded.ration.renew(allowance, goesOn: goesOn, of: own, at: now, posts: posts) else { return }
-            ration(&guarded, at: now)
-            countsUnheard.store(true, ordering: .relaxed)
-        }
-    }
-
-    /// Says how many may be counted from now on.
-    private func ration(_ guarded: inout Guarded, at now: Int) {
-        let due = guarded.ration.takeDue(of: guarded.diagnostics.allowance, at: now)?.counting
-        guard guarded.diagnostics.limitsCounts, let due else {
-            guarded.unheardLimit = .max
-            mostMade.store(.max, ordering: .relaxed)
-            return
-        }
-        guarded.unheardLimit = guarded.unheardCount + max(due / Self.costOfUnheard, 8)
-        made.store(0, ordering: .relaxed)
-        mostMade.store(max(due / Self.costOfAnother, 8), ordering: .relaxed)
     }
 }

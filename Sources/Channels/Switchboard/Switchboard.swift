@@ -249,8 +249,7 @@ public final class Switchboard: Sendable {
         _ make: () -> (Made, ListenerList)
     ) throws -> Made {
         let (made, list) = make()
-        let isCounted = observation.countsAnother()
-        if isCounted { observation.apply(to: list) }
+        observation.apply(to: list)
         list.delegate = NamedChannelDelegate(key, reference, keeping: kind.isHeld ? nil : made, list.delegate)
         let slot = RegistrySlot(key, kind, made, list)
         let entered = patterns.attaching(to: list, kind) { mayEnter in registry.enter(slot, made, if: mayEnter) }
@@ -260,7 +259,7 @@ public final class Switchboard: Sendable {
         registry.sweepSome()
         guard entered.kind == kind else { throw registry.mismatch(key, entered.kind, kind) }
         // Whoever changes the diagnostics meanwhile may not have found it.
-        if isCounted { observation.apply(to: list) }
+        observation.apply(to: list)
         // The kind records the types of which the object is generic.
         return known(entered.object, as: Made.self)
     }

@@ -26,8 +26,8 @@ struct Changes: Sendable {
     var time: Double
     /// Another for each run of the inspector: numbers of messages begin anew.
     var instance = ""
-    /// What is recorded now, and who decided so.
-    var tracing: Tracing.Status?
+    /// Whether posts are traced now.
+    var tracing: Tracing?
     /// Versions in between that the page was too slow for.
     var missed = 0
     /// Messages in between of which only the number is known.
@@ -86,14 +86,8 @@ struct Numbers: Hashable, Sendable {
     var faults: Int
     var unheard: Int
     var lostOwners: Int
-    /// Whether posts were not always counted, so that some of these counts are extrapolated.
-    var isExtrapolated: Bool
-    /// The share of the time since the picture before in which posts were counted.
-    var share: Double
 
     init(_ channel: Reading.Channel, faults: Int) {
-        isExtrapolated = channel.countedShare != nil
-        share = channel.countedShare ?? 1
         unheard = channel.unheard
         lostOwners = channel.lostOwners
         posts = channel.posts ?? -1
@@ -106,12 +100,7 @@ struct Numbers: Hashable, Sendable {
     }
 
     fileprivate var row: [Int] {
-        // In thousandths; what is not counted without a gap never has all of them.
-        let thousandths = share == 1 ? 1_000 : min(999, Int((share * 1_000).rounded()))
-        return [
-            posts, listeners, waiting, dropped, missed, slowest, faults, unheard, lostOwners, thousandths,
-            isExtrapolated ? 1 : 0,
-        ]
+        [posts, listeners, waiting, dropped, missed, slowest, faults, unheard, lostOwners]
     }
 }
 

@@ -8,11 +8,11 @@ actor Feed {
     private let watch: Watch
     private let limits: ServerLimits
     private var history = History()
-    private var tracing = Tracing.Status(mode: .automatic)
+    private var tracing = Tracing.on
     private var pages = 0
     private var spent = Duration.zero
     private let instance = Token.random()
-    /// The version whose page is told how it is traced now.
+    /// The version whose page is told whether posts are traced now.
     private var tracedSince = 0
     private var looking: Task<Void, Never>?
     /// The last changes as bytes: pages that keep up all ask for the same.
@@ -49,18 +49,14 @@ actor Feed {
     }
 
     private func begin() {
-        watch.begin(tracing: tracing.mode)
+        watch.begin(tracing)
         look()
         looking = Task(priority: .utility) { [weak self, limits] in
-            var next = ContinuousClock.now + limits.interval
-            while (try? await Task.sleep(for: limits.slice)) != nil, let self {
-                guard ContinuousClock.now >= next else {
-                    self.watch.renew()
-                    continue
-                }
+            var pause = limits.interval
+            while (try? await Task.sleep(for: pause)) != nil, let self {
                 await self.look()
                 // However large the switchboard, looking and telling take no more than a twentieth of one core.
-                next = await .now + max(limits.interval - limits.slice, self.takeSpent() * 19)
+                pause = await max(limits.interval, self.takeSpent() * 19)
             }
         }
     }
@@ -85,26 +81,17 @@ actor Feed {
         let start = ContinuousClock.now
         defer { spent += ContinuousClock.now - start }
         let reading = watch.read()
-        let needs = history.take(reading, at: Date().timeIntervalSince1970 * 1_000)
-        // At first it is not known.
-        if looking != nil { watch.renew(Shares(needs)) }
-        let isSampled = reading.channels.contains { $0.tracedShare != nil }
-        if tracing.isSampled != isSampled { tell(isSampled: isSampled) }
+        history.take(reading, at: Date().timeIntervalSince1970 * 1_000)
         encoded = nil
         versions.set(history.version)
     }
 
-    /// Changes which posts are traced from now on.
-    func trace(_ mode: Tracing) {
-        guard tracing.mode != mode else { return }
-        tracing.mode = mode
+    /// Changes whether posts are traced from now on.
+    func trace(_ tracing: Tracing) {
+        guard self.tracing != tracing else { return }
+        self.tracing = tracing
         tracedSince = history.version + 1
-        if pages > 0 { watch.trace(mode) }
-    }
-
-    private func tell(isSampled: Bool) {
-        tracing.isSampled = isSampled
-        tracedSince = history.version
+        if pages > 0 { watch.record(tracing) }
     }
 
     /// What has changed since a version, as an event, and the version it leads to.

@@ -67,31 +67,24 @@ struct History: Sendable {
 
     /// Takes what was found at a time, in milliseconds since 1970.
     ///
-    /// - Returns: What it would take to count and trace all that each busy channel posts.
     /// - Complexity: O(*n*) in the number of channels.
-    @discardableResult
-    mutating func take(_ reading: Reading, at time: Double) -> [Shares] {
+    mutating func take(_ reading: Reading, at time: Double) {
         version += 1
-        let seconds = max((time - self.time) / 1_000, 0.001)
         self.time = time
         take(reading.faults)
-        var needs: [Shares] = []
         var recent: [Changes.Message] = []
         for channel in reading.channels {
             let key = Key(kind: channel.kind, name: channel.name)
-            var numbers = Numbers(channel, faults: faultTotals[channel.name] ?? 0)
+            let numbers = Numbers(channel, faults: faultTotals[channel.name] ?? 0)
             var entry: Entry
             if let known = entries[key] {
                 entry = known
                 entry.channel = channel
-                numbers.share = channel.share(since: known.channel)
                 // What is known of them stays known while nothing is traced.
                 if channel.senders.isEmpty { entry.channel.senders = known.channel.senders }
                 if !entry.channel.isDescribed(as: known.channel) { entry.described = version }
                 if known.numbers != numbers { entry.counted = version }
                 if numbers.posts < known.numbers.posts { entry.lastMessage = 0 }
-                let posted = max(0, numbers.posts - max(known.numbers.posts, 0))
-                if posted > 0 { needs.append(Shares(Double(posted) / seconds, listeners: numbers.listeners)) }
                 entry.numbers = numbers
                 entry.seen = version
             } else {
@@ -118,7 +111,6 @@ struct History: Sendable {
         take(recent)
         marks.append((version, lastMessage, lastFault))
         if marks.count > Self.mostMarks { marks.removeFirst(marks.count - Self.mostMarks) }
-        return needs
     }
 
     private mutating func take(_ faults: [Reading.Fault]) {
@@ -184,14 +176,6 @@ struct History: Sendable {
 }
 
 extension Reading.Channel {
-    /// The share of the time since an earlier reading in which posts were counted.
-    fileprivate func share(since former: Self) -> Double {
-        guard let countedShare, let countedTime else { return 1 }
-        guard let before = former.countedTime, before < countedTime else { return countedShare }
-        let counted = countedShare * Double(countedTime) - (former.countedShare ?? 1) * Double(before)
-        return min(max(counted / Double(countedTime - before), 0), 1)
-    }
-
     /// Whether it is the same but for what is counted.
     fileprivate func isDescribed(as other: Self) -> Bool {
         guard type == other.type, senders.count == other.senders.count, listeners.count == other.listeners.count else {

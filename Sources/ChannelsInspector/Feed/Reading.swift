@@ -10,11 +10,6 @@ struct Reading: Sendable {
         var isNamed = true
         /// Messages posted so far; nil where they are not counted.
         var posts: Int?
-        /// For how long they have been counted, in nanoseconds.
-        var countedTime: Int?
-        /// The share of the time in which they were counted, and of the posts that were traced; nil where all were.
-        var countedShare: Double?
-        var tracedShare: Double?
         /// Those of them that reached nobody.
         var unheard = 0
         /// Listeners whose owner was deallocated.

@@ -5,24 +5,15 @@ internal import Synchronization
 
 /// Looks at a switchboard: the one place that knows the diagnostics of the core.
 ///
-/// `guarded` is guarded by its mutex, under which nothing of the switchboard is called.
+/// `token` is guarded by its mutex, under which nothing of the switchboard is called.
 final class Watch: Sendable {
-    private struct Guarded {
-        /// What was counted before anybody looked; nil while nobody does.
-        var former: Diagnostics?
-        var tracing = Tracing.off
-        /// What looking may cost.
-        var allowance: MeteringAllowance?
-        var token: InstrumentToken?
-    }
-
     /// Messages kept of each channel.
     private static let kept = 32
 
     private let board: Switchboard
     private let redacted: [any Any.Type]
     private let faults = FaultLog()
-    private let guarded = Mutex(Guarded())
+    private let token = Mutex<InstrumentToken?>(nil)
 
     init(_ board: Switchboard, redacting redacted: [any Any.Type] = []) {
         self.board = board
@@ -30,72 +21,28 @@ final class Watch: Sendable {
     }
 
     /// Counts from now on, and traces if asked to. What the program counts and traces itself goes on.
-    func begin(tracing: Tracing) {
-        let former = board.diagnostics
-        let token = board.add(faults)
-        // Until it is known who needs what, each may have a little.
-        let shares = Shares(counting: Shares.total.counting / 4, tracing: Shares.total.tracing / 4)
-        let allowance = MeteringAllowance(counting: shares.counting, tracing: shares.tracing)
-        guarded.withLock { guarded in
-            // What another inspector records is not what the program asked for.
-            let former = former.isLimited ? .off : former
-            guarded = Guarded(former: former, tracing: tracing, allowance: allowance, token: token)
-        }
-        assert(wanted)
+    func begin(_ tracing: Tracing) {
+        let added = board.add(faults)
+        token.withLock { $0 = added }
+        record(tracing)
     }
 
-    /// Changes which posts are traced.
-    func trace(_ tracing: Tracing) {
-        guarded.withLock { $0.tracing = tracing }
-        assert(wanted)
+    /// Changes whether posts are traced.
+    func record(_ tracing: Tracing) {
+        board.record(tracing == .on ? .trace(keeping: Self.kept, redacting: redacted) : .counts, for: self)
     }
 
-    /// Goes on counting the channels that have cost as much as they may. To be called some ten times a second.
-    func renew() { guarded.withLock { $0.allowance }?.renew() }
-
-    /// Changes what each channel may cost.
-    func renew(_ shares: Shares) {
-        guard let allowance = guarded.withLock({ $0.allowance }) else { return }
-        allowance.set(counting: shares.counting, tracing: shares.tracing)
-        board.renew(allowance)
-    }
-
-    /// Goes back to what was counted before, unless the program has changed that meanwhile.
+    /// Leaves what the program, and other inspectors, count and trace.
     func end() {
-        let wanted = wanted
-        let ended = guarded.withLock { guarded in
-            let ended = guarded
-            guarded = Guarded()
-            return ended
-        }
-        ended.token?.cancel()
-        ended.allowance?.end()
+        board.record(.off, for: self)
+        token.withLock { $0.take() }?.cancel()
         faults.clear()
-        if let former = ended.former, let wanted, board.diagnostics == wanted { board.diagnostics = former }
-    }
-
-    /// What is to be counted; nil while nobody looks.
-    private var wanted: Diagnostics? {
-        let (former, tracing, allowance) = guarded.withLock { ($0.former, $0.tracing, $0.allowance) }
-        guard let former, let allowance else { return nil }
-        if former.isTracing { return former }
-        return switch tracing {
-        case .on: .trace(keeping: Self.kept, redacting: redacted)
-        case .automatic: .trace(keeping: Self.kept, redacting: redacted).limited(by: allowance, beyond: former)
-        case .off: .counts.limited(by: allowance, beyond: former)
-        }
-    }
-
-    private func assert(_ wanted: Diagnostics?) {
-        if let wanted, board.diagnostics != wanted { board.diagnostics = wanted }
     }
 
     /// Looks once.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     func read() -> Reading {
-        // Another inspector may have switched it off.
-        if !board.diagnostics.isOn { assert(wanted) }
         let snapshot = board.snapshot()
         let now = Date().timeIntervalSince1970 * 1_000
         var channels = Merged()
@@ -130,8 +77,6 @@ private struct Merged {
         }
         let known = all[place]
         all[place].posts = known.posts.map { $0 + (channel.posts ?? 0) } ?? channel.posts
-        all[place].countedShare = [known.countedShare, channel.countedShare].compactMap { $0 }.min()
-        all[place].tracedShare = [known.tracedShare, channel.tracedShare].compactMap { $0 }.min()
         all[place].unheard += channel.unheard
         all[place].lostOwners += channel.lostOwners
         all[place].senders += channel.senders
@@ -186,9 +131,6 @@ extension Reading.Channel {
             kind: snapshot.kind.rawValue,
             type: snapshot.messageType,
             posts: snapshot.posts,
-            countedTime: snapshot.countedNanoseconds,
-            countedShare: snapshot.countedShare,
-            tracedShare: snapshot.tracedShare,
             unheard: snapshot.unheard ?? 0,
             lostOwners: snapshot.lostOwners ?? 0,
             senders: snapshot.posters.map {

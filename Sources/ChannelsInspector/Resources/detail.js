@@ -1,5 +1,5 @@
 // One channel: who posts, who listens, how long they take, and the last messages.
-import {clock, deliveries, duration, element, kinds, long, percent, plural, rate, setText, short, visible} from "./text.js";
+import {clock, deliveries, duration, element, kinds, long, plural, rate, setText, short, visible} from "./text.js";
 
 export class Detail {
   #root;
@@ -58,7 +58,6 @@ export class Detail {
         element("code", {}, visible(channel.type))
       ),
       numbers: element("dl", { className: "numbers" }),
-      sampled: element("p", { className: "note", hidden: true }),
       gone: element(
         "p", { className: "note", hidden: true }, "This channel is gone. It shows again when somebody listens."
       ),
@@ -78,7 +77,6 @@ export class Detail {
       parts.subtitle,
       parts.gone,
       parts.numbers,
-      parts.sampled,
       parts.listenersTitle,
       parts.listeners,
       element("h3", {}, "Posted by"),
@@ -119,8 +117,6 @@ export class Detail {
 
   #show(detail) {
     const parts = this.#parts;
-    setText(parts.sampled, sampled(detail));
-    parts.sampled.hidden = !parts.sampled.textContent;
     const text = JSON.stringify(detail.listeners);
     if (text !== this.#shownListeners) {
       this.#shownListeners = text;
@@ -128,8 +124,7 @@ export class Detail {
         parts.listenersTitle, detail.listeners.length ? plural(detail.listeners.length, "listener") : "Nobody listens"
       );
       const shown = detail.listeners.slice(0, 100);
-      const isExtrapolated = detail.countedShare !== undefined;
-      parts.listeners.replaceChildren(...shown.map((listener) => this.#listener(listener, isExtrapolated)));
+      parts.listeners.replaceChildren(...shown.map((listener) => this.#listener(listener)));
       if (shown.length < detail.listeners.length) {
         parts.listeners.append(
           element("li", { className: "note" }, `and ${long(detail.listeners.length - shown.length)} more`)
@@ -143,26 +138,19 @@ export class Detail {
         sender.type ? element("bdi", { className: "owner" }, visible(sender.type))
                     : element("span", { className: "note" }, "without a sender"),
         sender.site ? element("code", {}, visible(sender.site)) : null,
-        element(
-          "span",
-          { className: "count" },
-          (detail.tracedShare === undefined ? "" : "≈ ") + plural(sender.posts, "post")
-        )
+        element("span", { className: "count" }, plural(sender.posts, "post"))
       )
     ));
     setText(
       parts.sendersNote,
-      detail.senders.length                  ? ""
-        : this.#feed.tracing?.isOn === false ? "Not recorded: tracing is off."
-                                             : "Nobody yet, while this page was open."
+      detail.senders.length            ? ""
+        : this.#feed.tracing === "off" ? "Not recorded: tracing is off."
+                                       : "Nobody yet, while this page was open."
     );
     if (detail.isPostable && !parts.post.hasChildNodes()) parts.post.append(...this.#postForm());
   }
 
-  #listener(listener, isExtrapolated) {
-    // What waits in a mailbox is always counted.
-    const about = isExtrapolated && ["interceptor", "direct", "pattern", "responder"].includes(listener.delivery)
-      ? "≈ " : "";
+  #listener(listener) {
     const fact = (count, noun, isBad) =>
       count ? element("span", { className: isBad ? "bad" : "" }, `${short(count)} ${noun}`) : null;
     return element(
@@ -183,7 +171,7 @@ export class Detail {
       element(
         "p",
         { className: "facts" },
-        listener.delivered ? element("span", {}, `${about}${short(listener.delivered)} delivered`) : null,
+        fact(listener.delivered, "delivered"),
         fact(listener.waiting, "waiting"),
         fact(listener.mostWaiting, "waited at most"),
         fact(listener.failures, "failed", true),
@@ -241,11 +229,11 @@ export class Detail {
     const parts = this.#parts;
     if (!channel) return;
     const numbers = [
-      ["posts/s", channel.posts < 0 ? "–" : channel.aboutRate + rate(channel.rate)],
-      ["posts", channel.posts < 0 ? "–" : channel.about + short(channel.posts)],
+      ["posts/s", channel.posts < 0 ? "–" : rate(channel.rate)],
+      ["posts", channel.posts < 0 ? "–" : short(channel.posts)],
       ["waiting", short(channel.waiting)],
       ["dropped", short(channel.dropped), channel.dropped > 0],
-      ["unheard", (channel.unheard ? channel.about : "") + short(channel.unheard)],
+      ["unheard", short(channel.unheard)],
       ["owners lost", short(channel.lostOwners)],
       ["slowest", duration(channel.slowest)],
       ["faults", short(channel.faults), channel.faults > 0],
@@ -278,23 +266,11 @@ export class Detail {
     }
     setText(
       parts.messagesNote,
-      messages.length                        ? ""
-        : this.#feed.tracing?.isOn === false ? "Not recorded: tracing is off."
-                                             : "None."
+      messages.length                  ? ""
+        : this.#feed.tracing === "off" ? "Not recorded: tracing is off."
+                                       : "None."
     );
   }
-}
-
-/** What is said of a channel that is too busy to be counted, or traced, all the time. */
-function sampled({ countedShare, tracedShare }) {
-  return [
-    countedShare === undefined ? ""
-                               : `Counted for ${percent(countedShare)} of the time, so that posts are not slowed: what ` +
-        "stands behind ≈ is extrapolated, the rest is exact.",
-    tracedShare === undefined
-      ? ""
-      : `${percent(tracedShare)} of the posts are traced: messages, senders and times are a sample.`,
-  ].filter(Boolean).join(" ");
 }
 
 function priority(rank) { return { 100 : "high", "-100": "low" }[rank] ?? long(rank); }

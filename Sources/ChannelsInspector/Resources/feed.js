@@ -19,10 +19,6 @@ export class Channel {
   faults = 0;
   unheard = 0;
   lostOwners = 0;
-  /** In thousandths: the share of the time in which posts were counted lately. */
-  share = 1000;
-  /** Whether some counts are extrapolated, because posts were not always counted. */
-  isExtrapolated = false;
   /** Posts a second, over the last two seconds or so. */
   rate = 0;
   faultedAt = 0;
@@ -50,10 +46,6 @@ export class Channel {
       : this.history[tick % ticks];
   }
 
-  /** What stands before a rate, and before a count, that is extrapolated. */
-  get aboutRate() { return this.share < 1000 ? "≈ " : ""; }
-  get about() { return this.isExtrapolated ? "≈ " : ""; }
-
   /** Whether something went wrong here in the last minute. */
   isFaulty(now) { return this.faultedAt > now - 60_000; }
 }
@@ -70,6 +62,7 @@ export class Feed extends EventTarget {
   tick = 0;
   time = 0;
   missed = 0;
+  /** Whether posts are traced: "on" or "off". */
   tracing = null;
   state = "connecting";
   #source = null;
@@ -195,9 +188,7 @@ export class Feed extends EventTarget {
     let total = 0;
     const counted = new Set();
     for (const row of rows) {
-      const [
-        id, posts, listeners, waiting, dropped, missed, slowest, faults, unheard, lostOwners, share, isExtrapolated
-      ] = row;
+      const [id, posts, listeners, waiting, dropped, missed, slowest, faults, unheard, lostOwners] = row;
       const channel = this.channels.get(id);
       if (!channel) continue;
       counted.add(id);
@@ -225,7 +216,6 @@ export class Feed extends EventTarget {
       Object.assign(
         channel, { posts, listenerCount: listeners, waiting, dropped, missed, slowest, faults, unheard, lostOwners }
       );
-      Object.assign(channel, { share, isExtrapolated: isExtrapolated === 1 });
     }
     for (const [id, channel] of this.channels) {
       if (channel.rate && !counted.has(id)) channel.rate = this.#decayed(channel.rate);

@@ -202,7 +202,7 @@ export class Graph {
       if (!node) continue;
       const isFaulty = channel.isFaulty(this.#feed.time);
       node.group.classList.toggle("faulty", isFaulty);
-      const text = isFaulty ? `⚠ ${rate(channel.rate)}` : channel.posts < 0 ? "" : channel.aboutRate + rate(channel.rate);
+      const text = isFaulty ? `⚠ ${rate(channel.rate)}` : channel.posts < 0 ? "" : rate(channel.rate);
       if (node.number.textContent !== text) node.number.textContent = text;
       const faults = channel.faults ? `, ${plural(channel.faults, "fault")}` : "";
       const label =

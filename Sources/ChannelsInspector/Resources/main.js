@@ -51,9 +51,7 @@ function drawTotals() {
   let listeners = 0;
   let posts = 0;
   let faults = 0;
-  let about = "";
   for (const channel of feed.channels.values()) {
-    about ||= channel.aboutRate;
     faults += channel.faults;
     // A pattern hears what was posted elsewhere; its listeners are counted once, here.
     if (channel.kind !== "pattern") posts += channel.rate;
@@ -62,12 +60,12 @@ function drawTotals() {
   }
   setText(get("total-channels"), long(feed.channels.size));
   setText(get("total-listeners"), long(listeners));
-  setText(get("total-rate"), posts ? about + rate(posts) : "0");
+  setText(get("total-rate"), posts ? rate(posts) : "0");
   setText(get("total-faults"), long(faults));
   get("total-faults-box").classList.toggle("bad", faults > 0);
   const tracing = get("tracing");
   // Set only where it differs: setting it moves what is chosen in a list that is open.
-  if (feed.tracing && !unanswered && tracing.value !== feed.tracing.mode) tracing.value = feed.tracing.mode;
+  if (feed.tracing && !unanswered && tracing.value !== feed.tracing) tracing.value = feed.tracing;
 }
 
 feed.addEventListener("change", () => {
@@ -113,7 +111,7 @@ get("tracing").addEventListener("change", async (event) => {
       `/tracing?mode=${mode}`,
       { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }
     ).catch(() => null);
-    if (answer?.ok && feed.tracing) feed.tracing.mode = mode;
+    if (answer?.ok && feed.tracing) feed.tracing = mode;
     unanswered -= 1;
   })();
 });

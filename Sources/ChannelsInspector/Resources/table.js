@@ -179,7 +179,7 @@ export class Table {
     const type = visible(channel.type);
     setText(row.cells[1], type);
     row.cells[1].title = type;
-    setText(row.rate, channel.posts < 0 ? "" : channel.aboutRate + rate(channel.rate));
+    setText(row.rate, channel.posts < 0 ? "" : rate(channel.rate));
     row.bar.style.inlineSize = `${channel.rate > 0 ? Math.min(38, 2 + Math.log10(1 + channel.rate) * 6) : 0}px`;
     setText(row.cells[3], channel.listenerCount ? long(channel.listenerCount) : "–");
     setText(row.cells[4], channel.waiting ? short(channel.waiting) : "–");

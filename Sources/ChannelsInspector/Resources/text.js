@@ -52,11 +52,6 @@ export function long(count) { return Math.round(count).toLocaleString("en"); }
 /** Posts a second. */
 export function rate(value) { return value < 0.005 ? "–" : short(value); }
 
-/** A share, from 0 to 1. */
-export function percent(share) {
-  return share < 0.0005 ? "less than 0.1 %" : `${share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`;
-}
-
 /** Nanoseconds, in the unit that fits. */
 export function duration(nanoseconds) {
   if (!nanoseconds) return "–";

@@ -153,11 +153,9 @@ export class Timeline {
   #note() {
     const note = this.#list.previousElementSibling;
     const behind = this.#isPaused ? this.#feed.entries.filter((entry) => entry.serial > this.#pausedAt).length : 0;
-    const tracing = this.#feed.tracing;
     const text = this.#isPaused ? `Paused. ${plural(behind, "new entry", "new entries")} since.`
-      : tracing && !tracing.isOn ? "Tracing is off: messages, senders and times are not recorded."
-      : tracing?.isSampled ? "Of busy channels a sample is traced, so that posts are not slowed: not all messages are shown."
-                           : "";
+      : this.#feed.tracing === "off" ? "Tracing is off: messages, senders and times are not recorded."
+                                     : "";
     setText(note, text);
     note.hidden = !text;
   }

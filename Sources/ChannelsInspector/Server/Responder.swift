@@ -116,10 +116,10 @@ struct Responder: HTTPResponder {
     private func trace(_ request: Request) async throws -> Response {
         // Checked although it is empty: a form of another site cannot send JSON.
         _ = try await json(of: request)
-        guard let mode = request.uri.queryParameters["mode"].flatMap({ Tracing(rawValue: String($0)) }) else {
-            throw AccessRules.Refusal(status: .badRequest, reason: "The mode is automatic, on or off.")
+        guard let tracing = request.uri.queryParameters["mode"].flatMap({ Tracing(rawValue: String($0)) }) else {
+            throw AccessRules.Refusal(status: .badRequest, reason: "The mode is on or off.")
         }
-        await feed.trace(mode)
+        await feed.trace(tracing)
         return Response(status: .noContent)
     }
 
@@ -185,10 +185,6 @@ private struct Detail: Encodable {
     var kind: String
     var type: String
     var posts: Int?
-    /// Posts were counted for this share of the time, and are extrapolated; nil where all were counted.
-    var countedShare: Double?
-    /// This share of the posts was traced: messages, senders and times are those of a sample; nil where all were.
-    var tracedShare: Double?
     var unheard: Int
     var lostOwners: Int
     var faults: Int
@@ -201,8 +197,6 @@ private struct Detail: Encodable {
         kind = channel.kind
         type = channel.type
         posts = channel.posts
-        countedShare = channel.countedShare
-        tracedShare = channel.tracedShare
         unheard = channel.unheard
         lostOwners = channel.lostOwners
         self.faults = faults

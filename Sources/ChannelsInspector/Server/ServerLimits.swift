@@ -11,7 +11,5 @@ struct ServerLimits: Sendable {
     var body = 64 << 10
     /// From one picture to the next.
     var interval = Duration.milliseconds(500)
-    /// From one slice of what is counted of a busy channel to the next.
-    var slice = Duration.milliseconds(100)
 }
 #endif

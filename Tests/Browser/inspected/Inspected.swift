@@ -6,9 +6,7 @@ import ChannelsInspector
 /// inspector out.
 ///
 /// Arguments: `--port N`, `--channels N` for so many more channels, `--hostile` for names and messages that try to
-/// break the page, `--fault` for a listener that throws now and then, `--busy NANOSECONDS` for a channel without
-/// pauses whose listener takes so long, `--ears` for who hears it (see ``Hurry``); the posts of each tenth of a second
-/// go to standard output.
+/// break the page, `--fault` for a listener that throws now and then, `--busy` for a channel without pauses.
 @main
 struct Inspected {
     struct Sale: Codable, Sendable {
@@ -19,8 +17,6 @@ struct Inspected {
     struct Arguments {
         var port = 7411
         var more = 0
-        var busy: Int?
-        var ears = Hurry.Ears.owned
         var flags: Set<String> = []
 
         init(_ arguments: [String]) {
@@ -29,8 +25,6 @@ struct Inspected {
                 switch argument {
                 case "--port": port = rest.popFirst().flatMap { Int($0) } ?? port
                 case "--channels": more = rest.popFirst().flatMap { Int($0) } ?? more
-                case "--ears": ears = rest.popFirst().flatMap { Hurry.Ears(rawValue: $0) } ?? ears
-                case "--busy": busy = rest.popFirst().flatMap { Int($0) } ?? 0
                 default: flags.insert(argument)
                 }
             }
@@ -48,7 +42,7 @@ struct Inspected {
             group.addTask { try await shop.sell() }
             group.addTask { try await crowd.chat() }
             if let stranger { group.addTask { try await stranger.speak() } }
-            if let work = arguments.busy { group.addTask { Hurry(board, work: work, arguments.ears).run() } }
+            if arguments.flags.contains("--busy") { group.addTask { Hurry(board).run() } }
             try await group.next()
             group.cancelAll()
         }

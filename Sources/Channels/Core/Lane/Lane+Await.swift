@@ -103,7 +103,7 @@ extension Lane {
             let reported = error as? ReportedFailure
             if reported == nil {
                 list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
-            } else if list.isObserved {
+            } else if list.isMetered {
                 listener.ensureCounters().borrow { $0.countFailure() }
             }
             return .failed(DeliveryFailure(reported?.error ?? error, listener, owner))

@@ -203,7 +203,7 @@ extension ListenerEntry {
     /// What became of its messages, if they are counted.
     var accounts: ListenerAccounts? {
         if let mailbox { return mailbox.accounts }
-        guard let counters, word.load(ordering: .relaxed) & Self.special != 0 || list?.isObserved == true else {
+        guard let counters, word.load(ordering: .relaxed) & Self.special != 0 || list?.isMetered == true else {
             return nil
         }
         let calls = counters.borrow { $0.direct.load(ordering: .relaxed) }

@@ -22,7 +22,7 @@ extension ListenerList {
     }
 
     private func takeOut(_ entry: ListenerEntry, wasOwned: Bool, inSweep: Bool) {
-        if wasOwned, wasMetered, entry.owner == nil { activeMeter?.lostOwners.wrappingAdd(1, ordering: .relaxed) }
+        if wasOwned, let meter, entry.owner == nil { meter.lostOwners.wrappingAdd(1, ordering: .relaxed) }
         var freed = RetiredEntries.Chain()
         let (needsBarrier, sweeps) = withLock { () -> (Bool, Bool) in
             unlink(entry)

@@ -3,11 +3,11 @@ internal import Synchronization
 // Counting and tracing, while the channel's diagnostics are on. A post looks at one word that it reads anyway
 // only to find whether they are; what it does then is here.
 extension ListenerList {
-    /// Whether posts are counted: diagnostics are on, and counting has not cost as much as it may.
+    /// Whether diagnostics are on, so that posts are counted.
     @inline(__always)
     var isMetered: Bool { meterWord.load(ordering: .relaxed) & Self.meterIsOn != 0 }
 
-    /// Set in the word while posts are counted. Objects are 16 bytes apart.
+    /// Set in the word while diagnostics are on. Objects are 16 bytes apart.
     private static var meterIsOn: UInt { 1 }
 
     /// What is counted, if anything ever was. Kept until the list's `deinit`.
@@ -18,17 +18,8 @@ extension ListenerList {
     /// Whether anything was ever counted, or the channel is watched.
     var wasMetered: Bool { meterWord.load(ordering: .relaxed) != 0 }
 
-    /// Where a post is counted; nil if it is not.
+    /// Where posts are counted; nil while diagnostics are off.
     var meter: ChannelMeter? { isMetered ? knownMeter?.object : nil }
-
-    /// Where the rest is counted, which does not come with each post; nil while diagnostics are off.
-    var activeMeter: ChannelMeter? {
-        guard let meter = knownMeter?.object, meter.isOn.load(ordering: .relaxed) else { return nil }
-        return meter
-    }
-
-    /// Whether diagnostics are on: also while posts are not counted, because that has cost as much as it may.
-    var isObserved: Bool { activeMeter != nil }
 
     /// The list counts as its channel was told to when it was created.
     func measure(own diagnostics: Diagnostics) {
@@ -50,9 +41,9 @@ extension ListenerList {
         // One that is watched has a meter for its name, and for those who are told of its faults.
         guard wasMetered || name != nil || diagnostics().isOn else { return }
         let meter = knownMeter ?? makeMeter(.off)
-        if !isObserved { forEachEntry { $0.startCountingOver() } }
+        if !isMetered { forEachEntry { $0.startCountingOver() } }
         meter.borrow { known in
-            known.set(instruments, named: name, listeners: listenerCountNow, diagnostics) { isOn in
+            known.set(instruments, named: name, diagnostics) { isOn in
                 meterWord.store(meter.address | (isOn ? Self.meterIsOn : 0), ordering: .releasing)
             }
         }
@@ -69,26 +60,6 @@ extension ListenerList {
         made.release()
         // Set by another thread, and kept from then on.
         return Unretained(address: known & ~Self.meterIsOn)!
-    }
-}
-
-// MARK: - What it may cost
-
-extension ListenerList: Rationed {
-    /// Counts a post.
-    @inline(__always)
-    func countPost(_ meter: ChannelMeter) { if meter.countPost() { stopCounting(meter) } }
-
-    @inline(never)
-    private func stopCounting(_ meter: ChannelMeter) {
-        let allowance = meter.stop { meterWord.bitwiseAnd(~Self.meterIsOn, ordering: .relaxed) }
-        allowance?.enqueue(self)
-    }
-
-    func renew(_ allowance: MeteringAllowance, goesOn: Bool) {
-        knownMeter?.object.renew(allowance, goesOn: goesOn, listeners: listenerCountNow) {
-            meterWord.bitwiseOr(Self.meterIsOn, ordering: .releasing)
-        }
     }
 }
 
@@ -126,17 +97,11 @@ extension ListenerList {
         _ deliver: () -> Int
     ) -> Int {
         guard let meter else { return deliver() }
-        countPost(meter)
+        meter.countPost()
         let traces = meter.traces
         frame.pointee.isOnlyCounted = !traces && !frame.pointee.takesCare && !frame.pointee.hasExtras
         frame.pointee.takesCare = true
-        let reached: Int
-        if traces {
-            reached = trace(message, frame, site, meter, deliver)
-        } else {
-            meter.noteUntraced()
-            reached = deliver()
-        }
+        let reached = traces ? trace(message, frame, site, meter, deliver) : deliver()
         if frame.pointee.isTurn ? hasNoListenerNow : reached == 0 {
             meter.unheard.wrappingAdd(1, ordering: .relaxed)
         }
@@ -152,9 +117,7 @@ extension ListenerList {
     ) -> Int {
         let former = frame.pointee.envelope
         if frame.pointee.isTurn, let event = former?.trace?.event {
-            let start = ChannelMeter.now
             meter.keep(message, layout, event)
-            meter.spent(ChannelMeter.now - start)
         }
         // One that has a trace was traced where it came from: it is forwarded, or a value of a state. What a pattern
         // hears without one was not to be traced.
@@ -190,11 +153,8 @@ extension ListenerList {
     /// because it is asynchronous.
     func traceRequest(_ type: any Any.Type, at site: PackedSite) -> PostTrace? {
         guard let meter else { return nil }
-        countPost(meter)
-        guard meter.traces else {
-            meter.noteUntraced()
-            return nil
-        }
+        meter.countPost()
+        guard meter.traces else { return nil }
         var trace: PostTrace?
         withTrace(nil, meter, nil, .local, of: type, at: site) { trace = $0 }
         return trace
@@ -214,7 +174,6 @@ extension ListenerList {
         _ deliver: (PostTrace?) -> Void
     ) {
         guard !ThreadReference.current.pointee.isInInstrument else { return deliver(nil) }
-        let start = ChannelMeter.now
         let event = PostEvent(
             channelName: meter.name ?? displayName,
             channelKind: kind,
@@ -226,7 +185,6 @@ extension ListenerList {
         meter.notePoster(senderType, site)
         // The others carry what calls a responder or an observer.
         if let message, kind == .messages || kind == .state { meter.keep(message, layout, event) }
-        meter.spent(ChannelMeter.now - start + MeteringAllowance.costOfTracing(listeners: listenerCountNow))
         PostTrace.post(event, to: (meter.instruments?.all ?? [])[...]) { deliver($0) }
     }
 }
