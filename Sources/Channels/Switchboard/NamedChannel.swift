@@ -141,19 +141,24 @@ extension Switchboard {
 
     /// The channel to post on; nil where nobody would hear it.
     fileprivate func channelToPost<Message: Sendable>(_ key: NameKey) -> Channel<Message>? {
-        if let found = find(key, ofMessages: Message.self) {
+        if let found = channelToPost(key, ofMessages: Message.self) {
+            // What is found under a type of message is a channel of that type.
             return known(found, as: Channel<Message>.self)
         }
-        let found = Self.unwrap {
-            try registry.channel(key, kind: .messages(Message.self), as: Channel<Message>.self)
-        }
-        if let found { return found }
         // Kept for the one post only: nothing but forwarders listens on it.
-        guard let name = key.name, patterns.match(name) else {
-            observation.noteUnheard(key.name ?? "\(Message.self)", Message.self)
-            return nil
-        }
-        return channel(key, reentrancy: nil)
+        return mayCreate(key, toPost: Message.self) ? channel(key, reentrancy: nil) : nil
+    }
+
+    private func channelToPost(_ key: NameKey, ofMessages type: any Any.Type) -> AnyObject? {
+        if let found = find(key, ofMessages: type) { return found }
+        return Self.unwrap { try registry.channel(key, kind: .messages(type)) }
+    }
+
+    /// Whether a post makes the channel, because a pattern listens to it; counts the post where nobody hears it.
+    private func mayCreate(_ key: NameKey, toPost type: any Any.Type) -> Bool {
+        if let name = key.name, patterns.match(name) { return true }
+        observation.noteUnheard(key.name ?? "\(type)", type)
+        return false
     }
 }
 

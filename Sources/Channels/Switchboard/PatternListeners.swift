@@ -54,11 +54,11 @@ final class PatternListeners: Sendable {
     /// The caller then calls `didUnlock` of the list.
     ///
     /// - Parameter enter: Asks whether it may enter the channel, under a lock, and returns nil if it may not.
-    func attaching<Entered>(
+    func attaching(
         to list: ListenerList,
         _ kind: ChannelContent,
-        _ enter: (_ mayEnter: () -> Bool) -> Entered?
-    ) -> Entered {
+        _ enter: (_ mayEnter: () -> Bool) -> RegistryShard.Entered?
+    ) -> RegistryShard.Entered {
         guard let name = list.name else { return certain(enter { true }) }
         if case .requests = kind { return certain(enter { true }) }
         for _ in 0..<Self.attempts {
@@ -85,7 +85,7 @@ final class PatternListeners: Sendable {
     }
 
     /// What entered a channel that was allowed to.
-    private func certain<Entered>(_ entered: Entered?) -> Entered {
+    private func certain(_ entered: RegistryShard.Entered?) -> RegistryShard.Entered {
         guard let entered else { fatalError("a channel that may be entered was not") }
         return entered
     }

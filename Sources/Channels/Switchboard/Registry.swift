@@ -50,11 +50,10 @@ final class Registry: Sendable {
     /// The channel of a name, if there is one.
     ///
     /// - Throws: ``ChannelError/Code/typeMismatch``, naming both.
-    func channel<Object: AnyObject>(_ key: NameKey, kind: ChannelContent, as type: Object.Type) throws -> Object? {
+    func channel(_ key: NameKey, kind: ChannelContent) throws -> AnyObject? {
         guard let (object, found) = withShard(of: key, { $0.object(key) }) else { return nil }
         guard found == kind else { throw mismatch(key, found, kind) }
-        // The kind records the types of which the object is generic.
-        return known(object, as: Object.self)
+        return object
     }
 
     /// The listeners of a name, whatever it stands for.

@@ -50,7 +50,10 @@ extension Switchboard {
         from origin: Origin,
         _ end: BridgedDelivery
     ) async throws -> DeliveryReport {
-        let found = try registry.channel(name.key, kind: .messages(Message.self), as: Channel<Message>.self)
+        // The kind records the type of which the channel is generic.
+        let found = try registry.channel(name.key, kind: .messages(Message.self)).map {
+            known($0, as: Channel<Message>.self)
+        }
         // Kept for this post only, if only patterns hear it.
         guard let channel = try found ?? (patterns.match(name.text) ? channel(name.text, of: Message.self) : nil) else {
             if case .notAwaited(let onEnd) = end { onEnd() }

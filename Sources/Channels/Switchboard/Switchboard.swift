@@ -193,39 +193,40 @@ public final class Switchboard: Sendable {
         of type: Message.Type,
         reentrancy: Reentrancy?
     ) throws -> Channel<Message> {
-        let channel =
-            try registry.channel(key, kind: .messages(Message.self), as: Channel<Message>.self)
-            ?? create(key, kind: .messages(Message.self)) {
-                let made = Channel<Message>(
-                    name: key.name,
-                    reentrancy: reentrancy ?? self.reentrancy,
-                    faults: faults,
-                    diagnostics: .off
-                )
-                return (made, made.list)
-            }
-        if let reentrancy, reentrancy != channel.list.reentrancy {
-            faults.report(
-                .reentrancyMismatch,
-                .messages,
-                channel.list.displayName,
-                detail: .text("asked for with \(reentrancy), created with \(channel.list.reentrancy)")
+        let found = try findOrCreate(key, .messages(Message.self)) {
+            let made = Channel<Message>(
+                name: key.name,
+                reentrancy: reentrancy ?? self.reentrancy,
+                faults: faults,
+                diagnostics: .off
             )
+            return (made, made.list)
         }
+        // The kind records the types of which the object is generic.
+        let channel = known(found, as: Channel<Message>.self)
+        if let reentrancy { compare(reentrancy, with: channel.list) }
         return channel
+    }
+
+    private func compare(_ reentrancy: Reentrancy, with list: ListenerList) {
+        guard reentrancy != list.reentrancy else { return }
+        faults.report(
+            .reentrancyMismatch,
+            .messages,
+            list.displayName,
+            detail: .text("asked for with \(reentrancy), created with \(list.reentrancy)")
+        )
     }
 
     private func state<State: Sendable>(key: NameKey, of type: State.Type, initial: () -> State) throws -> StateChannel<
         State
     > {
-        if let found = try registry.channel(key, kind: .state(State.self), as: StateChannel<State>.self) {
-            return found
-        }
-        let value = initial()
-        return try create(key, kind: .state(State.self)) {
-            let made = StateChannel(value, name: key.text, faults: faults, diagnostics: .off)
+        let found = try findOrCreate(key, .state(State.self)) {
+            let made = StateChannel(initial(), name: key.text, faults: faults, diagnostics: .off)
             return (made, made.list)
         }
+        // The kind records the types of which the object is generic.
+        return known(found, as: StateChannel<State>.self)
     }
 
     private func requests<Request: Sendable, Response: Sendable>(
@@ -233,21 +234,24 @@ public final class Switchboard: Sendable {
         of request: Request.Type,
         returning response: Response.Type
     ) throws -> RequestChannel<Request, Response> {
-        let kind = ChannelContent.requests(Request.self, Response.self)
-        return try registry.channel(key, kind: kind, as: RequestChannel<Request, Response>.self)
-            ?? create(key, kind: kind) {
-                let made = RequestChannel<Request, Response>(name: key.text, faults: faults, diagnostics: .off)
-                return (made, made.list)
-            }
+        let found = try findOrCreate(key, .requests(Request.self, Response.self)) {
+            let made = RequestChannel<Request, Response>(name: key.text, faults: faults, diagnostics: .off)
+            return (made, made.list)
+        }
+        // The kind records the types of which the object is generic.
+        return known(found, as: RequestChannel<Request, Response>.self)
     }
 
-    /// Creates a channel, attaches the listeners of matching patterns and enters it, unless another thread
-    /// was faster.
-    private func create<Made: AnyObject & Sendable>(
+    /// The channel of a name and kind; where there is none, creates it, attaches the listeners of matching patterns
+    /// and enters it, unless another thread was faster.
+    ///
+    /// Not generic, so that it is not compiled again for each type of message.
+    private func findOrCreate(
         _ key: NameKey,
-        kind: ChannelContent,
-        _ make: () -> (Made, ListenerList)
-    ) throws -> Made {
+        _ kind: ChannelContent,
+        _ make: () -> (AnyObject, ListenerList)
+    ) throws -> AnyObject {
+        if let found = try registry.channel(key, kind: kind) { return found }
         let (made, list) = make()
         observation.apply(to: list)
         list.delegate = NamedChannelDelegate(key, reference, keeping: kind.isHeld ? nil : made, list.delegate)
@@ -260,8 +264,7 @@ public final class Switchboard: Sendable {
         guard entered.kind == kind else { throw registry.mismatch(key, entered.kind, kind) }
         // Whoever changes the diagnostics meanwhile may not have found it.
         observation.apply(to: list)
-        // The kind records the types of which the object is generic.
-        return known(entered.object, as: Made.self)
+        return entered.object
     }
 
     /// A channel has been deallocated: its name is free.
