@@ -25,14 +25,15 @@ struct PatternWalkTests {
         let heard = Recorder<Int>()
         var tokens = [board[matching: "walk.*"].listen { _ in heard.record(0) }]
         var asked = 0
-        let isEntered: Bool = board.patterns.attaching(to: channel.list, .messages(Int.self)) { mayEnter in
+        let entered = board.patterns.attaching(to: channel.list, .messages(Int.self)) { mayEnter in
             asked += 1
             let number = asked
             if asked <= additions { tokens.append(board[matching: "walk.*"].listen { _ in heard.record(number) }) }
-            return mayEnter() ? true : nil
+            guard mayEnter() else { return nil }
+            return RegistryShard.Entered(object: channel, kind: .messages(Int.self), removed: RegistryShard.Removed())
         }
         channel.list.didUnlock()
-        #expect(isEntered && asked == additions + 1)
+        #expect(entered.object === channel && asked == additions + 1)
         channel.post(1)
         #expect(heard.all == Array(0...additions))
         withExtendedLifetime(tokens) {}
