@@ -135,29 +135,3 @@ void channels_unlock(struct channels_lock *lock) {
     if (pthread_mutex_unlock(&lock->mutex) != 0) abort();
 }
 #endif
-
-// The flag is for tests of what systems without such a barrier do.
-#if defined(__linux__) && !defined(AS_ON_APPLE)
-// The values of linux/membarrier.h, which not every C library installs.
-enum { register_private_expedited = 1 << 4, private_expedited = 1 << 3 };
-
-static pthread_once_t barrier_once = PTHREAD_ONCE_INIT;
-static bool barrier_works = false;
-
-static void register_barrier(void) {
-#if defined(__NR_membarrier)
-    barrier_works = syscall(__NR_membarrier, register_private_expedited, 0, 0) == 0;
-#endif
-}
-
-bool channels_barrier_on_all_threads(void) {
-    pthread_once(&barrier_once, register_barrier);
-#if defined(__NR_membarrier)
-    return barrier_works && syscall(__NR_membarrier, private_expedited, 0, 0) == 0;
-#else
-    return false;
-#endif
-}
-#else
-bool channels_barrier_on_all_threads(void) { return false; }
-#endif

@@ -1,6 +1,5 @@
 // What the dispatch core needs and Swift cannot say: a thread-local pointer, a call when a thread ends, the processor's
-// hint that a loop is spinning, a yield, a memory barrier run on every thread of the process (Linux's membarrier), the
-// time at little cost, and a mutex at a fixed address.
+// hint that a loop is spinning, a yield, the time at little cost, and a mutex at a fixed address.
 #ifndef CCHANNELS_H
 #define CCHANNELS_H
 
@@ -25,9 +24,6 @@ static inline uintptr_t channels_stack_position(void) { return (uintptr_t)__buil
 /// Whether the calling thread is the first of the process.
 bool channels_is_main_thread(void);
 
-/// Runs a full memory barrier on every running thread of this process. False where the system cannot.
-bool channels_barrier_on_all_threads(void);
-
 /// How many nanoseconds have gone by since some time in the past. Costs less than a clock of the standard library.
 uint64_t channels_nanoseconds(void);
 
@@ -42,15 +38,6 @@ struct channels_lock *channels_lock_make(bool spins);
 void channels_lock_free(struct channels_lock *lock);
 void channels_lock(struct channels_lock *lock);
 void channels_unlock(struct channels_lock *lock);
-
-/// Makes the load of a weak reference that follows cheaper, and has no other effect. On x86-64 the runtime (Swift 6.3)
-/// swaps 16 bytes of a side table, of which it has set 12: the others are what is left in a register. In memory they are
-/// 0. Where they are something else in the register, it begins again: 13 instructions more, one of them locked.
-static inline void channels_will_load_weakly(void) {
-#if defined(__x86_64__)
-    __asm__ __volatile__("xorl %%r8d, %%r8d" ::: "r8", "cc");
-#endif
-}
 
 static inline void channels_spin_hint(void) {
 #if defined(__x86_64__) || defined(__i386__)

@@ -1,4 +1,4 @@
-internal import CChannels
+internal import Dispatch
 internal import Synchronization
 
 // Reading a shard without its lock: how names are looked up, and how one posts by name.
@@ -18,8 +18,8 @@ internal import Synchronization
 //    A slot goes from the shard to the channel by a plain store, but whoever looks sees one of the two, and
 //    waits for either. It never goes back within a use.
 // 3. What is removed while it may be in use is kept in `retired`, with the uses seen. It is not forgotten: a
-//    reader clears its slot and then reads `hasRetired`; `release` sets that, runs a barrier on every thread,
-//    and looks again (`ListenerList.barrierThenCollect` says why one of the two notices).
+//    reader clears its slot and then reads `hasRetired`, and `lookAgain` looks for those whose end went unnoticed
+//    (`ListenerList.lookAgain` says why there may be one).
 //
 // A channel found was kept by the switchboard during the search, or, where it has no listeners of its own, is
 // retained for the post: patterns may hear it. If it is removed meanwhile, if another takes the name, of whatever
@@ -46,12 +46,8 @@ extension RegistryShard {
 
     @inline(__always)
     private func endReading(_ slot: SlotReference, _ thread: ThreadReference) {
-        if !thread.pointee.endsWithBarrier {
-            slot.pointee.list.store(0, ordering: .releasing)
-        } else {
-            _ = slot.pointee.list.exchange(0, ordering: .sequentiallyConsistent)
-        }
-        if hasRetired.load(ordering: .sequentiallyConsistent) { collect() }
+        slot.pointee.list.store(0, ordering: .releasing)
+        if hasRetired.load(ordering: .acquiring) { collect() }
     }
 
     /// Lends the slot of a name, if it is in use, with the shard announced. The body runs no user code.
@@ -202,13 +198,22 @@ extension RegistryShard {
         let groups = readers.load(ordering: .sequentiallyConsistent)
         let uses = PostUnderWay.uses(of: address, or: removed.object?.address ?? 0, by: groups)
         guard !uses.isEmpty else { return removed.free() }
-        lock.withLock {
+        let isFirst = lock.withLock {
             retired.append(Retired(removed: removed, uses: uses))
             hasRetired.store(true, ordering: .sequentiallyConsistent)
+            return retired.count == 1
         }
-        // False only if every reader ends with a barrier of its own (`ThreadRecord.endsWithBarrier`).
-        _ = channels_barrier_on_all_threads()
         collect()
+        if isFirst { lookAgain() }
+    }
+
+    /// Collects later, as long as anything is retired.
+    private func lookAgain(after milliseconds: Int = 1) {
+        guard hasRetired.load(ordering: .relaxed) else { return }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in
+            collect()
+            lookAgain(after: milliseconds * 2)
+        }
     }
 
     /// Releases what was retired and is no longer used.

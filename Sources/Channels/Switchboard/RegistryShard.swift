@@ -1,4 +1,3 @@
-internal import CChannels
 internal import Synchronization
 
 /// One shard of the names.

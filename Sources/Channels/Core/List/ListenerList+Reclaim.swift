@@ -1,4 +1,4 @@
-internal import CChannels
+internal import Dispatch
 internal import Synchronization
 
 /// Entries that have been unlinked and may still be used by posts.
@@ -51,13 +51,8 @@ struct RetiredEntries {
     /// The tasks that wait for posts to end.
     var waiters = DrainWaiters()
 
-    /// Whether every thread is known to see `hasRetired`; see `barrierThenCollect`.
-    var isAnnounced = false
-    /// How many collections in a row have found nothing.
-    var idleCollections = 0
-    /// An announcement costs microseconds, a vain collection some ten nanoseconds: next to a poster, with
-    /// listeners added and removed, it is not withdrawn at once.
-    static let mostIdleCollections = 64
+    /// Whether somebody is to look again; see `ListenerList.lookAgain`.
+    var isLookedAt = false
 
     var isEmpty: Bool { current.isEmpty && incoming.isEmpty && waiters.isEmpty }
 }
@@ -66,7 +61,7 @@ extension ListenerList {
     /// Takes over the list's reference to an entry just unlinked. Under the lock.
     ///
     /// - Parameter freed: Receives entries that no post can see: the caller frees them without the lock.
-    /// - Returns: Whether the caller must then call ``barrierThenCollect()``.
+    /// - Returns: Whether the caller must then call ``lookAgain(after:)``.
     func retire(_ entry: ListenerEntry, freed: inout RetiredEntries.Chain) -> Bool {
         if isLocal {
             if localPosts == 0 { freed.add(entry) } else { retired.current.add(entry) }
@@ -99,25 +94,30 @@ extension ListenerList {
 
     /// Makes posts look for retired entries when they end. Under the lock.
     ///
-    /// - Returns: Whether a post on another thread may just have ended without looking.
+    /// - Returns: Whether the caller must then call ``lookAgain(after:)``: a post on another thread may end unnoticed.
     func announceRetired(to posts: [PostUnderWay]) -> Bool {
         if !hasRetired.load(ordering: .relaxed) { hasRetired.store(true, ordering: .sequentiallyConsistent) }
-        guard !retired.isAnnounced, posts.contains(where: { !$0.isOnCallingThread }) else { return false }
-        retired.isAnnounced = true
+        guard !retired.isLookedAt, posts.contains(where: { !$0.isOnCallingThread }) else { return false }
+        retired.isLookedAt = true
         return true
     }
 
-    /// Ensures that the end of no post goes unnoticed.
+    /// Collects later, so that no entry is kept, and nobody waits, because the end of a post went unnoticed.
     ///
-    /// A post clears its slot and then reads `hasRetired`, without a barrier between the two, so a post on
-    /// another thread may read the old value while its slot still looks taken. After a barrier on every
-    /// thread either its slot is seen to be clear, here, or it reads the new value and collects.
+    /// A post clears its slot and then reads `hasRetired`, without a barrier between the two: a post on another thread may
+    /// have read the old value while its slot still looks taken. That is over a moment later. So somebody looks again, after
+    /// 1 ms, 2, 4 and so on, as long as anything is left; a post that takes long is looked at seldom.
     @inline(never)
-    func barrierThenCollect() {
-        // False only if every post ends with a barrier of its own (`ThreadRecord.endsWithBarrier`).
-        _ = channels_barrier_on_all_threads()
-        collect(waitsForLock: true)
-        collectIfAsked()
+    func lookAgain(after milliseconds: Int = 1) {
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in
+            collect(waitsForLock: true)
+            collectIfAsked()
+            let isLookedAt = lock.withLock {
+                retired.isLookedAt = !retired.isEmpty
+                return retired.isLookedAt
+            }
+            if isLookedAt { lookAgain(after: milliseconds * 2) }
+        }
     }
 
     /// Frees entries of which the post that just ended was the last user.
@@ -158,7 +158,7 @@ extension ListenerList {
     private func collect(waitsForLock: Bool) -> Bool {
         var freed = RetiredEntries.Chain()
         var resumed: [DrainWaiters.Continuation] = []
-        var needsBarrier = false
+        var looksAgain = false
         let body = { [self] in
             let address = address
             while !retired.current.isEmpty, retired.underWay.allSatisfy({ $0.hasEnded(on: address) }) {
@@ -166,15 +166,10 @@ extension ListenerList {
                 retired.current = retired.incoming
                 retired.incoming = RetiredEntries.Chain()
                 retired.underWay = retired.current.isEmpty ? [] : PostUnderWay.posts(on: self)
-                if !retired.underWay.isEmpty { needsBarrier = announceRetired(to: retired.underWay) || needsBarrier }
+                if !retired.underWay.isEmpty { looksAgain = announceRetired(to: retired.underWay) || looksAgain }
             }
             if !retired.waiters.isEmpty { resumed = retired.waiters.remove { $0.hasEnded(on: address) } }
-            retired.idleCollections = retired.isEmpty && freed.isEmpty ? retired.idleCollections + 1 : 0
-            guard retired.isEmpty else { return }
-            if !retired.isAnnounced || retired.idleCollections > RetiredEntries.mostIdleCollections {
-                hasRetired.store(false, ordering: .sequentiallyConsistent)
-                retired.isAnnounced = false
-            }
+            if retired.isEmpty { hasRetired.store(false, ordering: .sequentiallyConsistent) }
         }
         if waitsForLock {
             lock.withLock(body)
@@ -183,7 +178,7 @@ extension ListenerList {
         }
         freed.free()
         for continuation in resumed { continuation.resume() }
-        if needsBarrier { barrierThenCollect() }
+        if looksAgain { lookAgain() }
         return true
     }
 
@@ -198,16 +193,13 @@ extension ListenerList {
                 continuation.resume()
                 return
             }
-            let needsBarrier = lock.withLock {
+            let looksAgain = lock.withLock {
                 retired.waiters.add(continuation, for: posts)
                 return announceRetired(to: posts)
             }
-            if needsBarrier {
-                barrierThenCollect()
-            } else {
-                collect(waitsForLock: true)
-                collectIfAsked()
-            }
+            collect(waitsForLock: true)
+            collectIfAsked()
+            if looksAgain { lookAgain() }
         }
     }
 }

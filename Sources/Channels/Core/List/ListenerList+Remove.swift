@@ -24,7 +24,7 @@ extension ListenerList {
     private func takeOut(_ entry: ListenerEntry, wasOwned: Bool, inSweep: Bool) {
         if wasOwned, let meter, entry.owner == nil { meter.lostOwners.wrappingAdd(1, ordering: .relaxed) }
         var freed = RetiredEntries.Chain()
-        let (needsBarrier, sweeps) = withLock { () -> (Bool, Bool) in
+        let (looksAgain, sweeps) = withLock { () -> (Bool, Bool) in
             unlink(entry)
             if wasOwned { ownedCount -= 1 }
             if entry.isForwarder { forwarderCount -= 1 }
@@ -32,7 +32,7 @@ extension ListenerList {
             return (retire(entry, freed: &freed), !inSweep && changeCallsForSweep())
         }
         freed.free()
-        if needsBarrier { barrierThenCollect() }
+        if looksAgain { lookAgain() }
         if sweeps { sweepSome() }
         if let delegate { delegate.listeningChanged(in: self) }
     }
@@ -41,9 +41,9 @@ extension ListenerList {
     func close() {
         var freed = RetiredEntries.Chain()
         var closing: [ListenerEntry] = []
-        let needsBarrier = withLock {
+        let looksAgain = withLock {
             isClosed = true
-            var needsBarrier = false
+            var looksAgain = false
             for chain in [head.load(ordering: .relaxed), interceptorHead.load(ordering: .relaxed)] {
                 var address = chain
                 while let entry = Unretained<ListenerEntry>(address: address)?.object {
@@ -53,7 +53,7 @@ extension ListenerList {
                     guard before & ListenerEntry.ended == 0 else { continue }
                     closing.append(entry)
                     unlink(entry)
-                    needsBarrier = retire(entry, freed: &freed) || needsBarrier
+                    looksAgain = retire(entry, freed: &freed) || looksAgain
                 }
             }
             // Levels retain the list.
@@ -61,11 +61,11 @@ extension ListenerList {
             levels.removeEmpty()
             interceptorLevels.removeEmpty()
             emptyLevelCount = 0
-            return needsBarrier
+            return looksAgain
         }
         for entry in closing { entry.mailbox?.channelHasGone() }
         freed.free()
-        if needsBarrier { barrierThenCollect() }
+        if looksAgain { lookAgain() }
         delegate?.listHasClosed(self)
     }
 

@@ -4,13 +4,10 @@ internal import Synchronization
 /// then.
 struct PostUnderWay: Hashable, Sendable {
     private let slot: SlotReference
-    /// Keeps the slot, also when its thread has ended.
-    private let hazards: HazardSlots
     private let sequence: UInt
 
-    private init(_ slot: SlotReference, of record: borrowing ThreadRecord) {
+    private init(_ slot: SlotReference) {
         self.slot = slot
-        hazards = record.hazards
         sequence = slot.pointee.sequence.load(ordering: .acquiring)
     }
 
@@ -20,8 +17,8 @@ struct PostUnderWay: Hashable, Sendable {
     @inline(never)
     static func posts(on list: ListenerList) -> [PostUnderWay] {
         var found: [PostUnderWay] = []
-        forEachPost(on: list) { slot, record in
-            found.append(PostUnderWay(slot, of: record.pointee))
+        forEachPost(on: list) { slot in
+            found.append(PostUnderWay(slot))
             return true
         }
         return found
@@ -30,7 +27,7 @@ struct PostUnderWay: Hashable, Sendable {
     /// Whether there are any.
     static func hasPosts(on list: ListenerList) -> Bool {
         var isFound = false
-        forEachPost(on: list) { _, _ in
+        forEachPost(on: list) { _ in
             isFound = true
             return false
         }
@@ -42,13 +39,13 @@ struct PostUnderWay: Hashable, Sendable {
     /// - Complexity: O(*n*) in the number of threads that have posted on the list, and of those in their
     ///   groups.
     @inline(__always)
-    private static func forEachPost(on list: ListenerList, _ body: (SlotReference, ThreadReference) -> Bool) {
-        LivingThreads.all.scan(list.posters.load(ordering: .sequentiallyConsistent)) { record in
+    private static func forEachPost(on list: ListenerList, _ body: (SlotReference) -> Bool) {
+        ThreadRecords.all.scan(list.posters.load(ordering: .sequentiallyConsistent)) { record in
             let used = record.pointee.used.load(ordering: .sequentiallyConsistent)
             for index in 0..<used {
                 let slot = record.pointee.slot(index)
                 guard slot.pointee.list.load(ordering: .sequentiallyConsistent) == list.address else { continue }
-                guard body(slot, record) else { return false }
+                guard body(slot) else { return false }
             }
             return true
         }
@@ -61,20 +58,20 @@ struct PostUnderWay: Hashable, Sendable {
     }
 
     /// Whether it is a post of the calling thread.
-    var isOnCallingThread: Bool { ThreadReference.current.pointee.hazards.contains(slot) }
+    var isOnCallingThread: Bool { ThreadReference.current.pointee.has(slot) }
 
     // MARK: Names
 
     /// The uses of a shard, or of a keeper found in it, that are under way on any thread of some groups.
     static func uses(of shard: UInt, or keeper: UInt, by groups: UInt64) -> [PostUnderWay] {
         var found: [PostUnderWay] = []
-        LivingThreads.all.scan(groups) { record in
+        ThreadRecords.all.scan(groups) { record in
             let used = record.pointee.usedForNames.load(ordering: .sequentiallyConsistent)
             for index in 0..<used {
                 let slot = record.pointee.nameSlot(index)
                 let address = slot.pointee.list.load(ordering: .sequentiallyConsistent)
                 guard address != 0, address == shard || address == keeper else { continue }
-                found.append(PostUnderWay(slot, of: record.pointee))
+                found.append(PostUnderWay(slot))
             }
             return true
         }

@@ -14,37 +14,10 @@ struct HazardSlot: ~Copyable {
     let sequence = Atomic<UInt>(0)
 }
 
-/// The slots of a thread: kept by its record, and by whoever waits for the end of a use.
-///
-/// `@safe` because the memory lives as long as this object, and holds atomics only.
-@safe
-final class HazardSlots: @unchecked Sendable {  // a constant pointer to what is atomic
-    fileprivate let first: UnsafeMutablePointer<HazardSlot>
-    fileprivate let count: Int
-
-    fileprivate init(count: Int) {
-        self.count = count
-        // Freed in `deinit`.
-        unsafe first = .allocate(capacity: count)
-        for index in 0..<count { unsafe (first + index).initialize(to: HazardSlot()) }
-    }
-
-    deinit {
-        unsafe first.deinitialize(count: count)
-        unsafe first.deallocate()
-    }
-
-    /// Whether a slot is one of these.
-    func contains(_ slot: SlotReference) -> Bool {
-        unsafe slot.pointer >= first && slot.pointer < first + count
-    }
-}
-
 /// What the library knows about a thread: the posts it has under way.
 ///
-/// A record belongs to one thread at a time, and is in the chain of its group as long as that lives; see
-/// ``LivingThreads``. `top`, `depth` and what else has no other guard belong to the owning thread, the slots
-/// are atomic, `next` and `previous` are guarded by the lock of ``LivingThreads``, and the rest is constant.
+/// A record belongs to one thread at a time; see ``ThreadRecords``, whose lock guards `nextSpare`. The slots are atomic.
+/// What else may change belongs to the owning thread.
 @safe
 struct ThreadRecord: ~Copyable {
     /// The most posts nested on one thread, over all channels.
@@ -81,32 +54,26 @@ struct ThreadRecord: ~Copyable {
     var stackEnd: UInt = 0
     /// The number of posts by name under way on this thread.
     var nameDepth = 0
-    /// The first of ``hazards``, the slots for names behind the others.
+    /// The slots, those for names behind the others. Never freed, as the record.
     private let slots: UnsafeMutablePointer<HazardSlot>
-    let hazards: HazardSlots
     /// The number of slots ever used.
     let used = Atomic<Int>(0)
     /// The same of the slots for names.
     let usedForNames = Atomic<Int>(0)
-    /// Whether posts must end with a full barrier, because the system has none that a canceller can run on
-    /// every thread.
-    let endsWithBarrier: Bool
     /// One bit: threads are divided into 64 groups, and lists remember which have posted.
     let group: UInt64
-    /// The address of the record of the group registered before this one, or 0.
-    let next = Atomic<UInt>(0)
-    /// The record registered after this one; once the thread has ended, the next that has.
-    var previous: ThreadReference?
+    /// The address of the record of the group made before this one, or 0.
+    let next: UInt
+    /// The next record of nobody, if this is one.
+    var nextSpare: ThreadReference?
 
-    init(group: UInt64) {
-        hazards = HazardSlots(count: Self.slotCount + Self.nameSlotCount)
-        // Kept by `hazards`.
-        unsafe slots = hazards.first
+    init(group: UInt64, next: UInt) {
         self.group = group
-        endsWithBarrier = !channels_barrier_on_all_threads()
+        self.next = next
+        let count = Self.slotCount + Self.nameSlotCount
+        unsafe slots = .allocate(capacity: count)
+        for index in 0..<count { unsafe (slots + index).initialize(to: HazardSlot()) }
     }
-
-    deinit { spareExtras?.release() }
 
     /// Whether a listener is being called on this thread, as far as the thread knows.
     var isInsideListener: Bool { top != nil || drains > 0 }
@@ -134,6 +101,11 @@ struct ThreadRecord: ~Copyable {
         }
     }
 
+    /// Whether a slot is one of these.
+    func has(_ slot: SlotReference) -> Bool {
+        unsafe slot.pointer >= slots && slot.pointer < slots + Self.slotCount + Self.nameSlotCount
+    }
+
     /// The slot of the post at a depth below ``slotCount``.
     @inline(__always)
     func slot(_ depth: Int) -> SlotReference { unsafe SlotReference(slots + depth) }
@@ -145,7 +117,7 @@ struct ThreadRecord: ~Copyable {
 
 /// A slot of a thread's record.
 ///
-/// `@safe` because whoever uses one owns the record, scans the threads, or keeps the ``HazardSlots``.
+/// `@safe` because slots are never freed.
 @safe
 struct SlotReference: @unchecked Sendable {  // a constant pointer to what is atomic
     fileprivate let pointer: UnsafeMutablePointer<HazardSlot>

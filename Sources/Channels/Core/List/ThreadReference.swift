@@ -3,8 +3,7 @@ internal import Synchronization
 
 /// A thread's record.
 ///
-/// `@safe` because a record is used by its own thread, by one that holds the lock of ``LivingThreads``, or by
-/// one that scans: none of them meets one that has been freed.
+/// `@safe` because records are never freed.
 @safe
 struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the guards of the record
     private let pointer: UnsafeMutablePointer<ThreadRecord>
@@ -39,25 +38,19 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
 
     @inline(never)
     private static func register() -> ThreadReference {
-        let record = LivingThreads.all.add()
+        let record = ThreadRecords.all.take()
         record.pointee.stackEnd = 0
         unsafe channels_set_thread_record(UnsafeMutableRawPointer(record.pointer)) { record in
             // The thread has ended, and with it its posts. This is the record set above.
-            LivingThreads.all.remove(unsafe ThreadReference(record!.assumingMemoryBound(to: ThreadRecord.self)))
+            ThreadRecords.all.giveBack(unsafe ThreadReference(record!.assumingMemoryBound(to: ThreadRecord.self)))
         }
         return record
     }
 
-    static func make(group: UInt64) -> ThreadReference {
+    static func make(group: UInt64, next: UInt) -> ThreadReference {
         let record = unsafe ThreadReference(.allocate(capacity: 1))
-        unsafe record.pointer.initialize(to: ThreadRecord(group: group))
+        unsafe record.pointer.initialize(to: ThreadRecord(group: group, next: next))
         return record
-    }
-
-    /// Frees the record. Nobody uses it any more.
-    func free() {
-        unsafe pointer.deinitialize(count: 1)
-        unsafe pointer.deallocate()
     }
 }
 

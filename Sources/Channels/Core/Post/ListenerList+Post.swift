@@ -143,12 +143,11 @@ extension ListenerList {
         thread.pointee.depth = depth
         if isLocal {
             localPosts -= 1
-        } else if !thread.pointee.endsWithBarrier {
-            thread.pointee.slot(depth).pointee.list.store(0, ordering: .releasing)
         } else {
-            _ = thread.pointee.slot(depth).pointee.list.exchange(0, ordering: .sequentiallyConsistent)
+            // Without a full barrier: what is read below may be older. Whoever retires an entry looks again.
+            thread.pointee.slot(depth).pointee.list.store(0, ordering: .releasing)
         }
-        if hasRetired.load(ordering: .sequentiallyConsistent) { collectAfterPost() }
+        if hasRetired.load(ordering: .acquiring) { collectAfterPost() }
     }
 }
 
