@@ -76,6 +76,12 @@ bool channels_is_main_thread(void) {
 #endif
 }
 
+void *channels_zeroed(size_t size) {
+    void *memory = calloc(1, size);
+    if (memory == NULL) abort();
+    return memory;
+}
+
 void channels_yield(bool sleep) {
     if (sleep) {
         struct timespec duration = {0, 50 * 1000};

@@ -11,16 +11,13 @@
 /// - A new listener gets the current value once and then every later value exactly once, without a gap or a
 ///   repeat, whatever races with the registration. Each listener sees the values in the order in which they
 ///   were set; the last it sees is the one stored.
-/// - Listeners without isolation hear one value at a time, whichever threads set them: a value set, or a
-///   listener registered, while another value is being delivered waits its turn and is delivered by the thread
-///   that is delivering. So `set` may return before listeners have run, and `listen` before the new listener
-///   has. Listeners on an actor or a queue, async ones and sequences, those of a pattern too, are given a value
-///   when it is set, so it keeps its place among what the same thread posts.
-/// - No thread delivers for others without end: after 64 values of others, the next thread that sets one takes
-///   over. For that, and while more than 1,024 values wait, a thread that is not inside a listener waits in
-///   `set` or `update`, for at most 100 ms; if too many still wait, ``Fault/Code/stateBacklog`` is raised. What
-///   listeners set while another thread delivers has no bound; the fault is raised at 2,048 values that wait,
-///   4,096, 8,192 and so on.
+/// - Values are delivered one at a time, whichever threads set them. A value set, or a listener registered, while another
+///   value is being delivered waits its turn and is delivered by the thread that is delivering. So `set` may return
+///   before listeners have run, and `listen` before the new listener has.
+/// - No thread delivers for others without end: after 64 values of others, a job goes on. While more than 1,024 values wait,
+///   a thread that is not inside a listener waits in `set` or `update`, in steps of a millisecond and for at most 100 ms;
+///   if too many still wait, ``Fault/Code/stateBacklog`` is raised. What listeners set while another thread delivers has no
+///   bound; the fault is raised at 2,048 values that wait, 4,096, 8,192 and so on.
 /// - The exceptions to "exactly once": values set while a listener is paused, after which it gets the current
 ///   one first, and values dropped from a full buffer, which are counted.
 /// - A listener that sets the state again is refused at a depth of 1,024, where little of the stack is left, and

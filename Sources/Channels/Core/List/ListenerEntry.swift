@@ -1,3 +1,4 @@
+internal import CChannels
 internal import Synchronization
 
 /// One registration in a list: what is called, for whom, and its place. Where there is an owner, it is the
@@ -124,7 +125,8 @@ extension ListenerEntry {
     /// the compiler makes one load of the weak reference and nothing else.
     @inline(__always)
     var retainedOwner: Unretained<AnyObject>? {
-        owner.map { Unretained.retaining($0) }
+        channels_will_load_weakly()
+        return owner.map { Unretained.retaining($0) }
     }
 
     /// The level of a listener that is known to have been inserted: nobody else hears anything.

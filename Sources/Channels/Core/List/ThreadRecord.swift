@@ -54,7 +54,7 @@ struct ThreadRecord: ~Copyable {
     var stackEnd: UInt = 0
     /// The number of posts by name under way on this thread.
     var nameDepth = 0
-    /// The slots, those for names behind the others. Never freed, as the record.
+    /// The slots, those for names before the others. Never freed, as the record.
     private let slots: UnsafeMutablePointer<HazardSlot>
     /// The number of slots ever used.
     let used = Atomic<Int>(0)
@@ -70,9 +70,9 @@ struct ThreadRecord: ~Copyable {
     init(group: UInt64, next: UInt) {
         self.group = group
         self.next = next
-        let count = Self.slotCount + Self.nameSlotCount
-        unsafe slots = .allocate(capacity: count)
-        for index in 0..<count { unsafe (slots + index).initialize(to: HazardSlot()) }
+        // A slot whose words are 0 is one that is not used. Few threads use more than the first of them.
+        let size = (Self.slotCount + Self.nameSlotCount) * MemoryLayout<HazardSlot>.stride
+        unsafe slots = channels_zeroed(size).assumingMemoryBound(to: HazardSlot.self)
     }
 
     /// Whether a listener is being called on this thread, as far as the thread knows.
@@ -108,11 +108,11 @@ struct ThreadRecord: ~Copyable {
 
     /// The slot of the post at a depth below ``slotCount``.
     @inline(__always)
-    func slot(_ depth: Int) -> SlotReference { unsafe SlotReference(slots + depth) }
+    func slot(_ depth: Int) -> SlotReference { unsafe SlotReference(slots + Self.nameSlotCount + depth) }
 
     /// The slot of the post by name at a depth below ``nameSlotCount``.
     @inline(__always)
-    func nameSlot(_ depth: Int) -> SlotReference { unsafe SlotReference(slots + Self.slotCount + depth) }
+    func nameSlot(_ depth: Int) -> SlotReference { unsafe SlotReference(slots + depth) }
 }
 
 /// A slot of a thread's record.
