@@ -5,7 +5,7 @@
  * poster posts to listener 0 and then to listener 1; the second one runs on the lane's own actor, where a listener may be called at once. Two
  * workers run the jobs, so that a second drain could run beside the first. One of the listeners is cancelled and drained at any time, or not.
  *
- *   here                      in Sources/Channels/Core/Lane
+ *   here                      in Sources/Channels/Engine/Lanes
  *   Poster                    Mailbox.enqueue, .mayCall; Lane.enqueue, .append; LaneState.append, MailboxState.admit
  *   Worker                    Lane.schedule, .drain, .takeBackFromCancellers, .deliverTaken, .deliverBatch, .deliverOneByOne, .refill, .endTurn
  *   publish                   Lane.setCurrent

@@ -3,7 +3,7 @@
  * One channel, two posting threads (the first of which may post inside a listener), a thread that cancels and drains entry 0, one that
  * registers entry 2 and cancels it, one that closes the list. Entry 1 stays until then.
  *
- *   here                            in Sources/Channels/Core
+ *   here                            in Sources/Channels/Engine
  *   enter, leave                    ListenerList.enter, .leave                     (Post/ListenerList+Post)
  *   post, visit                     ListenerList.post, .deliver(_:_:before:)       (Post/ListenerList+Post)
  *   remove, unlink, Changer         remove, takeOut, unlink; insert, link          (List/ListenerList+Remove, +Add, +Links)

@@ -1,7 +1,7 @@
 /* Tasks that wait for the messages of a sequence whose buffer has no bound. Two readers, of which the first may be cancelled; the channel
  * may go.
  *
- *   here             in Sources/Channels/Core
+ *   here             in Sources/Channels/Engine
  *   Reader           MessageSequence.Iterator.next, SequenceBuffer.waitForMore
  *   take             SequenceBuffer.mayTake, Mailbox.takeOne, .refillForReaders           (Mailbox+Read)
  *   look             Mailbox.hasWaiting                                                 (Mailbox+Read)

@@ -13,14 +13,14 @@ struct PostUnderWayTests {
         let known = Slot<[PostUnderWay]>()
         let ended = Recorder<[Bool]>()
         let token = channel.listen { message in
-            if message == 1 { known.value = PostUnderWay.posts(on: list) }
+            if message == 1 { known.value = list.posts }
             ended.record((known.value ?? []).map { $0.hasEnded(on: list.address) })
         }
         channel.post(1)
         #expect(known.value?.map { $0.hasEnded(on: list.address) } == [true])
         channel.post(2)
         #expect(ended.all == [[false], [true]])
-        #expect(PostUnderWay.posts(on: list).isEmpty && !PostUnderWay.hasPosts(on: list))
+        #expect(list.posts.isEmpty && !list.hasPosts)
         withExtendedLifetime(token) {}
     }
 

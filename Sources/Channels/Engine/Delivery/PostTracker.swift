@@ -112,3 +112,13 @@ extension PostFrame {
         return .failed(DeliveryFailure(thrown, listener, listener.owner))
     }
 }
+
+extension DeliveryFailure {
+    init(_ error: any Error, _ listener: ListenerEntry, _ owner: AnyObject?) {
+        self.init(
+            error: error,
+            ownerType: owner.map { String(describing: type(of: $0)) },
+            registrationSite: listener.site.site
+        )
+    }
+}

@@ -58,6 +58,14 @@ struct RetiredEntries {
 }
 
 extension ListenerList {
+    /// The posts that are under way on any thread.
+    var posts: [PostUnderWay] {
+        PostUnderWay.posts(on: address, by: posters.load(ordering: .sequentiallyConsistent))
+    }
+
+    /// Whether there are any.
+    var hasPosts: Bool { PostUnderWay.hasPosts(on: address, by: posters.load(ordering: .sequentiallyConsistent)) }
+
     /// Takes over the list's reference to an entry just unlinked. Under the lock.
     ///
     /// - Parameter freed: Receives entries that no post can see: the caller frees them without the lock.
@@ -72,11 +80,11 @@ extension ListenerList {
             retired.incoming.add(entry)
             return false
         }
-        guard PostUnderWay.hasPosts(on: self) else {
+        guard hasPosts else {
             freed.add(entry)
             return false
         }
-        return retire(entry, waitingFor: PostUnderWay.posts(on: self), freed: &freed)
+        return retire(entry, waitingFor: posts, freed: &freed)
     }
 
     @inline(never)
@@ -165,7 +173,7 @@ extension ListenerList {
                 freed.append(retired.current)
                 retired.current = retired.incoming
                 retired.incoming = RetiredEntries.Chain()
-                retired.underWay = retired.current.isEmpty ? [] : PostUnderWay.posts(on: self)
+                retired.underWay = retired.current.isEmpty ? [] : posts
                 if !retired.underWay.isEmpty { looksAgain = announceRetired(to: retired.underWay) || looksAgain }
             }
             if !retired.waiters.isEmpty { resumed = retired.waiters.remove { $0.hasEnded(on: address) } }
@@ -188,7 +196,7 @@ extension ListenerList {
     func waitForPosts() async {
         guard !isLocal else { return }
         await withCheckedContinuation { continuation in
-            let posts = PostUnderWay.posts(on: self).filter { !$0.isOnCallingThread }
+            let posts = self.posts.filter { !$0.isOnCallingThread }
             guard !posts.isEmpty else {
                 continuation.resume()
                 return

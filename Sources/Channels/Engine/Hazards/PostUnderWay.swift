@@ -13,11 +13,11 @@ struct PostUnderWay: Hashable, Sendable {
 
     // MARK: Posts
 
-    /// The posts of a list that are under way on any thread.
+    /// The posts of the list at an address that are under way on any thread of some groups.
     @inline(never)
-    static func posts(on list: ListenerList) -> [PostUnderWay] {
+    static func posts(on list: UInt, by groups: UInt64) -> [PostUnderWay] {
         var found: [PostUnderWay] = []
-        forEachPost(on: list) { slot in
+        forEachPost(on: list, by: groups) { slot in
             found.append(PostUnderWay(slot))
             return true
         }
@@ -25,9 +25,9 @@ struct PostUnderWay: Hashable, Sendable {
     }
 
     /// Whether there are any.
-    static func hasPosts(on list: ListenerList) -> Bool {
+    static func hasPosts(on list: UInt, by groups: UInt64) -> Bool {
         var isFound = false
-        forEachPost(on: list) { _ in
+        forEachPost(on: list, by: groups) { _ in
             isFound = true
             return false
         }
@@ -39,12 +39,12 @@ struct PostUnderWay: Hashable, Sendable {
     /// - Complexity: O(*n*) in the number of threads that have posted on the list, and of those in their
     ///   groups.
     @inline(__always)
-    private static func forEachPost(on list: ListenerList, _ body: (SlotReference) -> Bool) {
-        ThreadRecords.all.scan(list.posters.load(ordering: .sequentiallyConsistent)) { record in
+    private static func forEachPost(on list: UInt, by groups: UInt64, _ body: (SlotReference) -> Bool) {
+        ThreadRecords.all.scan(groups) { record in
             let used = record.pointee.used.load(ordering: .sequentiallyConsistent)
             for index in 0..<used {
                 let slot = record.pointee.slot(index)
-                guard slot.pointee.list.load(ordering: .sequentiallyConsistent) == list.address else { continue }
+                guard slot.pointee.list.load(ordering: .sequentiallyConsistent) == list else { continue }
                 guard body(slot) else { return false }
             }
             return true

@@ -14,12 +14,6 @@ public struct DeliveryFailure: Sendable, CustomStringConvertible {
         self.registrationSite = registrationSite
     }
 
-    init(_ error: any Error, _ listener: ListenerEntry, _ owner: AnyObject?) {
-        self.error = error
-        ownerType = owner.map { String(describing: type(of: $0)) }
-        registrationSite = listener.site.site
-    }
-
     /// One line that names all three.
     public var description: String {
         "\(ownerType ?? "token") registered at \(registrationSite): \(error)"
