@@ -34,7 +34,7 @@ public final class LocalChannel<Message>: LocalListenable {
 
     deinit { list.close() }
 
-    /// The number of listeners, including paused ones, excluding interceptors.
+    /// The number of listeners, including paused ones.
     ///
     /// - Complexity: O(*n*): listeners whose owner has gone are removed first.
     public var listenerCount: Int { list.activeListenerCount }
@@ -47,7 +47,7 @@ public final class LocalChannel<Message>: LocalListenable {
         LocalListenerToken(list.add(listener.listener.registration))
     }
 
-    /// Ends every listener and interceptor of an owner.
+    /// Ends every listener of an owner.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
