@@ -36,7 +36,7 @@ extension Channel {
 }
 
 extension StateChannel {
-    /// The same.
+    /// Sets the state, on the main queue as the main actor would, so that listeners there are called directly.
     func setFromThisThread(_ value: State, from sender: any AnyObject & Sendable) {
         guard MainQueue.isCurrent else { return set(value, from: sender, isolation: nil) }
         MainActor.assumeIsolated { set(value, from: sender) }

@@ -73,7 +73,8 @@ extension Listener {
         adapted { message, _ in transform(message) }
     }
 
-    /// The same, given what travelled with the message.
+    /// Makes this listener one for the messages of another type, with a transform that is also given what travelled
+    /// with the message.
     @inlinable
     consuming func adapted<Source>(
         _ transform: @escaping @Sendable (Source, PostContext) -> Message
@@ -107,8 +108,8 @@ extension Listener {
         return Listener<Source>(registration)
     }
 
-    /// The same, for a source whose messages do not all reach the listener: it is not called where the
-    /// transform returns nil. Not for sequences, whose readers expect an element for each message.
+    /// Makes this listener one for some messages of another type: it is not called where the transform returns nil.
+    /// Not for sequences, whose readers expect an element for each message.
     @inlinable
     consuming func adaptedOrSkipped<Source>(
         _ transform: @escaping @Sendable (Source) -> Message?
@@ -170,7 +171,7 @@ final class AdaptedBody: Sendable {
 }
 
 extension Registration {
-    /// The same, for another call, which takes the frame.
+    /// Replaces the call of this registration by one that takes the frame.
     @usableFromInline
     consuming func calling(_ call: @escaping ListenerCall) -> Registration {
         var other = self

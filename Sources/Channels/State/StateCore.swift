@@ -128,8 +128,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         list.didUnlock()
     }
 
-    /// The channel has gone. Values that wait are delivered first: by a job, or by a thread that resumes a listener;
-    /// others have the channel.
+    /// Ends the listeners when the channel is deallocated. Values that wait are delivered first: by a job, or by a
+    /// thread that resumes a listener; others have the channel.
     func close() {
         if guarded.withLock({ $0.turns.close() }) { list.close() }
     }

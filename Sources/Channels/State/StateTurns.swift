@@ -19,7 +19,7 @@ struct StateTurns: ~Copyable {
     /// What a thread that delivers does next.
     enum Next {
         case deliver(Turn, Envelope?)
-        /// Nobody delivers from here on. Where the channel has gone, its list is closed.
+        /// Nobody delivers from here on. Where the channel has been deallocated, its list is closed.
         case end(closesList: Bool)
         /// The caller has delivered enough for others: a job goes on.
         case handOver
@@ -46,7 +46,7 @@ struct StateTurns: ~Copyable {
     /// The record of the thread that delivers, or 0.
     private(set) var deliverer: UInt = 0
     private var deliveredForOthers = 0
-    /// Whether the channel has gone.
+    /// Whether the channel has been deallocated.
     private var isClosing = false
 
     init(_ layout: MessageLayout) { values = MessageQueue(layout) }
@@ -99,7 +99,7 @@ struct StateTurns: ~Copyable {
         return true
     }
 
-    /// The channel has gone.
+    /// Notes that the channel is deallocated.
     ///
     /// - Returns: Whether nobody delivers. Otherwise what waits is delivered first.
     mutating func close() -> Bool {

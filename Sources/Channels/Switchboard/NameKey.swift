@@ -97,7 +97,7 @@ extension NameKey {
 
     private static let wildcardProblem = "'*' and '>' must be whole tokens"
 
-    /// The same for texts with scalars beyond ASCII.
+    /// What is wrong with a text that has scalars beyond ASCII; nil if it is valid.
     private static func problemBeyondASCII(of text: String, isPattern: Bool) -> String? {
         for scalar in text.unicodeScalars {
             if scalar.properties.isWhitespace { return "it has white space" }

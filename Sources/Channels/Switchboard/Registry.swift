@@ -4,7 +4,7 @@
 final class Registry: Sendable {
     private static let shardCount = 16
     private let shards: [RegistryShard]
-    /// The same, uncounted: `shards` keeps them, and threads that post at the same time share no count.
+    /// The shards, uncounted: `shards` keeps them, and threads that post at the same time share no count.
     private let references: [Unretained<RegistryShard>]
 
     init() {

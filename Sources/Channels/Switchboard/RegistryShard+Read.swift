@@ -80,7 +80,7 @@ extension RegistryShard {
 
     // MARK: Posting
 
-    /// See ``Registry/post(_:to:ofMessages:from:echo:isolation:at:)``.
+    /// Posts on the channel that carries messages of a type; nil if there is none, or one of another kind.
     @inline(__always)
     func post(
         _ message: MessageAddress,
@@ -135,7 +135,7 @@ extension RegistryShard {
         }
     }
 
-    /// The same for a post nested deeper in posts by name than there are slots for.
+    /// Posts by name where posts by name are nested deeper than there are slots for: the channel is retained.
     @inline(never)
     private func postRetaining(
         _ message: MessageAddress,

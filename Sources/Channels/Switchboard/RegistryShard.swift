@@ -114,7 +114,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         }
     }
 
-    /// See ``Registry/forEachChannel(where:_:)``.
+    /// Visits every channel of the shard that is there from the beginning of this call to its end.
     ///
     /// From the end to the beginning: where a name is removed, the last one takes its place. If that is
     /// ahead, the last one, which has been visited, is visited again; if it has been passed, nothing is

@@ -8,7 +8,7 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
     /// The type of the messages, if it carries messages.
     let messageType: ObjectIdentifier?
     let list: ListenerList
-    /// The same, uncounted: posts neither retain nor release it.
+    /// The list, uncounted: posts neither retain nor release it.
     let listReference: Unretained<ListenerList>
     /// The address of the object while the switchboard keeps it alive, or 0. Retained, and given up in
     /// `deinit` or by who clears it.
@@ -49,7 +49,7 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
     /// The object, if it is still alive. As ``heldObject``.
     var living: AnyObject? { heldObject?.object ?? object }
 
-    /// The same with its listeners, which it keeps.
+    /// The object, if it is still alive, with its listeners, which it keeps.
     var livingWithList: (channel: AnyObject, list: Unretained<ListenerList>)? { living.map { ($0, listReference) } }
 
     // MARK: Under the lock

@@ -151,19 +151,26 @@ public final class Switchboard: Sendable {
         remove(name.key)
     }
 
-    /// The same for a state.
+    /// Releases the state channel of a name. The name is free; a channel that is still held goes on without it.
+    ///
+    /// - Returns: Whether there was one.
     @discardableResult
     public func removeChannel<State: Sendable>(_ name: StateName<State>) -> Bool {
         remove(name.key)
     }
 
-    /// The same for a request channel.
+    /// Releases the request channel of a name. The name is free; a channel that is still held goes on without it.
+    ///
+    /// - Returns: Whether there was one.
     @discardableResult
     public func removeChannel<Request: Sendable, Response: Sendable>(_ name: RequestName<Request, Response>) -> Bool {
         remove(name.key)
     }
 
-    /// The same for a name given at run time, of any kind. False for an invalid name.
+    /// Releases the channel, of any kind, of a name given at run time. The name is free; a channel that is still held
+    /// goes on without it.
+    ///
+    /// - Returns: Whether there was one. False for an invalid name.
     @discardableResult
     public func removeChannel(_ name: String) -> Bool {
         guard let key = try? NameKey(validating: name) else { return false }

@@ -135,7 +135,7 @@ public struct DeliveryEvent: Sendable {
         self.context = context
     }
 
-    /// The same for one of several instruments.
+    /// This event with another context: what one of several instruments gave to the post.
     func with(_ context: (any Sendable)?) -> DeliveryEvent {
         DeliveryEvent(
             post: post,

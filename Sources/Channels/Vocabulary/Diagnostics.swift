@@ -31,11 +31,11 @@ public struct Diagnostics: Hashable, Sendable {
     /// How many posts there are, and how many that nobody heard; the calls of listeners that have no mailbox, and
     /// those that threw; the most messages that have waited; and owners that were deallocated.
     public static let counts = Diagnostics(.counts)
-    /// The same, and how long messages are on their way and listeners take, who posts, and the calls of each
-    /// ``ChannelInstrument``.
+    /// What `counts` has, and how long messages are on their way and listeners take, who posts, and the calls of
+    /// each ``ChannelInstrument``.
     public static let trace = Diagnostics(.trace)
 
-    /// The same as `trace`, and the last messages of each channel as text.
+    /// What `trace` has, and the last messages of each channel as text.
     ///
     /// The text is made on the poster's thread, by `String(describing:)`, before the message is delivered,
     /// and is cut after 1,024 characters.

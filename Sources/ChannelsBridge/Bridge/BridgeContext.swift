@@ -91,7 +91,7 @@ final class BridgeContext: Sendable {
         return try message(body, headers, to: subject)
     }
 
-    /// The same, of headers.
+    /// A message for the transport, with headers that are already made. Puts the prefix before the subject.
     func message(_ body: [UInt8], _ headers: TransportHeaders, to subject: String) throws -> TransportMessage {
         guard !configuration.subjectPrefix.isEmpty else {
             return TransportMessage(valid: subject, headers: headers, body: body)

@@ -86,7 +86,7 @@ public struct TransportHeaders: Hashable, Sendable {
         fields.append(Field(name: name, value: value))
     }
 
-    /// The same headers, with memory for some more.
+    /// A copy of these headers, with memory for some more.
     package func reserving(more count: Int) -> TransportHeaders {
         var headers = TransportHeaders(capacity: fields.count + count)
         headers.fields += fields

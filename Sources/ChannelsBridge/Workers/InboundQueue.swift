@@ -65,7 +65,7 @@ final class InboundQueue<Item: Sendable>: Sendable {
         }
     }
 
-    /// The same, but waits no longer than a time.
+    /// Waits for the next item, but no longer than a time. Returns nil if there is none by then.
     func next(within time: Duration, clock: any Clock<Duration>) async -> Item? {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await clock.sleep(for: time) }

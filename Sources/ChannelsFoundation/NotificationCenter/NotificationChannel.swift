@@ -92,7 +92,7 @@ public final class NotificationChannel<Message: Sendable>: Listenable {
         messages.postFromThisThread(message, from: leg.extending(route))
     }
 
-    /// The same, for a message that the center delivers on the main actor.
+    /// Delivers a message of the center that comes on the main actor.
     @MainActor
     func arriveOnMainActor(_ message: Message, _ route: NotificationRoute?) {
         messages.post(message, from: leg.extending(route))

@@ -26,7 +26,7 @@ public final class ObservedProperty<Object: AnyObject & Observable, Value: Senda
     @MainActor private let property: KeyPath<Object, Value>
     /// The values, held by what waits for the next change, and by nobody else: they end with it.
     private let values: WeakReference
-    /// The same, if nothing waits for a change because nothing observable was read.
+    /// Keeps the values if nothing waits for a change, because nothing observable was read.
     private let constant = Locked<ObservedValues<Value>?>(nil)
 
     @MainActor

@@ -118,7 +118,7 @@ final class NATSConnection: Sendable {
         }
     }
 
-    /// The same without waiting for it.
+    /// Enqueues a call into the C client that may block, at once or after a delay, and does not wait for it.
     func onControlLater(after delay: DispatchTimeInterval? = nil, _ body: @escaping @Sendable () -> Void) {
         guard let delay else { return control.async(execute: body) }
         control.asyncAfter(deadline: .now() + delay, execute: body)

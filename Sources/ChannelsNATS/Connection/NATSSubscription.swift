@@ -68,8 +68,8 @@ final class NATSSubscription: Sendable {
         try await subscribe(to: pattern, group: group, on: connection, libraryHandler: { handler(NATSMessage($0)) })
     }
 
-    /// The same, for handlers that read the C client's message themselves. It is freed when the handler has
-    /// returned.
+    /// Subscribes with a handler that reads the C client's message itself, and returns when the subscription is in
+    /// effect at the server. The message is freed when the handler has returned.
     static func subscribe(
         to pattern: String,
         group: String? = nil,

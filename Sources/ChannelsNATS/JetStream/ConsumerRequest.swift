@@ -52,7 +52,7 @@ struct ConsumerRequest: Encodable {
     /// Whether it hears all that the stream has.
     var beginsWithTheFirst: Bool { config.deliverPolicy == "all" }
 
-    /// The same from a sequence of the stream.
+    /// This request for a consumer that begins with a sequence number of the stream.
     func beginning(with sequence: UInt64) -> ConsumerRequest {
         var request = self
         request.config.deliverPolicy = "by_start_sequence"
@@ -60,7 +60,7 @@ struct ConsumerRequest: Encodable {
         return request
     }
 
-    /// The same with where a consumer began.
+    /// This request for a consumer that begins where a known one began.
     func beginning(as known: KnownConsumer) -> ConsumerRequest {
         var request = self
         request.config.deliverPolicy = known.config.deliverPolicy

@@ -77,7 +77,8 @@ extension DurableSubscription {
         try await createAgain()
     }
 
-    /// The same, with nobody else doing so.
+    /// Creates the consumer, and restores what was lost with a connection. The caller makes sure that nobody else
+    /// does so.
     func createAgain() async throws {
         let resumptions = update { state in
             state.findLost()

@@ -19,14 +19,14 @@ final class JetStream: Sendable {
         self.configuration = configuration
     }
 
-    /// The JSON of JetStream has names such as `max_age`.
+    /// Encodes the JSON of JetStream, which has names such as `max_age`.
     static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
         return encoder
     }()
 
-    /// See ``encoder``.
+    /// Decodes the JSON of JetStream, which has names such as `max_age`.
     static let decoder: JSONDecoder = {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase

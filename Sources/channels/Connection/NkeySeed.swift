@@ -86,9 +86,9 @@ struct NkeySeed {
         else { throw Failure("nkeys need a libnats with OpenSSL") }
         // Each is declared in openssl/evp.h with these types; 1087 is NID_ED25519.
         let new = unsafeBitCast(newKey, to: NewKey.self)
-        // Likewise.
+        // Declared in openssl/evp.h with this type.
         let get = unsafeBitCast(getPublicKey, to: PublicKey.self)
-        // Likewise.
+        // Declared in openssl/evp.h with this type.
         let free = unsafeBitCast(freeKey, to: FreeKey.self)
         guard let key = new(1087, nil, seed, seed.count) else { throw Failure("OpenSSL does not take the seed") }
         defer { free(key) }

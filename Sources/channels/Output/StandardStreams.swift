@@ -20,9 +20,9 @@ enum StandardStreams {
     /// Prints lines on standard output. Ends the process if that fails.
     static func show(_ lines: String) { if !showsToReader(lines) { end(bySignal: SIGPIPE) } }
 
-    /// The same for who has something to do when the reader of the output has gone.
+    /// Prints lines on standard output, for a caller that has something left to do when its reader is gone.
     ///
-    /// - Returns: False if it has.
+    /// - Returns: False if the reader is gone.
     static func showsToReader(_ lines: String) -> Bool {
         var lines = lines
         lines.append("\n")

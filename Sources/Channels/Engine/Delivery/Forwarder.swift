@@ -42,7 +42,8 @@ extension ListenerList {
         return forwardInFrame(message, frame, forwarder)
     }
 
-    /// The same as a post of the hub's own. By itself, so that ``forward(_:_:_:)`` needs no place for its frame.
+    /// Posts a message to a forwarder's hub in a frame of its own. By itself, so that ``forward(_:_:_:)`` needs no
+    /// place for that frame.
     @inline(never)
     private func forwardInFrame(_ message: MessageAddress, _ frame: FrameReference, _ forwarder: Forwarder) -> Int {
         let hub = forwarder.hub

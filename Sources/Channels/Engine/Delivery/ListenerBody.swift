@@ -49,7 +49,7 @@ struct IsolatedBody2<A: AnyObject, B: ~Copyable>: Sendable {
 @frozen @usableFromInline
 struct Body2<A: AnyObject, B: ~Copyable>: Sendable {
     @usableFromInline let call: @Sendable (A, borrowing B) -> Void
-    // The same.
+    // `@isolated(any)` keeps the isolation in the context: the calling convention is the same.
     @inlinable init(unisolated body: IsolatedBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
@@ -62,7 +62,7 @@ struct ThrowingIsolatedBody1<A>: Sendable {
 @frozen @usableFromInline
 struct ThrowingBody1<A>: Sendable {
     @usableFromInline let call: @Sendable (A) throws -> Void
-    // The same.
+    // `@isolated(any)` keeps the isolation in the context: the calling convention is the same.
     @inlinable init(unisolated body: ThrowingIsolatedBody1<A>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
@@ -75,7 +75,7 @@ struct ThrowingIsolatedBody2<A: AnyObject, B>: Sendable {
 @frozen @usableFromInline
 struct ThrowingBody2<A: AnyObject, B>: Sendable {
     @usableFromInline let call: @Sendable (A, B) throws -> Void
-    // The same.
+    // `@isolated(any)` keeps the isolation in the context: the calling convention is the same.
     @inlinable init(unisolated body: ThrowingIsolatedBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
@@ -85,7 +85,7 @@ struct ThrowingIsolatedActorBody2<A: Actor, B>: Sendable {
     @inlinable init(_ call: @escaping @Sendable (isolated A, B) throws -> Void) { self.call = call }
 }
 
-/// The same for the actor that owns a `LocalChannel`.
+/// The body of a listener that is isolated to the actor that owns a `LocalChannel`, and may throw.
 @frozen @usableFromInline
 struct ThrowingLocalActorBody2<A: Actor, B> {
     @usableFromInline let call: (isolated A, B) throws -> Void
@@ -96,10 +96,11 @@ struct ThrowingLocalActorBody2<A: Actor, B> {
 struct ThrowingActorBody2<A: Actor, B>: Sendable {
     @usableFromInline let call: @Sendable (A, B) throws -> Void
     @inlinable init(unisolated body: ThrowingIsolatedActorBody2<A, B>) {
-        // The same: `isolated` marks an ordinary argument.
+        // `isolated` marks an ordinary argument: the calling convention is the same.
         self = unsafe unsafeBitCast(body, to: Self.self)
     }
-    // The same, and it is called on the actor that owns the channel: nothing is sent anywhere.
+    // `isolated` marks an ordinary argument, and the body is called on the actor that owns the channel, so that
+    // nothing is sent anywhere.
     @inlinable init(unisolated body: ThrowingLocalActorBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
@@ -110,7 +111,7 @@ struct LocalBody1<A: ~Copyable> {
     @inlinable init(_ call: @escaping (borrowing A) -> Void) { self.call = call }
 }
 
-/// The same, with an owner.
+/// The body of a listener of a `LocalChannel` that has an owner.
 @frozen @usableFromInline
 struct LocalBody2<A: AnyObject, B: ~Copyable> {
     @usableFromInline let call: (A, borrowing B) -> Void

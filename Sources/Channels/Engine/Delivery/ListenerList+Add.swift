@@ -17,7 +17,7 @@ extension ListenerList {
         )
     }
 
-    /// The same, given its parts.
+    /// Makes the entry of a listener from the parts of its registration.
     @inline(__always)
     private func makeEntry(
         _ owner: AnyObject?,
@@ -96,7 +96,8 @@ extension ListenerList {
         )
     }
 
-    /// The same, given its parts, of which none is retained for a struct.
+    /// Registers a listener, given its parts, for as long as its owner or the token lives. None of the parts is
+    /// retained for a struct.
     @usableFromInline
     func register(
         _ owner: AnyObject?,
@@ -131,8 +132,8 @@ extension ListenerList {
         if let delegate { delegate.listeningChanged(in: self) }
     }
 
-    /// The same without running user code: the caller, which holds a lock of its own, handles `sweeps` later
-    /// and then calls ``didUnlock()``.
+    /// Inserts an entry, after those of its priority, without running user code: the caller, which holds a lock of
+    /// its own, handles `sweeps` later and then calls ``didUnlock()``.
     ///
     /// - Returns: `isIn` is false if the channel was deallocated: the entry is then inactive.
     func insert(

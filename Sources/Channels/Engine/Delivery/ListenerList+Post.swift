@@ -21,7 +21,7 @@ extension ListenerList {
         return postToListeners(message, from: sender, echo: echo, isolation: isolation)
     }
 
-    /// The same where somebody may listen. By itself, so that a post that nobody hears makes no frame.
+    /// Posts a message where somebody may listen. By itself, so that a post that nobody hears makes no frame.
     @inline(never)
     private func postToListeners(
         _ message: MessageAddress,
@@ -34,7 +34,9 @@ extension ListenerList {
         return frame.lend { postUnmetered(message, in: $0) }
     }
 
-    /// The same, for a post with an envelope.
+    /// Posts a message that has an envelope.
+    ///
+    /// - Returns: How many listeners were called or enqueued.
     @discardableResult
     func post(
         _ message: MessageAddress,
@@ -309,7 +311,8 @@ extension ListenerList {
         guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < number else { return 0 }
         let mayEnqueueUnseen = word & (ListenerEntry.once | ListenerEntry.forwards | ListenerEntry.paused) == 0
         if mayEnqueueUnseen, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
-            // As above, where something travels with the message or the buffer has a bound.
+            // While messages wait or are being delivered, nobody looks for the owner. Here something travels with
+            // the message, or the buffer has a bound.
             let outcome = mailbox.borrow { mailbox -> Bool? in
                 guard mailbox.isElsewhere(frame.pointee.isolation), mailbox.isBusy.load(ordering: .relaxed) else {
                     return nil

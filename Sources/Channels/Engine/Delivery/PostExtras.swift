@@ -9,7 +9,7 @@ final class PostExtras {
     var thrown: (any Error)?
     /// What the message is for forwarders.
     @safe @exclusivity(unchecked) private var translation = Translation()
-    /// The same for the one that is called, where it is another for each.
+    /// What the message is for the forwarder being called, where it is different for each.
     @safe @exclusivity(unchecked) private var translationForOne = Translation()
 
     /// To be given back.

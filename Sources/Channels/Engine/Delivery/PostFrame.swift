@@ -88,7 +88,7 @@ struct PostFrame {
         self.listener = Unretained(listener)
     }
 
-    /// The same for a drain, whose next call may be of another list's listener.
+    /// Makes a listener the one being called by a drain, whose next call may be of another list's listener.
     @inline(__always)
     mutating func beginDrainedCall(of listener: ListenerEntry) {
         beginCall(of: listener)

@@ -14,7 +14,7 @@ struct Registration {
     enum Delivery: Sendable {
         /// On the poster's thread where it has this isolation (nil: always), else on the actor.
         case isolated((any Actor)?)
-        /// The same, the actor being the owner.
+        /// On the poster's thread where it has the isolation of the owner, an actor, else on that actor.
         case owner
         case queue(DispatchQueue)
         /// By awaiting a closure.

@@ -58,7 +58,7 @@ struct ThreadRecord: ~Copyable {
     private let slots: UnsafeMutablePointer<HazardSlot>
     /// The number of slots ever used.
     let used = Atomic<Int>(0)
-    /// The same of the slots for names.
+    /// The number of slots for names ever used.
     let usedForNames = Atomic<Int>(0)
     /// One bit: threads are divided into 64 groups, and lists remember which have posted.
     let group: UInt64

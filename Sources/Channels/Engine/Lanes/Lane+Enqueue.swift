@@ -42,7 +42,7 @@ extension Lane {
         var appended: LaneState.Appended = []
         var count = 0
         lock.withLock {
-            // See above.
+            // `cancel` sets the bit before it takes this lock to discard, so it finds what is let in here.
             guard !listener.isCancelled, !mailbox.state.isDead else { return }
             appended = add(message, listener, mailbox)
             count = 1

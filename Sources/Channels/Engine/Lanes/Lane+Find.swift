@@ -31,7 +31,7 @@ extension Lane {
         }
     }
 
-    /// The lane of an actor has gone.
+    /// Forgets the lane of an actor. Called when the lane is deallocated.
     static func forget(_ lane: Lane) { ActorLanes.shard(of: lane.actorAddress).forget(lane) }
 
     /// Whether the lane was made for an actor, which the caller holds.

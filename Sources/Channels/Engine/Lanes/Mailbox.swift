@@ -25,7 +25,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// Where the messages have their turns; nil if a sequence is read.
     let lane: Lane?
     let readers: SequenceReaders?
-    /// The same, for posts, which retain nothing.
+    /// The lane, uncounted, for posts, which retain nothing.
     let laneReference: Unretained<Lane>?
     private let readersReference: Unretained<SequenceReaders>?
     let isUnbounded: Bool
@@ -172,7 +172,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         return laneReference.borrow { $0.enqueue(message, listener, self) } > 0
     }
 
-    /// The same for one that is read.
+    /// Puts a message in with which nothing travels, into the unbounded buffer of a sequence, and wakes its reader.
     @inline(never)
     func enqueueToRead(_ message: MessageAddress, for listener: ListenerEntry) -> Bool {
         let isLetIn = sequenceLock.withLock {

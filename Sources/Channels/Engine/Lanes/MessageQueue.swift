@@ -87,7 +87,7 @@ struct MessageQueue: ~Copyable {
         if let envelope { keep(envelope) }
     }
 
-    /// The same for a message without an envelope.
+    /// Copies a message without an envelope to the end.
     @inline(__always)
     mutating func append(copying message: MessageAddress) {
         layout.copy(from: message, to: freeSlot)

@@ -31,7 +31,7 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     static let ended = cancelled | closed
     /// What a listener with a mailbox has that is a `ListenerCall` and needs no other treatment.
     static let plainWaiter = general | waits
-    /// The same for a forwarder.
+    /// What a forwarder has that needs no other treatment.
     static let plainForwarder = general | forwards
     static let number: UInt64 = (1 << 55) - 1
 
@@ -96,7 +96,7 @@ extension ListenerEntry {
     @inline(__always)
     var counters: Unretained<ListenerCounters>? { Unretained(address: countersAddress.load(ordering: .acquiring)) }
 
-    /// The same, if it is a mailbox.
+    /// The mailbox, kept by the entry until its `deinit`; nil if it has none.
     @inline(__always)
     var mailboxReference: Unretained<Mailbox>? {
         guard word.load(ordering: .relaxed) & Self.waits != 0 else { return nil }
@@ -113,7 +113,7 @@ extension ListenerEntry {
 
     var mailbox: Mailbox? { mailboxReference?.object }
 
-    /// The same, if it forwards messages.
+    /// The forwarder, kept by the entry until its `deinit`; nil if it does not forward messages.
     @inline(__always)
     var forwarder: Unretained<Forwarder>? {
         guard isForwarder else { return nil }
@@ -132,7 +132,7 @@ extension ListenerEntry {
     /// The level of a listener that is known to have been inserted: nobody else hears anything.
     @inline(__always)
     var certainLevel: Unretained<PriorityLevel> {
-        // See above.
+        // It is set when the entry is inserted, and never cleared.
         level!
     }
 

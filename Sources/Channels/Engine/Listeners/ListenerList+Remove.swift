@@ -98,7 +98,7 @@ extension ListenerList {
         }
     }
 
-    /// The same for listeners only, as long as the body returns true.
+    /// Visits the listeners, without the lock, as long as the body returns true. Interceptors are left out.
     func forEachListener(_ body: (ListenerEntry) -> Bool) { visit(withInterceptors: false, body) }
 
     private func visit(withInterceptors: Bool, _ body: (ListenerEntry) -> Bool) {

@@ -37,10 +37,10 @@ package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // `v
     }
 }
 
-/// For the other targets, which do not see the C functions.
+/// Acquires a lock, for the other targets, which do not see the C functions.
 @usableFromInline
 package func acquireLock(_ lock: OpaquePointer) { unsafe channels_lock(lock) }
 
-/// See ``acquireLock(_:)``.
+/// Releases a lock, for the other targets, which do not see the C functions.
 @usableFromInline
 package func releaseLock(_ lock: OpaquePointer) { unsafe channels_unlock(lock) }

@@ -76,7 +76,7 @@ struct MessageLayout: Sendable {
     /// existential: `Any` and `any Sendable` are the same.
     func boxed(_ message: MessageAddress) -> any Sendable {
         func box<Message>(_ type: Message.Type) -> Any { message.load(as: type) }
-        // See above.
+        // The message is Sendable, and the two existentials have one layout.
         return unsafe unsafeBitCast(_openExistential(type, do: box), to: (any Sendable).self)
     }
 

@@ -48,7 +48,7 @@ extension String {
         guard MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size else { return false }
         // Of one size, and compared only.
         let left = unsafe unsafeBitCast(self, to: (UInt64, UInt64).self)
-        // The same.
+        // Of one size, and compared only.
         let right = unsafe unsafeBitCast(other, to: (UInt64, UInt64).self)
         return left == right
     }

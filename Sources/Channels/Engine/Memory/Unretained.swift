@@ -84,7 +84,7 @@ struct OwnerReference: Sendable {
         unsafe address = UInt(bitPattern: Unmanaged.passUnretained(owner).toOpaque())
     }
 
-    /// The same, from an uncounted reference.
+    /// Makes a reference from an uncounted one, whose object the caller holds.
     @inline(__always)
     init(_ owner: Unretained<AnyObject>) { address = owner.address }
 

@@ -138,7 +138,7 @@ extension ListenerList {
         return reached
     }
 
-    /// The same for a value of a state, before it is stored and offered to mailboxes.
+    /// Traces a value of a state, if diagnostics say so, before it is stored and offered to mailboxes.
     ///
     /// - Parameter body: Is given the envelope with which it is to travel. Called in any case.
     func traceState(_ envelope: Envelope?, at site: PackedSite, _ body: (Envelope?) -> Void) {
