@@ -58,26 +58,6 @@ struct PublishingTests {
         #expect(till.bridge.statistics.sent == 6 && till.bridge.statistics.failed == 0)
     }
 
-    /// Nobody is told what becomes of it, but it is published.
-    @Test func stoppingDoesNotWaitForAMessageThatTheLaneOfTheRouteRefused() async throws {
-        let till = await MiniProcess("till", InMemoryTransport(broker), Self.routes)
-        let (faults, posted) = (till.faults, Recorder<Int>())
-        let loop = try till.board.channel("loop", of: Int.self)
-        let token = loop.listen(on: DispatchQueue(label: "loop")) { [board = till.board] _ in
-            if posted.count == 0, faults.all.contains(where: { $0.code == .recursionLimit }) {
-                board[.number].post(1)
-                posted.record(1)
-            }
-            loop.post(0)
-            loop.post(0)
-        }
-        loop.post(0)
-        _ = await posted.first(1)
-        token.cancel()
-        try await till.stop()
-        #expect(till.bridge.statistics.sent == 1)
-    }
-
     /// More attempts than ever were made before a message was given up.
     @Test func nothingIsGivenUpBecauseItTakesLong() async throws {
         let transport = Attempts()
