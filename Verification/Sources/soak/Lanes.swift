@@ -2,8 +2,8 @@ import Channels
 import Dispatch
 import Foundation
 
-/// Several channels and a state, whose listeners share an actor or a queue, a pattern that matches them all, and
-/// listeners whose buffers are full: what one thread posts is heard in the order it posted, whichever way it took.
+/// Several channels and a state for each poster, whose listeners share an actor or a queue, a pattern that matches them all,
+/// and listeners whose buffers are full: what one thread posts is heard in the order it posted, whichever way it took.
 struct Lanes {
     let messagesEach: Int
     private static let posters = 3
@@ -11,11 +11,14 @@ struct Lanes {
 
     func run(_ figures: Figures, _ random: inout SeededGenerator) async throws {
         let board = Switchboard(onFault: { _ in figures.faults.add() })
-        let state = board.state("lane.state", initial: Message(poster: 0, number: -1))
+        // Of its own, because a value that waits for another thread's takes its place when its turn comes.
+        let states = try (0..<Self.posters).map {
+            try board.state("lane.state\($0)", of: Message.self, initial: Message(poster: 0, number: -1))
+        }
         let channels = try (0..<Self.channels).map { try board.channel("lane.channel\($0)", of: Message.self) }
         let desk = Desk()
         let queue = DispatchQueue(label: "soak.lane")
-        // One checker a lane: the numbers of a poster run through all channels and the state.
+        // One checker a lane: the numbers of a poster run through all channels and its state.
         let names = ["actor", "main actor", "queue"]
         let kinds = names + names.map { "\($0), by a pattern" } + names.map { "\($0), with full buffers" }
         let places = kinds.map { Checker("lane of one \($0)", isSerial: true, posters: Self.posters) }
@@ -29,7 +32,7 @@ struct Lanes {
             tokens.append(source.listen(on: queue) { [note = note(2)] in note($0) })
         }
         for channel in channels { listen(to: channel) }
-        listen(to: state)
+        for state in states { listen(to: state) }
         let pattern = board[matching: "lane.*"]
         let note: (Int) -> @Sendable (Posted<any Sendable>) -> Void = { [places] index in
             { if let message = $0.message as? Message { places[index].note(message) } }
@@ -38,7 +41,7 @@ struct Lanes {
         tokens.append(pattern.listen { @MainActor [note = note(4)] post in note(post) })
         tokens.append(pattern.listen(on: queue) { [note = note(5)] in note($0) })
         // What is dropped leaves the others their place, among those on another channel, too.
-        for (channel, buffering) in zip(channels, [.newest(3), .oldest(3), .unbounded] as [BufferingPolicy]) {
+        for (channel, buffering) in zip(channels, [.oldest(2), .oldest(3), .unbounded] as [BufferingPolicy]) {
             let note: (Int) -> @Sendable (Message) -> Void = { [places] index in { places[index].note($0) } }
             tokens.append(
                 channel.listen(desk, buffering: buffering) { [note = note(6)] (_: isolated Desk, message) in
@@ -49,7 +52,7 @@ struct Lanes {
             tokens.append(channel.listen(on: queue, buffering: buffering) { [note = note(8)] in note($0) })
         }
         let before = residentBytes()
-        let peak = await post(to: channels, state, desk, queue, random.next())
+        let peak = await post(to: channels, states, desk, queue, random.next())
         for token in tokens { try await places[0].wait(for: token) }
         for token in tokens { await token.cancelAndDrain() }
         for (index, place) in places.enumerated() {
@@ -60,8 +63,12 @@ struct Lanes {
         }
         let accounted = tokens.reduce(0) { $0 + $1.deliveredCount }
         let calls = places.reduce(0) { $0 + $1.calls }
-        // Each listener of the state hears its first value, too.
-        try places[0].require(calls + names.count, accounted, "messages counted as delivered, of those heard")
+        // Each listener of a state hears its first value, too.
+        try places[0].require(
+            calls + names.count * states.count,
+            accounted,
+            "messages counted as delivered, of those heard"
+        )
         // What waits, and is dropped or cancelled beside it: far below what was posted in all.
         let most = 256 << 20
         try places[0].require(0, max(0, peak - before - most), "bytes in use beyond 256 MB")
@@ -73,7 +80,7 @@ struct Lanes {
     /// - Returns: The most memory that was in use.
     private func post(
         to channels: [Channel<Message>],
-        _ state: StateChannel<Message>,
+        _ states: [StateChannel<Message>],
         _ desk: Desk,
         _ queue: DispatchQueue,
         _ seed: UInt64
@@ -101,7 +108,7 @@ struct Lanes {
             for number in 0..<messagesEach {
                 let message = Message(poster: index, number: number)
                 let choice = choices[number % choices.count]
-                if choice < Self.channels { channels[choice].post(message) } else { state.set(message) }
+                if choice < Self.channels { channels[choice].post(message) } else { states[index].set(message) }
             }
             ended.add()
         }
