@@ -198,21 +198,21 @@ extension RegistryShard {
         let groups = readers.load(ordering: .sequentiallyConsistent)
         let uses = PostUnderWay.uses(of: address, or: removed.object?.address ?? 0, by: groups)
         guard !uses.isEmpty else { return removed.free() }
-        let isFirst = lock.withLock {
+        let looksAgain = lock.withLock {
             retired.append(Retired(removed: removed, uses: uses))
             hasRetired.store(true, ordering: .sequentiallyConsistent)
-            return retired.count == 1
+            return look.begin()
         }
         collect()
-        if isFirst { lookAgain() }
+        if looksAgain { lookAgain() }
     }
 
     /// Collects later, as long as anything is retired.
     private func lookAgain(after milliseconds: Int = 1) {
-        guard hasRetired.load(ordering: .relaxed) else { return }
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in
             collect()
-            lookAgain(after: milliseconds * 2)
+            let next = lock.withLock { look.end(after: milliseconds, isEmpty: retired.isEmpty) }
+            if let next { lookAgain(after: next) }
         }
     }
 

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// One shard of the names.
 ///
-/// `table`, `order`, `hand` and `retired` are changed under `lock`; the table is read without it, see
+/// `table`, `order`, `hand`, `retired` and `look` are changed under `lock`; the table is read without it, see
 /// `RegistryShard+Read`. Objects are released outside it: their deinit is user code.
 final class RegistryShard: @unchecked Sendable {  // guards: see above
     /// The most names visited under one section of the lock: some ten microseconds.
@@ -17,6 +17,8 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     @safe @exclusivity(unchecked) private var order: [RegistrySlot] = []
     @safe @exclusivity(unchecked) private var hand = 0
     @safe @exclusivity(unchecked) var retired: [Retired] = []
+    /// When somebody looks again for what was retired.
+    @safe @exclusivity(unchecked) var look = RepeatedLook()
     private let mostVisited = Atomic<Int>(0)
 
     deinit {

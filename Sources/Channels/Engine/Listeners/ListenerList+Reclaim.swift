@@ -51,8 +51,8 @@ struct RetiredEntries {
     /// The tasks that wait for posts to end.
     var waiters = DrainWaiters()
 
-    /// Whether somebody is to look again; see `ListenerList.lookAgain`.
-    var isLookedAt = false
+    /// When somebody looks again; see `ListenerList.lookAgain`.
+    var look = RepeatedLook()
 
     var isEmpty: Bool { current.isEmpty && incoming.isEmpty && waiters.isEmpty }
 }
@@ -105,9 +105,7 @@ extension ListenerList {
     /// - Returns: Whether the caller must then call ``lookAgain(after:)``: a post on another thread may end unnoticed.
     func announceRetired(to posts: [PostUnderWay]) -> Bool {
         if !hasRetired.load(ordering: .relaxed) { hasRetired.store(true, ordering: .sequentiallyConsistent) }
-        guard !retired.isLookedAt, posts.contains(where: { !$0.isOnCallingThread }) else { return false }
-        retired.isLookedAt = true
-        return true
+        return posts.contains { !$0.isOnCallingThread } && retired.look.begin()
     }
 
     /// Collects later, so that no entry is kept, and nobody waits, because the end of a post went unnoticed.
@@ -120,11 +118,8 @@ extension ListenerList {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in
             collect(waitsForLock: true)
             collectIfAsked()
-            let isLookedAt = lock.withLock {
-                retired.isLookedAt = !retired.isEmpty
-                return retired.isLookedAt
-            }
-            if isLookedAt { lookAgain(after: milliseconds * 2) }
+            let next = lock.withLock { retired.look.end(after: milliseconds, isEmpty: retired.isEmpty) }
+            if let next { lookAgain(after: next) }
         }
     }
 
