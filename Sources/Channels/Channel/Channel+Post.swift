@@ -37,10 +37,8 @@ extension Channel {
         // The channel, and with it the list, lives until the post has ended, even if a listener releases the
         // caller's reference.
         defer { withExtendedLifetime(self) {} }
-        let site = PackedSite(fileID, line)
-        return MessageAddress.lending(message) {
-            list.post($0, from: sender, echo: echo, isolation: isolation, at: site)
-        }
+        let post = Post(from: sender, echo: echo, isolation: isolation, at: PackedSite(fileID, line))
+        return MessageAddress.lending(message) { list.post($0, post) }
     }
 
     /// Delivers a message and suspends until every listener reached has finished with it, async ones too.
@@ -86,9 +84,8 @@ extension Channel {
     ) async -> DeliveryReport {
         let tracker = PostTracker(chain: ListenerChain.call)
         let envelope = Envelope(sender: sender, origin: origin, tracker: tracker)
-        _ = MessageAddress.lending(message) {
-            list.post($0, from: sender, echo: echo, isolation: isolation, envelope: envelope, at: site)
-        }
+        let post = Post(from: sender, echo: echo, isolation: isolation, at: site, envelope)
+        MessageAddress.lending(message) { _ = list.post($0, post) }
         return await tracker.wait()
     }
 
@@ -103,9 +100,8 @@ extension Channel {
     ) {
         let tracker = PostTracker(chain: ListenerChain.call, onEnd: onEnd)
         let envelope = Envelope(sender: nil, origin: origin, tracker: tracker)
-        _ = MessageAddress.lending(message) {
-            list.post($0, from: nil, echo: true, isolation: isolation, envelope: envelope, at: .unknown)
-        }
+        let post = Post(isolation: isolation, envelope)
+        MessageAddress.lending(message) { _ = list.post($0, post) }
         tracker.end()
     }
 }

@@ -62,7 +62,7 @@ public final class LocalChannel<Message>: LocalListenable {
     public func post(_ message: Message, from sender: AnyObject? = nil, echo: Bool = true) -> Int {
         // The channel, and with it the list, lives until the post has ended.
         defer { withExtendedLifetime(self) {} }
-        return MessageAddress.lending(message) { list.post($0, from: sender, echo: echo, isolation: nil, at: .unknown) }
+        return MessageAddress.lending(message) { list.post($0, Post(from: sender, echo: echo)) }
     }
 }
 

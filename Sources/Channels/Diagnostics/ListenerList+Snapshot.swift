@@ -9,14 +9,12 @@ extension ListenerList {
         _ lanes: inout LaneSnapshots
     ) -> ChannelSnapshot {
         let count = meter?.count
-        var interceptors: [ListenerSnapshot] = []
         var listeners: [ListenerSnapshot] = []
         forEachEntry { entry in
             guard !entry.hasEnded, let level = entry.level?.object else { return }
             let owner = entry.owner
             guard owner != nil || !entry.hasOwner else { return }
-            let snapshot = entry.snapshot(owner, priority: level.priority, count, &lanes)
-            if level.isForInterceptors { interceptors.append(snapshot) } else { listeners.append(snapshot) }
+            listeners.append(entry.snapshot(owner, priority: level.rank.priority, count, &lanes))
         }
         return ChannelSnapshot(
             name: name,
@@ -28,7 +26,7 @@ extension ListenerList {
             countedNanoseconds: count?.nanoseconds,
             posters: count?.posters ?? [],
             messages: count?.messages ?? [],
-            listeners: interceptors + listeners
+            listeners: listeners
         )
     }
 }
@@ -66,7 +64,7 @@ extension ListenerEntry {
 
     /// How messages reach the listener.
     var delivery: ListenerSnapshot.Delivery {
-        if let level, level.borrow(\.isForInterceptors) { return .interceptor }
+        if isInterceptor { return .interceptor }
         if isForwarder { return .pattern }
         guard let mailbox else { return counters?.borrow { $0.responderCalls } != nil ? .responder : .direct }
         return switch mailbox.lane?.target {

@@ -129,8 +129,8 @@ public final class ProtocolChannel<Observer> {
         _ body: (Observer) -> Void
     ) -> Int {
         defer { withExtendedLifetime(self) {} }
-        let site = PackedSite(fileID, line)
-        return list.notify(from: sender, echo: echo, isolation: isolation, at: site) { existential in
+        let post = Post(from: sender, echo: echo, isolation: isolation, at: PackedSite(fileID, line))
+        return list.notify(post) { existential in
             // The list holds the observer during the call.
             existential.lend(as: Observer.self) { observer in body(observer) }
         }
@@ -210,23 +210,20 @@ private struct Visitor {
 
 extension ListenerList {
     /// Walks the chain like a post, but calls a closure of the notifier's, which need not escape.
+    ///
+    /// It is not handed on in the message: a closure that does not escape can be stored only at the price of an
+    /// allocation.
     @usableFromInline
-    func notify(
-        from sender: AnyObject?,
-        echo: Bool,
-        isolation: (any Actor)?,
-        at site: PackedSite,
-        _ visit: (MessageAddress) -> Void
-    ) -> Int {
+    func notify(_ post: Post, _ visit: (MessageAddress) -> Void) -> Int {
         if head.load(ordering: .acquiring) == 0, !isMetered { return 0 }
-        var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation)
+        var frame = PostFrame(list: self, post)
         defer { frame.end() }
         return frame.lend { frame in
             let thread = ThreadReference.current
             var visitor = Visitor()
             return MessageAddress.lending(mutable: &visitor) { visitor in
-                if let refused = begin(visitor, frame, thread, at: site) { return refused }
-                if isMetered { return notifyMetered(frame, visitor, visit, thread, at: site) }
+                if let refused = begin(visitor, frame, thread, at: post.site) { return refused }
+                if isMetered { return notifyMetered(frame, visitor, visit, thread, at: post.site) }
                 return withPost(frame, thread) { notify(frame, visitor, visit) }
             }
         }
@@ -247,12 +244,9 @@ extension ListenerList {
     private func notify(_ frame: FrameReference, _ visitor: MessageAddress, _ visit: (MessageAddress) -> Void) -> Int {
         var reached = 0
         let number = nextNumberNow
-        var address = head.load(ordering: .sequentiallyConsistent)
-        while let entry = Unretained<ListenerEntry>(address: address) {
-            entry.borrow { observer in
-                if notify(observer, frame, before: number, visitor, visit) { reached += 1 }
-                address = observer.next.load(ordering: .sequentiallyConsistent)
-            }
+        walk { entry in
+            entry.borrow { if notify($0, frame, before: number, visitor, visit) { reached += 1 } }
+            return entry
         }
         return reached
     }
@@ -278,14 +272,18 @@ extension ListenerList {
         observer.body.callGeneral(visitor, nil, frame)
         // Set by the entry's call; the owner it names is held above.
         guard let existential = visitor.load(as: Visitor.self).existential else { return true }
-        if frame.pointee.takesCare { countCall(of: observer, frame) { visit(existential) } } else { visit(existential) }
+        if frame.pointee.care != .none {
+            countCall(of: observer, frame) { visit(existential) }
+        } else {
+            visit(existential)
+        }
         return true
     }
 
     /// Calls an observer while diagnostics may be on.
     @inline(never)
     private func countCall(of observer: ListenerEntry, _ frame: FrameReference, _ call: () -> Void) {
-        if isMetered { observer.ensureCounters().borrow { $0.countDirectCall() } }
+        observer.counters?.borrow { $0.countDirectCall() }
         guard let trace = frame.pointee.envelope?.trace else { return call() }
         trace.deliver(to: observer, call)
     }

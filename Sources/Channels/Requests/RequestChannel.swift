@@ -214,7 +214,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         var found: [Responder] = []
         var frame = PostFrame(list: list)
         frame.lend { frame in
-            list.forEachListener { entry in
+            list.visitEntries { entry in
                 guard !entry.hasEnded, !entry.isPaused else { return true }
                 let owner = entry.owner
                 guard owner != nil || !entry.hasOwner else { return true }

@@ -88,15 +88,15 @@ public final class StateChannel<State: Sendable>: Listenable {
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) {
-        store(value, with: nil, at: PackedSite(fileID, line), isolation: isolation)
+        store(value, Post(isolation: isolation, at: PackedSite(fileID, line)))
     }
 
     @inlinable @inline(__always)
-    func store(_ value: State, with envelope: Envelope?, at site: PackedSite, isolation: isolated (any Actor)?) {
+    func store(_ value: State, _ post: Post) {
         // Holds the value that is replaced until the end of this method, to release it without the lock.
         var other = value
         MessageAddress.lending(value) { message in
-            core.set(message, with: envelope, at: site, isolation: isolation) { stored in stored.swap(with: &other) }
+            core.set(message, post) { stored in stored.swap(with: &other) }
         }
         withExtendedLifetime((self, other)) {}
     }
@@ -122,7 +122,7 @@ public final class StateChannel<State: Sendable>: Listenable {
         defer { withExtendedLifetime(self) {} }
         var outcome: Swift.Result<Result, Failure>?
         var kept: State?
-        core.update(at: PackedSite(fileID, line), isolation: isolation) { stored in
+        core.update(Post(isolation: isolation, at: PackedSite(fileID, line))) { stored in
             // The old value is kept only if the body can throw, because that makes its first write copy.
             if Failure.self != Never.self { kept = stored.load(as: State.self) }
             do throws(Failure) {
@@ -199,7 +199,7 @@ extension StateChannel {
         listener.registration.buffering = buffering
         let entry = list.makeEntry(listener.registration, isCounted: true)
         let priority = listener.registration.priority
-        core.admit(entry, priority, isolation: isolation, startsWithNext: startsWithNext)
+        core.admit(entry, priority, Post(isolation: isolation), startsWithNext: startsWithNext)
         return entry.makeToken()
     }
 }

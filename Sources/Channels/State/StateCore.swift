@@ -40,40 +40,25 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ///
     /// - Parameters:
     ///   - message: The address of the value. It is only read.
-    ///   - envelope: What travels with the value. Listeners registered later get the value without it.
-    ///   - site: Where it is set, for those who look at it.
+    ///   - post: Who sets it. Its envelope travels with the value; listeners registered later get the value without it.
     ///   - store: Replaces the value at the address. Called under the lock, at most once: not if the change
     ///     is refused.
     @usableFromInline
-    func set(
-        _ message: MessageAddress,
-        with envelope: Envelope?,
-        at site: PackedSite,
-        isolation: (any Actor)?,
-        store: (MessageAddress) -> Void
-    ) {
+    func set(_ message: MessageAddress, _ post: Post, store: (MessageAddress) -> Void) {
         trapInsideUpdate("set")
         guard let chain = chainOfChange() else { return }
-        guard !list.isMetered else {
-            return list.traceState(envelope, at: site) { set(message, with: $0, chain, isolation, store) }
-        }
-        set(message, with: envelope, chain, isolation, store)
+        guard !list.isMetered else { return list.traceState(post) { set(message, $0, chain, store) } }
+        set(message, post, chain, store)
     }
 
     @inline(__always)
-    private func set(
-        _ message: MessageAddress,
-        with envelope: Envelope?,
-        _ chain: Int,
-        _ isolation: (any Actor)?,
-        _ store: (MessageAddress) -> Void
-    ) {
+    private func set(_ message: MessageAddress, _ post: Post, _ chain: Int, _ store: (MessageAddress) -> Void) {
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
             store(guarded.value.address)
-            return admitChange(&guarded, envelope, chain)
+            return admitChange(&guarded, post.envelope, chain)
         }
         switch admission {
-        case .deliver(let turn)?: deliver(message, turn, isolation, envelope)
+        case .deliver(let turn)?: deliver(message, turn, post)
         case .waitBehind(let count)?: slowDown(behind: count)
         case .wait?, nil: break
         }
@@ -84,42 +69,35 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     /// - Parameter change: Takes the address of the value, under the lock, and returns whether it changed it.
     ///   Not called if the change is refused.
     @usableFromInline
-    func update(at site: PackedSite, isolation: (any Actor)?, change: (MessageAddress) -> Bool) {
+    func update(_ post: Post, change: (MessageAddress) -> Bool) {
         trapInsideUpdate("update")
         guard let chain = chainOfChange() else { return }
-        guard !list.isMetered else {
-            return list.traceState(nil, at: site) { self.change(with: $0, chain, isolation, change) }
-        }
-        self.change(with: nil, chain, isolation, change)
+        guard !list.isMetered else { return list.traceState(post) { self.change($0, chain, change) } }
+        self.change(post, chain, change)
     }
 
     @inline(__always)
-    private func change(
-        with envelope: Envelope?,
-        _ chain: Int,
-        _ isolation: (any Actor)?,
-        _ change: (MessageAddress) -> Bool
-    ) {
+    private func change(_ post: Post, _ chain: Int, _ change: (MessageAddress) -> Bool) {
         let thread = ThreadReference.current
-        takeTurn(isolation, envelope) { guarded in
+        takeTurn(post) { guarded in
             updater.store(thread.address, ordering: .relaxed)
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
-            return isChanged ? admitChange(&guarded, envelope, chain) : nil
+            return isChanged ? admitChange(&guarded, post.envelope, chain) : nil
         }
     }
 
     /// Registers an entry and hands it the current value, between two changes.
     ///
     /// - Parameter startsWithNext: Without the current value.
-    func admit(_ entry: ListenerEntry, _ priority: Priority, isolation: (any Actor)?, startsWithNext: Bool) {
+    func admit(_ entry: ListenerEntry, _ priority: Priority, _ post: Post, startsWithNext: Bool) {
         // No value is set while the state's lock is held: those that wait were set before this listener came,
         // and its number excludes it from them; those set later find it registered. The value it gets now
         // takes its turn between the two. The list's lock is taken inside, never the reverse.
         // Delivers a value as `set` does. If that is refused, the listener hears the next one.
         let chain = chainOfChange()
         var outcome = (isIn: false, sweeps: false)
-        takeTurn(isolation) { guarded in
+        takeTurn(post) { guarded in
             outcome = list.insert(entry, priority: priority.rawValue)
             guard outcome.isIn, !startsWithNext, let chain else { return nil }
             return admit(&guarded, nil, for: entry, chain)
@@ -139,7 +117,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         trapInsideUpdate("resume")
         // Delivers a value as `set` does. If that is refused, the listener stays paused.
         guard let chain = chainOfChange() else { return }
-        takeTurn(nil) { guarded in
+        takeTurn(Post()) { guarded in
             guard entry.isPaused, !entry.hasEnded else { return nil }
             // A new number: values that wait are older than the one it gets now, which takes its turn after
             // them: the deliverer may have found the listener before it was paused and not have called it
@@ -190,11 +168,7 @@ extension StateCore {
     }
 
     /// Does something under the lock and delivers the value stored, where that is the caller's part.
-    private func takeTurn(
-        _ isolation: (any Actor)?,
-        _ envelope: Envelope? = nil,
-        _ body: (inout Guarded) -> StateTurns.Admission?
-    ) {
+    private func takeTurn(_ post: Post, _ body: (inout Guarded) -> StateTurns.Admission?) {
         list.layout.withTemporary { message in
             let admission = guarded.withLock { guarded -> StateTurns.Admission? in
                 let admission = body(&guarded)
@@ -203,7 +177,7 @@ extension StateCore {
             }
             switch admission {
             case .deliver(let turn)?:
-                deliver(message, turn, isolation, envelope)
+                deliver(message, turn, post)
                 list.layout.destroy(message)
             case .waitBehind(let count)?: slowDown(behind: count)
             case .wait?, nil: break
@@ -212,24 +186,21 @@ extension StateCore {
     }
 
     /// Delivers a turn, and then what waits, in order, until nothing does or a job takes over.
-    private func deliver(
-        _ message: MessageAddress,
-        _ turn: StateTurns.Turn,
-        _ isolation: (any Actor)?,
-        _ envelope: Envelope?
-    ) {
-        list.post(message, turn, isolation: isolation, envelope: envelope)
-        if guarded.withLock({ !$0.turns.endsIfNothingWaits() }) { deliverWaiting(isolation) }
+    private func deliver(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: Post) {
+        list.post(message, post, before: turn.before, onlyTo: turn.entry, chain: turn.chain)
+        if guarded.withLock({ !$0.turns.endsIfNothingWaits() }) { deliverWaiting(post) }
     }
 
+    /// - Parameter post: Who delivers: its isolation is where listeners are called.
     @inline(never)
-    private func deliverWaiting(_ isolation: (any Actor)?) {
+    private func deliverWaiting(_ post: Post) {
         let thread = ThreadReference.current
         list.layout.withTemporary { message in
             while true {
                 switch guarded.withLock({ $0.turns.next(for: thread.address, into: message) }) {
                 case .deliver(let turn, let envelope):
-                    list.post(message, turn, isolation: isolation, envelope: envelope)
+                    let post = Post(post, envelope)
+                    list.post(message, post, before: turn.before, onlyTo: turn.entry, chain: turn.chain)
                     // Each value is released at the end of its turn, without the lock.
                     list.layout.destroy(message)
                 case .handOver:
@@ -250,19 +221,6 @@ extension StateCore {
         let thread = ThreadReference.current
         thread.pointee.followed = followed
         guarded.withLock { $0.turns.takeOver(by: thread.address) }
-        deliverWaiting(nil)
-    }
-}
-
-extension ListenerList {
-    /// Delivers a value of a state whose turn has come.
-    fileprivate func post(
-        _ message: MessageAddress,
-        _ turn: StateTurns.Turn,
-        isolation: (any Actor)?,
-        envelope: Envelope?
-    ) {
-        let only = turn.entry
-        post(message, isolation: isolation, before: turn.before, onlyTo: only, chain: turn.chain, envelope: envelope)
+        deliverWaiting(Post())
     }
 }

@@ -78,8 +78,8 @@ extension NamedChannel {
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
         // Of the switchboard, so that a caller who makes this value only to post need not retain its parts.
-        let site = PackedSite(fileID, line)
-        return switchboard.post(message, to: key, from: sender, echo: echo, at: site, isolation: isolation)
+        let post = Post(from: sender, echo: echo, isolation: isolation, at: PackedSite(fileID, line))
+        return switchboard.post(message, post, to: key)
     }
 
     /// Delivers a message and suspends until every listener has finished with it. See
@@ -108,35 +108,17 @@ extension NamedChannel {
 
 extension Switchboard {
     @inlinable
-    func post<Message: Sendable>(
-        _ message: Message,
-        to key: NameKey,
-        from sender: (any AnyObject & Sendable)?,
-        echo: Bool,
-        at site: PackedSite,
-        isolation: isolated (any Actor)?
-    ) -> Int {
-        let reached = MessageAddress.lending(message) {
-            post($0, to: key, ofMessages: Message.self, from: sender, echo: echo, isolation: isolation, at: site)
-        }
-        return reached ?? postToChannel(of: key, message, from: sender, echo: echo, at: site, isolation: isolation)
+    func post<Message: Sendable>(_ message: Message, _ post: Post, to key: NameKey) -> Int {
+        let reached = MessageAddress.lending(message) { self.post($0, post, to: key, ofMessages: Message.self) }
+        return reached ?? postToChannel(of: key, message, post)
     }
 
     /// Posts on a name of which there is no channel: patterns may hear it.
     @usableFromInline @inline(never)
-    func postToChannel<Message: Sendable>(
-        of key: NameKey,
-        _ message: Message,
-        from sender: (any AnyObject & Sendable)?,
-        echo: Bool,
-        at site: PackedSite,
-        isolation: isolated (any Actor)?
-    ) -> Int {
+    func postToChannel<Message: Sendable>(of key: NameKey, _ message: Message, _ post: Post) -> Int {
         guard let channel: Channel<Message> = channelToPost(key) else { return 0 }
         defer { withExtendedLifetime(channel) {} }
-        return MessageAddress.lending(message) {
-            channel.list.post($0, from: sender, echo: echo, isolation: isolation, at: site)
-        }
+        return MessageAddress.lending(message) { channel.list.post($0, post) }
     }
 
     /// The channel to post on; nil where nobody would hear it.

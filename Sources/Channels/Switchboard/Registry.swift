@@ -19,26 +19,8 @@ final class Registry: Sendable {
 
     /// Posts on the channel that carries messages of a type; nil if there is none, or one of another kind.
     @inline(__always)
-    func post(
-        _ message: MessageAddress,
-        to key: NameKey,
-        ofMessages type: any Any.Type,
-        from sender: AnyObject?,
-        echo: Bool,
-        isolation: (any Actor)?,
-        at site: PackedSite
-    ) -> Int? {
-        withShard(of: key) {
-            $0.post(
-                message,
-                to: key,
-                ofMessages: ObjectIdentifier(type),
-                from: sender,
-                echo: echo,
-                isolation: isolation,
-                at: site
-            )
-        }
+    func post(_ message: MessageAddress, _ post: Post, to key: NameKey, ofMessages type: any Any.Type) -> Int? {
+        withShard(of: key) { $0.post(message, post, to: key, ofMessages: ObjectIdentifier(type)) }
     }
 
     /// The channel that carries messages of a type; nil if there is none, or one of another kind.

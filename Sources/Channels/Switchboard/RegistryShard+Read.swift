@@ -82,28 +82,12 @@ extension RegistryShard {
 
     /// Posts on the channel that carries messages of a type; nil if there is none, or one of another kind.
     @inline(__always)
-    func post(
-        _ message: MessageAddress,
-        to key: NameKey,
-        ofMessages type: ObjectIdentifier,
-        from sender: AnyObject?,
-        echo: Bool,
-        isolation: (any Actor)?,
-        at site: PackedSite
-    ) -> Int? {
+    func post(_ message: MessageAddress, _ post: Post, to key: NameKey, ofMessages type: ObjectIdentifier) -> Int? {
         let thread = ThreadReference.current
         let depth = thread.pointee.nameDepth
         // The last slot is for look-ups.
         guard depth < ThreadRecord.nameSlotCount - 1 else {
-            return postRetaining(
-                message,
-                to: key,
-                ofMessages: type,
-                from: sender,
-                echo: echo,
-                isolation: isolation,
-                at: site
-            )
+            return postRetaining(message, post, to: key, ofMessages: type)
         }
         let use = beginReading(thread)
         guard let slot = findSlot(key), slot.borrow({ $0.messageType }) == type else {
@@ -114,12 +98,12 @@ extension RegistryShard {
         guard found.channel != 0 else {
             let living = slot.borrow { $0.livingWithList }
             endReading(use, thread)
-            return post(message, on: living, from: sender, echo: echo, isolation: isolation, at: site)
+            return self.post(message, post, on: living)
         }
         use.pointee.list.store(found.channel, ordering: .releasing)
         thread.pointee.nameDepth = depth + 1
         // The channel is kept until the slot is cleared, and the channel keeps its list.
-        let reached = found.list.borrow { $0.post(message, from: sender, echo: echo, isolation: isolation, at: site) }
+        let reached = found.list.borrow { $0.post(message, post) }
         thread.pointee.nameDepth = depth
         endReading(use, thread)
         return reached
@@ -139,30 +123,23 @@ extension RegistryShard {
     @inline(never)
     private func postRetaining(
         _ message: MessageAddress,
+        _ post: Post,
         to key: NameKey,
-        ofMessages type: ObjectIdentifier,
-        from sender: AnyObject?,
-        echo: Bool,
-        isolation: (any Actor)?,
-        at site: PackedSite
+        ofMessages type: ObjectIdentifier
     ) -> Int? {
-        let living = read(key) { slot in slot.messageType == type ? slot.livingWithList : nil }
-        return post(message, on: living, from: sender, echo: echo, isolation: isolation, at: site)
+        self.post(message, post, on: read(key) { slot in slot.messageType == type ? slot.livingWithList : nil })
     }
 
     /// Posts on a channel that lives until the post has ended, even if its name is removed. Nil if there is none.
     @inline(never)
     private func post(
         _ message: MessageAddress,
-        on living: (channel: AnyObject, list: Unretained<ListenerList>)?,
-        from sender: AnyObject?,
-        echo: Bool,
-        isolation: (any Actor)?,
-        at site: PackedSite
+        _ post: Post,
+        on living: (channel: AnyObject, list: Unretained<ListenerList>)?
     ) -> Int? {
         guard let living else { return nil }
         defer { withExtendedLifetime(living.channel) {} }
-        return living.list.borrow { $0.post(message, from: sender, echo: echo, isolation: isolation, at: site) }
+        return living.list.borrow { $0.post(message, post) }
     }
 
     // MARK: Releasing

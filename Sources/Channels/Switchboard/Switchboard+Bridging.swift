@@ -83,7 +83,7 @@ package enum BridgedDelivery: Sendable {
 extension StateChannel {
     /// Stores a value that came in from another process.
     package func set(_ value: State, from origin: Origin, isolation: isolated (any Actor)? = #isolation) {
-        store(value, with: Envelope(sender: nil, origin: origin, tracker: nil), at: .unknown, isolation: isolation)
+        store(value, Post(isolation: isolation, Envelope(sender: nil, origin: origin, tracker: nil)))
     }
 }
 

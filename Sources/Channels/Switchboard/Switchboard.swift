@@ -287,15 +287,7 @@ public final class Switchboard: Sendable {
 
     /// Posts on the channel of a name; nil if there is none that carries messages of the type.
     @usableFromInline
-    func post(
-        _ message: MessageAddress,
-        to key: NameKey,
-        ofMessages type: any Any.Type,
-        from sender: AnyObject?,
-        echo: Bool,
-        isolation: (any Actor)?,
-        at site: PackedSite
-    ) -> Int? {
-        registry.post(message, to: key, ofMessages: type, from: sender, echo: echo, isolation: isolation, at: site)
+    func post(_ message: MessageAddress, _ post: Post, to key: NameKey, ofMessages type: any Any.Type) -> Int? {
+        registry.post(message, post, to: key, ofMessages: type)
     }
 }

@@ -29,17 +29,29 @@ class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
     }
 }
 
+extension ListenerEntry {
+    /// The forwarder, kept by the entry until its `deinit`; nil if it does not forward messages.
+    @inline(__always)
+    var forwarder: Unretained<Forwarder>? {
+        guard isForwarder else { return nil }
+        // The bit is set only where it is one.
+        return Unretained(address: countersAddress.load(ordering: .relaxed))
+    }
+}
+
 extension ListenerList {
-    /// Posts a message to a forwarder's hub.
+    /// Posts a message to the hub of a listener that forwards it.
     ///
     /// - Returns: 1 if anybody was reached, otherwise 0.
-    func forward(_ message: MessageAddress, _ frame: FrameReference, _ forwarder: Forwarder) -> Int {
-        let hub = forwarder.hub
-        guard !hub.hasNoListenerNow, let message = frame.translated(message, by: forwarder) else { return 0 }
-        if !frame.pointee.takesCare || frame.pointee.isOnlyCounted, hub.callOnly(forwarder.listener, message, frame) {
-            return 1
+    @inline(never)
+    func forward(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Int {
+        guard let forwarder = listener.forwarder else { return 0 }
+        return forwarder.borrow { forwarder in
+            let hub = forwarder.hub
+            guard !hub.hasNoListenerNow, let message = frame.translated(message, by: forwarder) else { return 0 }
+            if frame.pointee.care != .all, hub.callOnly(forwarder.listener, message, frame) { return 1 }
+            return forwardInFrame(message, frame, forwarder)
         }
-        return forwardInFrame(message, frame, forwarder)
     }
 
     /// Posts a message to a forwarder's hub in a frame of its own. By itself, so that ``forward(_:_:_:)`` needs no

@@ -73,7 +73,10 @@ extension ListenerList {
             bits |= ListenerEntry.forwards
             if isCounted { bits |= ListenerEntry.special }
             return forwarder
-        case .isolated(nil), .interceptor:
+        case .interceptor:
+            bits |= ListenerEntry.intercepts
+            return nil
+        case .isolated(nil):
             guard isCounted else { return nil }
             bits |= ListenerEntry.special
             return ListenerCounters()
@@ -108,14 +111,14 @@ extension ListenerList {
         _ extras: Registration.Extras?
     ) -> ListenerToken {
         let entry = makeEntry(owner, isolation, site, consume call, extras)
-        add(entry, priority: priority.rawValue, asInterceptor: extras?.isInterceptor == true)
+        add(entry, priority: priority.rawValue)
         return entry.makeToken()
     }
 
     /// Makes an entry of a listener and puts it in.
     func add(_ listener: Registration) -> ListenerEntry {
         let entry = makeEntry(listener)
-        add(entry, priority: listener.priority.rawValue, asInterceptor: listener.isInterceptor)
+        add(entry, priority: listener.priority.rawValue)
         return entry
     }
 
@@ -125,8 +128,8 @@ extension ListenerList {
     /// orphan like any other.
     ///
     /// - Complexity: O(1) for a priority in use, O(log *p*) to add one to *p*.
-    private func add(_ entry: ListenerEntry, priority: Int, asInterceptor: Bool) {
-        let outcome = insert(entry, priority: priority, asInterceptor: asInterceptor)
+    private func add(_ entry: ListenerEntry, priority: Int) {
+        let outcome = insert(entry, priority: priority)
         if outcome.sweeps { sweepSome() }
         didUnlock()
         if let delegate { delegate.listeningChanged(in: self) }
@@ -136,19 +139,19 @@ extension ListenerList {
     /// its own, handles `sweeps` later and then calls ``didUnlock()``.
     ///
     /// - Returns: `isIn` is false if the channel was deallocated: the entry is then inactive.
-    func insert(
-        _ entry: ListenerEntry,
-        priority: Int,
-        asInterceptor: Bool = false
-    ) -> (isIn: Bool, sweeps: Bool) {
+    func insert(_ entry: ListenerEntry, priority: Int) -> (isIn: Bool, sweeps: Bool) {
+        let rank = DeliveryRank(isInterceptor: entry.isInterceptor, priority: priority)
+        if isMetered { _ = entry.ensureCounters() }
         let isOwned = entry.hasOwner
         let outcome = withBareLock { () -> (Bool, Bool) in
             guard !isClosed else { return (false, false) }
             if entry.isForwarder { forwarderCount += 1 }
-            link(entry, into: level(of: priority, forInterceptors: asInterceptor))
+            link(entry, into: level(of: rank))
             if isOwned { ownedCount += 1 }
             return (true, changeCallsForSweep())
         }
+        // Counting may have begun meanwhile.
+        if isMetered { _ = entry.ensureCounters() }
         if !outcome.0 { entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent) }
         return outcome
     }

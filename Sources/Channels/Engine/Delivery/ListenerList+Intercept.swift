@@ -16,15 +16,16 @@ extension ListenerList {
     /// Runs the interceptors. False if one of them stopped the message.
     @inline(never)
     private func intercept(_ message: MessageAddress, _ frame: FrameReference, before number: UInt64) -> Bool {
-        var address = interceptorHead.load(ordering: .sequentiallyConsistent)
-        while let entry = Unretained<ListenerEntry>(address: address) {
-            let goesOn = entry.borrow { interceptor in
-                defer { address = interceptor.next.load(ordering: .sequentiallyConsistent) }
-                return ask(interceptor, message, frame, before: number)
+        var isStopped = false
+        walk { entry in
+            entry.borrow { interceptor in
+                // They precede the listeners.
+                guard interceptor.isInterceptor else { return nil }
+                isStopped = !ask(interceptor, message, frame, before: number)
+                return isStopped ? nil : entry
             }
-            guard goesOn else { return false }
         }
-        return true
+        return !isStopped
     }
 
     /// Runs one of them. False if it stopped the message.
@@ -49,7 +50,7 @@ extension ListenerList {
             return true
         }
         frame.pointee.beginCall(of: interceptor)
-        if isMetered { interceptor.ensureCounters().borrow { $0.countDirectCall() } }
+        countCall(of: interceptor, word)
         // The owner is held until after the call.
         run(interceptor, message, owner.map { OwnerReference($0) }, frame, frame.pointee.envelope?.trace)
         withExtendedLifetime(owner) {}

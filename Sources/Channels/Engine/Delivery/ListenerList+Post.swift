@@ -4,51 +4,21 @@ internal import Synchronization
 extension ListenerList {
     /// Delivers a message to every listener registered now.
     ///
-    /// - Parameters:
-    ///   - message: Only read: interceptors work on a copy.
-    ///   - site: Where the post is written, for those who look at it.
+    /// - Parameter message: Only read: interceptors work on a copy.
     /// - Returns: How many listeners were called or enqueued.
-    @usableFromInline
-    func post(
-        _ message: MessageAddress,
-        from sender: AnyObject?,
-        echo: Bool,
-        isolation: (any Actor)?,
-        at site: PackedSite
-    ) -> Int {
-        if isMetered { return postMetered(message, from: sender, echo: echo, isolation: isolation, at: site) }
-        if head.load(ordering: .acquiring) == 0, interceptorHead.load(ordering: .relaxed) == 0 { return 0 }
-        return postToListeners(message, from: sender, echo: echo, isolation: isolation)
+    @usableFromInline @discardableResult
+    func post(_ message: MessageAddress, _ post: Post) -> Int {
+        if isMetered { return postMetered(message, post) }
+        if head.load(ordering: .acquiring) == 0 { return 0 }
+        return postToListeners(message, post)
     }
 
     /// Posts a message where somebody may listen. By itself, so that a post that nobody hears makes no frame.
     @inline(never)
-    private func postToListeners(
-        _ message: MessageAddress,
-        from sender: AnyObject?,
-        echo: Bool,
-        isolation: (any Actor)?
-    ) -> Int {
-        var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation)
+    private func postToListeners(_ message: MessageAddress, _ post: Post) -> Int {
+        var frame = PostFrame(list: self, post)
         defer { frame.end() }
         return frame.lend { postUnmetered(message, in: $0) }
-    }
-
-    /// Posts a message that has an envelope.
-    ///
-    /// - Returns: How many listeners were called or enqueued.
-    @discardableResult
-    func post(
-        _ message: MessageAddress,
-        from sender: AnyObject?,
-        echo: Bool,
-        isolation: (any Actor)?,
-        envelope: Envelope,
-        at site: PackedSite
-    ) -> Int {
-        var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation, envelope: envelope)
-        defer { frame.end() }
-        return frame.lend { post(message, in: $0, at: site) }
     }
 
     func post(_ message: MessageAddress, in frame: FrameReference, at site: PackedSite) -> Int {
@@ -71,13 +41,12 @@ extension ListenerList {
     /// - Parameter chain: How many posts and changes led to this one, itself included.
     func post(
         _ message: MessageAddress,
-        isolation: (any Actor)?,
+        _ post: Post,
         before number: UInt64,
         onlyTo only: ListenerEntry?,
-        chain: Int,
-        envelope: Envelope?
+        chain: Int
     ) {
-        var frame = PostFrame(list: self, isolation: isolation, envelope: envelope)
+        var frame = PostFrame(list: self, post)
         frame.isTurn = true
         frame.chain = chain
         defer { frame.end() }
@@ -90,7 +59,7 @@ extension ListenerList {
             }
             withPost(frame, .current) {
                 if let only {
-                    _ = deliverWithCare(message, frame, only, before: number)
+                    _ = deliverSlow(message, frame, only, before: number)
                 } else {
                     _ = deliver(message, frame, before: number)
                 }
@@ -156,11 +125,11 @@ extension ListenerList {
 // MARK: - Walking
 
 extension ListenerList {
-    /// Walks the chain of listeners. The caller has entered the list.
+    /// Asks the interceptors and walks the chain. The caller has entered the list.
     @inline(__always)
     func deliver(_ message: MessageAddress, _ frame: FrameReference) -> Int {
         let number = nextNumber.load(ordering: .sequentiallyConsistent)
-        if interceptorHead.load(ordering: .sequentiallyConsistent) != 0 {
+        if interceptorCount.load(ordering: .acquiring) > 0 {
             return interceptAndDeliver(message, frame, before: number)
         }
         return deliver(message, frame, before: number)
@@ -170,12 +139,9 @@ extension ListenerList {
     @inline(__always)
     func deliver(_ message: MessageAddress, _ frame: FrameReference, before number: UInt64) -> Int {
         // With 0 every listener takes the slow path.
-        let limit = frame.pointee.takesCare ? 0 : number
+        let limit = frame.pointee.care == .none ? number : 0
         var reached = 0
-        var address = head.load(ordering: .sequentiallyConsistent)
-        while let entry = Unretained<ListenerEntry>(address: address) {
-            // The list is entered: no entry that this walk can reach is freed before it ends, so none is
-            // retained.
+        walk { entry in
             entry.borrow { listener in
                 let word = listener.word.load(ordering: .acquiring)
                 if word < limit {
@@ -193,14 +159,11 @@ extension ListenerList {
                         endOrphan(listener)
                     }
                 } else {
-                    let count = deliverWithCare(message, frame, listener, before: number)
+                    let count = deliverSlow(message, frame, listener, before: number)
                     reached &+= count
-                    if count > 1, let last = frame.pointee.listener {
-                        address = last.borrow { $0.next.load(ordering: .sequentiallyConsistent) }
-                        return
-                    }
+                    if count > 1 { return frame.pointee.listener }
                 }
-                address = listener.next.load(ordering: .sequentiallyConsistent)
+                return entry
             }
         }
         return reached
@@ -210,76 +173,46 @@ extension ListenerList {
     @inline(never)
     private func endOrphan(_ listener: ListenerEntry) { cancel(listener) }
 
-    /// Delivers to a listener that may need special treatment: too new, paused, removed, excluded, counted,
-    /// once, or with a mailbox. Short, because it is what happens to listeners with a lane, and to those of
-    /// states.
-    ///
-    /// Where messages wait for a listener, a drain is under way and checks the owner: a weak load per message
-    /// would cost more than everything else. `isBusy` may be outdated; then the message starts a drain, as usual.
+    /// Delivers to a listener that is not a plain closure, called on the poster's thread and not counted; or to any
+    /// listener, if the post needs more.
     ///
     /// - Returns: How many were reached: that listener, and some of those that follow it. Where there is more
     ///   than one, the frame names the last as its listener.
     @inline(never)
-    func deliverWithCare(
+    func deliverSlow(
         _ message: MessageAddress,
         _ frame: FrameReference,
         _ listener: ListenerEntry,
         before number: UInt64
     ) -> Int {
-        guard !frame.pointee.takesCare else {
-            return frame.pointee.isOnlyCounted
-                ? deliverCounted(message, frame, listener, before: number)
-                : deliverWithMoreCare(message, frame, listener, before: number)
-        }
         let word = listener.word.load(ordering: .acquiring)
-        let bits = word & ~ListenerEntry.owned
-        if bits ^ ListenerEntry.special < number {
-            return callAlone(listener, message, frame)
-        } else if bits ^ ListenerEntry.waits < number {
+        guard word & ListenerEntry.number < number else { return 0 }
+        let treatment = word & ListenerEntry.treatment
+        guard frame.pointee.care != .all else { return deliverWithChecks(message, frame, listener) }
+        if treatment == 0 || treatment == ListenerEntry.special { return call(message, frame, listener, word) }
+        guard frame.pointee.care == .none else { return deliverWithChecks(message, frame, listener) }
+        if treatment == ListenerEntry.waits {
             // The bit says that there is one.
             let mailbox = listener.certainMailbox
-            if mailbox.borrow({ $0.isFree(for: frame.pointee.isolation) }) {
-                return callAlone(listener, message, frame)
+            let isBusy = mailbox.borrow { $0.isBusy.load(ordering: .acquiring) }
+            if mailbox.borrow({ $0.home }) != frame.pointee.isolation {
+                // Where messages wait for a listener, a drain is under way and checks the owner: a weak load for each
+                // message would cost more than everything else. If `isBusy` is outdated, the message starts a drain.
+                if isBusy || word & ListenerEntry.owned == 0 {
+                    return enqueue(message, frame, listener, mailbox, before: number)
+                }
+            } else if !isBusy {
+                return call(message, frame, listener, word)
             }
-            return deliverToLane(message, frame, listener, mailbox, before: number)
-        } else if bits ^ ListenerEntry.plainWaiter < number {
-            return deliverToLane(message, frame, listener, listener.certainMailbox, before: number)
-        } else if word ^ ListenerEntry.plainForwarder < number, let forwarder = listener.forwarder {
-            return forwarder.borrow { forward(message, frame, $0) }
+        } else if treatment == ListenerEntry.forwards {
+            return forward(message, frame, listener)
         }
-        return deliverWithMoreCare(message, frame, listener, before: number)
+        return deliverWithChecks(message, frame, listener)
     }
 
-    /// Delivers to a listener that needs no other treatment than to be counted, as most do.
+    /// Hands a message to a mailbox, and to those of some of the listeners that follow and hear by the same lane.
     @inline(never)
-    private func deliverCounted(
-        _ message: MessageAddress,
-        _ frame: FrameReference,
-        _ listener: ListenerEntry,
-        before number: UInt64
-    ) -> Int {
-        let word = listener.word.load(ordering: .acquiring)
-        if word < number {
-            listener.ensureCounters().borrow { $0.countDirectCall() }
-            frame.pointee.beginCall(of: listener)
-            listener.body.callBare(message)
-            return 1
-        }
-        guard word ^ ListenerEntry.owned < number, let owner = listener.retainedOwner else {
-            return deliverWithMoreCare(message, frame, listener, before: number)
-        }
-        // Retained for the call, and released behind it.
-        listener.ensureCounters().borrow { $0.countDirectCall() }
-        frame.pointee.beginCall(of: listener)
-        listener.body.callBare(message, owner: OwnerReference(owner))
-        owner.release()
-        return 1
-    }
-
-    /// Delivers to a listener that hears by its lane, and is not free to be called, and to some of those that
-    /// follow it and hear by the same lane.
-    @inline(never)
-    private func deliverToLane(
+    private func enqueue(
         _ message: MessageAddress,
         _ frame: FrameReference,
         _ listener: ListenerEntry,
@@ -287,9 +220,8 @@ extension ListenerList {
         before number: UInt64
     ) -> Int {
         mailbox.borrow { mailbox in
-            guard mailbox.mayEnqueueUnseen(for: listener, from: frame.pointee.isolation), !frame.pointee.carriesMore
-            else {
-                return deliverWithMoreCare(message, frame, listener, before: number)
+            guard mailbox.isUnbounded, !frame.pointee.carriesMore else {
+                return mailbox.enqueue(message, frame, for: listener) ? 1 : 0
             }
             guard let lane = mailbox.laneReference else { return mailbox.enqueueToRead(message, for: listener) ? 1 : 0 }
             return lane.borrow { lane in
@@ -300,27 +232,68 @@ extension ListenerList {
         }
     }
 
-    @inline(never)
-    private func deliverWithMoreCare(
+    /// Calls a listener that needs no other treatment than to be counted, if its owner is alive.
+    @inline(__always)
+    private func call(
         _ message: MessageAddress,
         _ frame: FrameReference,
         _ listener: ListenerEntry,
-        before number: UInt64
+        _ word: UInt64
     ) -> Int {
-        let word = listener.word.load(ordering: .acquiring)
-        guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < number else { return 0 }
-        let mayEnqueueUnseen = word & (ListenerEntry.once | ListenerEntry.forwards | ListenerEntry.paused) == 0
-        if mayEnqueueUnseen, !frame.pointee.takesCare, let mailbox = listener.mailboxReference {
-            // While messages wait or are being delivered, nobody looks for the owner. Here something travels with
-            // the message, or the buffer has a bound.
-            let outcome = mailbox.borrow { mailbox -> Bool? in
-                guard mailbox.isElsewhere(frame.pointee.isolation), mailbox.isBusy.load(ordering: .relaxed) else {
-                    return nil
-                }
-                return mailbox.enqueue(message, frame, for: listener)
-            }
-            if let outcome { return outcome ? 1 : 0 }
+        word & ListenerEntry.owned == 0
+            ? callUnowned(message, frame, listener, word) : callOwned(message, frame, listener, word)
+    }
+
+    @inline(never)
+    private func callUnowned(
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        _ listener: ListenerEntry,
+        _ word: UInt64
+    ) -> Int {
+        frame.pointee.beginCall(of: listener)
+        countCall(of: listener, word)
+        listener.body.call(message, nil, frame, isBare: word & ListenerEntry.general == 0)
+        return 1
+    }
+
+    /// By itself, because it needs more registers.
+    @inline(never)
+    private func callOwned(
+        _ message: MessageAddress,
+        _ frame: FrameReference,
+        _ listener: ListenerEntry,
+        _ word: UInt64
+    ) -> Int {
+        // Retained for the call, and released behind it.
+        guard let owner = listener.retainedOwner else {
+            endOrphan(listener)
+            return 0
         }
+        frame.pointee.beginCall(of: listener)
+        countCall(of: listener, word)
+        listener.body.call(message, OwnerReference(owner), frame, isBare: word & ListenerEntry.general == 0)
+        owner.release()
+        return 1
+    }
+
+    /// Counts a call on the poster's thread, if the listener has something to count with.
+    @inline(__always)
+    func countCall(of listener: ListenerEntry, _ word: UInt64) {
+        listener.counters?.borrow { counters in
+            // On its actor, or in turns, there is one call at a time.
+            let isAlone = word & (ListenerEntry.waits | ListenerEntry.special) != 0
+            if isAlone { counters.countLoneCall() } else { counters.countDirectCall() }
+        }
+    }
+
+    /// Delivers to a listener that is old enough for the message, after everything has been looked at: whether it has
+    /// ended, is paused, excluded or `once`, whether its owner is alive, and what travels with the message.
+    @inline(never)
+    private func deliverWithChecks(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Int
+    {
+        let word = listener.word.load(ordering: .acquiring)
+        guard word & (ListenerEntry.ended | ListenerEntry.intercepts) == 0 else { return 0 }
         let owner = listener.owner
         if word & ListenerEntry.owned != 0 {
             guard let owner else {
@@ -338,55 +311,25 @@ extension ListenerList {
         }
         defer { withExtendedLifetime(owner) {} }
         if let mailbox = listener.mailbox, !mailbox.mayCall(from: frame.pointee.isolation, listener) {
-            let isLetIn = mailbox.enqueue(message, frame, for: listener)
+            let isIn = mailbox.enqueue(message, frame, for: listener)
             if isMetered { mailbox.noteWaiting() }
-            return isLetIn ? 1 : 0
+            return isIn ? 1 : 0
         }
-        if word & (ListenerEntry.waits | ListenerEntry.special) != 0 || isMetered {
-            listener.ensureCounters().borrow { $0.countDirectCall() }
-        }
+        countCall(of: listener, word)
         // The listener is counted, and waited for, in the hub.
-        if let forwarder = listener.forwarder { return forwarder.borrow { forward(message, frame, $0) } }
-        call(listener, message, owner, frame)
-        return 1
-    }
-
-    /// Calls a listener on the current thread and reports the outcome if the poster waits for it.
-    func call(
-        _ listener: ListenerEntry,
-        _ message: MessageAddress,
-        _ owner: AnyObject?,
-        _ frame: FrameReference
-    ) {
+        if listener.isForwarder { return forward(message, frame, listener) }
         frame.pointee.beginCall(of: listener)
         // The caller holds the owner.
         let reference = owner.map { OwnerReference($0) }
         let envelope = frame.pointee.envelope
-        guard let tracker = envelope?.tracker else { return run(listener, message, reference, frame, envelope?.trace) }
+        guard let tracker = envelope?.tracker else {
+            run(listener, message, reference, frame, envelope?.trace)
+            return 1
+        }
         frame.pointee.thrown = nil
         tracker.expectOne()
         run(listener, message, reference, frame, envelope?.trace)
         tracker.finish(frame.pointee.outcome(for: listener))
-    }
-
-    /// Calls a listener with a plain body that needs no other treatment than to be counted, and of which there
-    /// is one call at a time: its mailbox is free for this post, or its messages have turns.
-    @inline(never)
-    private func callAlone(_ listener: ListenerEntry, _ message: MessageAddress, _ frame: FrameReference) -> Int {
-        frame.pointee.beginCall(of: listener)
-        guard listener.hasOwner else {
-            listener.counters?.borrow { $0.countLoneCall() }
-            listener.body.callBare(message)
-            return 1
-        }
-        // Retained for the call, and released behind it.
-        guard let owner = listener.retainedOwner else {
-            endOrphan(listener)
-            return 0
-        }
-        listener.counters?.borrow { $0.countLoneCall() }
-        listener.body.callBare(message, owner: OwnerReference(owner))
-        owner.release()
         return 1
     }
 }

@@ -92,7 +92,7 @@ extension ListenerList {
         envelope?.tracker?.expectOne(isListener: false)
         queue.posts.append(
             PostQueue.Waiting { [self] queue in
-                var later = PostFrame(list: self, sender: sender, echo: echo, envelope: envelope)
+                var later = PostFrame(list: self, Post(from: sender, echo: echo, envelope))
                 later.isolation = isolation
                 later.depth = depth
                 later.chain = chain

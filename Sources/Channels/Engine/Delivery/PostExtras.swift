@@ -15,8 +15,11 @@ final class PostExtras {
     /// To be given back.
     static func make() -> Unretained<PostExtras> {
         let thread = ThreadReference.current
-        guard let spare = thread.pointee.spareExtras else { return .retaining(PostExtras()) }
-        thread.pointee.spareExtras = nil
+        // Put there by `giveBack`.
+        guard let spare = Unretained<PostExtras>(address: thread.pointee.spareExtras) else {
+            return .retaining(PostExtras())
+        }
+        thread.pointee.spareExtras = 0
         return spare
     }
 
@@ -25,7 +28,7 @@ final class PostExtras {
     static func giveBack(_ extras: Unretained<PostExtras>) {
         extras.borrow { $0.clear() }
         let thread = ThreadReference.current
-        if thread.pointee.spareExtras == nil { thread.pointee.spareExtras = extras } else { extras.release() }
+        if thread.pointee.spareExtras == 0 { thread.pointee.spareExtras = extras.address } else { extras.release() }
     }
 
     private func clear() {

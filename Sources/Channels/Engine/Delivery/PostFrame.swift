@@ -18,10 +18,8 @@ struct PostFrame {
     /// What few posts need, made on demand. Released by ``end()``. Separate so that creating and dropping a
     /// frame is free.
     private var extras: Unretained<PostExtras>?
-    /// Whether every listener takes the slow path.
-    var takesCare: Bool
-    /// Whether the only reason for that is that calls are counted.
-    var isOnlyCounted = false
+    /// What is to be done for every listener beyond calling it.
+    var care: Care
     /// Whether it is a value of a state whose turn has come.
     var isTurn = false
     /// An interceptor's verdict on the message.
@@ -34,27 +32,26 @@ struct PostFrame {
 
     enum Verdict: Sendable { case `continue`, stop }
 
-    init(
-        list: ListenerList,
-        sender: AnyObject? = nil,
-        echo: Bool = true,
-        isolation: (any Actor)? = nil,
-        envelope: Envelope? = nil
-    ) {
+    /// What a post does for every listener beyond calling it.
+    enum Care: Sendable {
+        case none
+        /// Counts the call.
+        case counting
+        /// Looks at everything: a sender is excluded, somebody waits for the listeners, or the post is traced.
+        case all
+    }
+
+    /// - Parameter post: Borrowed: as an initialiser's usual parameter it would be retained.
+    @inline(__always)
+    init(list: ListenerList, _ post: __shared Post = Post()) {
         // The list, the sender and the actor are parameters of the call during which the frame exists: the
         // caller keeps them alive.
         self.list = Unretained(list)
-        self.sender = sender.map { Unretained($0) }
-        self.isolation = Self.identity(of: isolation)
-        excluded = echo ? 0 : sender.map { Unretained($0).address } ?? 0
-        takesCare = excluded != 0 || envelope?.tracker != nil
-        if envelope != nil { self.envelope = envelope }
-    }
-
-    /// The identity of an actor; 0 where there is none.
-    @inline(__always)
-    static func identity(of isolation: (any Actor)?) -> UInt {
-        isolation.map { Unretained<AnyObject>($0).address } ?? 0
+        sender = post.sender.map { Unretained($0) }
+        isolation = post.isolation
+        excluded = post.echo ? 0 : post.sender.map { Unretained($0).address } ?? 0
+        care = excluded != 0 || post.envelope?.tracker != nil ? .all : .none
+        if post.envelope != nil { envelope = post.envelope }
     }
 
     /// The frame of a post that hands the message of another on to a hub.
@@ -63,7 +60,7 @@ struct PostFrame {
         self.list = Unretained(list)
         depth = 1
         isTurn = false
-        if isOnlyCounted { (isOnlyCounted, takesCare) = (false, false) }
+        if care == .counting { care = .none }
         previous = nil
         listener = nil
         extras = nil
@@ -137,26 +134,15 @@ struct PostFrame {
     /// Lends this frame to what runs inside the post.
     @inline(__always)
     mutating func lend<Result>(_ body: (FrameReference) -> Result) -> Result {
-        unsafe withUnsafeMutablePointer(to: &self) { unsafe body(FrameReference($0)) }
+        unsafe withUnsafeMutablePointer(to: &self) { unsafe body(FrameReference(UnsafeMutableRawPointer($0))) }
     }
 }
 
-/// The frame of a post under way.
-///
-/// `@safe` because a frame is lent, and linked from its thread's record, only between the begin and the end
-/// of its post, on one thread.
-@safe
-@usableFromInline
-struct FrameReference: @unchecked Sendable {  // used by the posting thread only
-    private let pointer: UnsafeMutablePointer<PostFrame>
-
-    @inline(__always)
-    fileprivate init(_ pointer: UnsafeMutablePointer<PostFrame>) { unsafe self.pointer = pointer }
-
+extension FrameReference {
     var pointee: PostFrame {
         // The frame exists for the whole post, see the type's comment.
-        @inline(__always) unsafeAddress { unsafe UnsafePointer(pointer) }
-        @inline(__always) nonmutating unsafeMutableAddress { unsafe pointer }
+        @inline(__always) unsafeAddress { unsafe UnsafePointer(raw.assumingMemoryBound(to: PostFrame.self)) }
+        @inline(__always) nonmutating unsafeMutableAddress { unsafe raw.assumingMemoryBound(to: PostFrame.self) }
     }
 
     /// What the message is for a forwarder; nil if it skips it. It is there until the post has ended.

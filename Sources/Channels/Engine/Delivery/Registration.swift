@@ -52,8 +52,6 @@ struct Registration {
             self.isOnce = isOnce
             self.buffering = buffering
         }
-
-        var isInterceptor: Bool { if case .interceptor? = delivery { true } else { false } }
     }
 
     @usableFromInline let owner: AnyObject?
@@ -103,7 +101,7 @@ extension Registration {
         set { extras = Extras(extras?.delivery, isBare: isBare, isOnce: isOnce, newValue) }
     }
 
-    var isInterceptor: Bool { extras?.isInterceptor == true }
+    var isInterceptor: Bool { if case .interceptor? = extras?.delivery { true } else { false } }
 
     @usableFromInline
     var isSequence: Bool { if case .sequence? = extras?.delivery { true } else { false } }

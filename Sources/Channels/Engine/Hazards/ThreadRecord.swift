@@ -48,8 +48,8 @@ struct ThreadRecord: ~Copyable {
     var followed = 0
     /// The task that reads sequences on this thread.
     var reading = ReadingTask()
-    /// For the next post that needs them: retained.
-    var spareExtras: Unretained<PostExtras>?
+    /// The address of the extras for the next post that needs them, retained, or 0.
+    var spareExtras: UInt = 0
     /// The lowest address of the thread's stack; 0 as long as nobody has asked.
     var stackEnd: UInt = 0
     /// The number of posts by name under way on this thread.

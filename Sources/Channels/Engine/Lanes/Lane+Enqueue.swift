@@ -50,14 +50,13 @@ extension Lane {
             while count < Self.mostAtOnce, let entry = Unretained<ListenerEntry>(address: address) {
                 let isIn = entry.borrow { listener in
                     address = listener.next.load(ordering: .sequentiallyConsistent)
-                    // As in `deliverWithCare`; not if it is cancelled, either.
-                    let bits = listener.word.load(ordering: .acquiring) & ~ListenerEntry.owned
-                    guard bits ^ ListenerEntry.waits < number || bits ^ ListenerEntry.plainWaiter < number else {
-                        return false
-                    }
+                    // As in `ListenerList.deliverSlow`; not if it is cancelled, either.
+                    let word = listener.word.load(ordering: .acquiring)
+                    guard word & ListenerEntry.treatment == ListenerEntry.waits, word & ListenerEntry.number < number
+                    else { return false }
                     return listener.certainMailbox.borrow { mailbox in
-                        guard mailbox.laneReference?.address == Unretained(self).address,
-                            mailbox.mayEnqueueUnseen(for: listener, from: frame.pointee.isolation),
+                        guard mailbox.laneReference?.address == Unretained(self).address, mailbox.isUnbounded,
+                            mailbox.isBusy.load(ordering: .relaxed) || word & ListenerEntry.owned == 0,
                             !mailbox.state.isDead
                         else { return false }
                         appended.formUnion(add(message, listener, mailbox))

@@ -9,7 +9,7 @@ extension Lane {
     /// The lane of an actor.
     static func of(_ actor: any Actor) -> Lane {
         let address = Unretained<AnyObject>(actor).address
-        return address == main.actorAddress ? main : ActorLanes.shard(of: address).lane(of: actor, address)
+        return address == main.home ? main : ActorLanes.shard(of: address).lane(of: actor, address)
     }
 
     /// The lane of a dispatch queue. A global concurrent queue keeps no order: each listener has one by
@@ -32,12 +32,12 @@ extension Lane {
     }
 
     /// Forgets the lane of an actor. Called when the lane is deallocated.
-    static func forget(_ lane: Lane) { ActorLanes.shard(of: lane.actorAddress).forget(lane) }
+    static func forget(_ lane: Lane) { ActorLanes.shard(of: lane.home).forget(lane) }
 
     /// Whether the lane was made for an actor, which the caller holds.
     fileprivate func isLane(of actor: any Actor) -> Bool {
         // Alive at the actor's address, so it is this one, and the caller's reference outlives the one loaded here.
-        self.actor != nil && actorAddress == Unretained<AnyObject>(actor).address
+        self.actor != nil && home == Unretained<AnyObject>(actor).address
     }
 
     private static let queueKey = DispatchSpecificKey<KnownLane>()
@@ -85,7 +85,7 @@ private final class ActorLanes: Sendable {
     func forget(_ lane: Lane) {
         lanes.withLock { lanes in
             // Not that of an actor which has the address now.
-            if lanes[lane.actorAddress]?.identity == ObjectIdentifier(lane) { lanes[lane.actorAddress] = nil }
+            if lanes[lane.home]?.identity == ObjectIdentifier(lane) { lanes[lane.home] = nil }
         }
     }
 }

@@ -25,9 +25,10 @@ final class Lane: @unchecked Sendable {  // guards: see above
     typealias Waiter = (listener: UInt, continuation: CheckedContinuation<Void, Never>)
 
     let target: Target
-    /// The identity of the actor; 0 if there is none.
-    let actorAddress: UInt
-    let isMain: Bool
+    /// The identity of the actor; ``nowhere`` if there is none.
+    let home: UInt
+    /// The identity of nobody. (A post without isolation has 0.)
+    static let nowhere: UInt = 1
     let lock = SpinLock()
     @safe @exclusivity(unchecked) var state = LaneState()
     /// The tasks that wait for the end of a call.
@@ -55,13 +56,8 @@ final class Lane: @unchecked Sendable {  // guards: see above
 
     init(_ target: Target, of actor: (any Actor)? = nil) {
         self.target = target
-        actorAddress = actor.map { Unretained<AnyObject>($0).address } ?? 0
-        if case .mainActor = target {
-            isMain = true
-        } else {
-            isMain = false
-            self.actor = actor
-        }
+        home = actor.map { Unretained<AnyObject>($0).address } ?? Self.nowhere
+        if case .mainActor = target {} else { self.actor = actor }
         guard case .queue(let queue) = target else { return }
         // Retained by `schedule`.
         let lane = Unretained(self)

@@ -25,6 +25,9 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// Where the messages have their turns; nil if a sequence is read.
     let lane: Lane?
     let readers: SequenceReaders?
+    /// The identity of the lane's actor: only a post made there may call the listener. 1, which nobody has, where there
+    /// is none.
+    let home: UInt
     /// The lane, uncounted, for posts, which retain nothing.
     let laneReference: Unretained<Lane>?
     private let readersReference: Unretained<SequenceReaders>?
@@ -62,6 +65,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     ) {
         self.lane = lane
         self.readers = readers
+        home = lane?.home ?? Lane.nowhere
         // The mailbox keeps both.
         laneReference = lane.map { Unretained($0) }
         readersReference = readers.map { Unretained($0) }
@@ -85,31 +89,11 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// Whether a post of this isolation may call the listener directly: it is made on the lane's actor, and no message
     /// waits for the listener.
     func mayCall(from isolation: UInt, _ listener: ListenerEntry) -> Bool {
-        guard let lane, !isElsewhere(isolation) else { return false }
+        guard let lane, isolation == home else { return false }
         // The drain settles what it has called at the end of its turn. This is the drain, or it is not at
         // work: the poster is on its actor.
         return !isBusy.load(ordering: .acquiring) || !lane.isCalling(listener) && accounts.waiting == 0
     }
-
-    /// Whether it has no bound, and a post of this isolation need not look whether the owner is alive, or whether
-    /// it may call the listener: it is made elsewhere, and messages wait or are being delivered, or there is no
-    /// owner.
-    @inline(__always)
-    func mayEnqueueUnseen(for listener: ListenerEntry, from isolation: UInt) -> Bool {
-        guard isUnbounded, isElsewhere(isolation) else { return false }
-        return !listener.hasOwner || isBusy.load(ordering: .relaxed)
-    }
-
-    /// Whether a post of this isolation cannot call the listener: it does not name the lane's actor.
-    @inline(__always)
-    func isElsewhere(_ isolation: UInt) -> Bool {
-        isolation == 0 || laneReference?.borrow { $0.actorAddress } != isolation
-    }
-
-    /// Whether a post of this isolation may call the listener, as far as can be seen without a lock. False is
-    /// inconclusive.
-    @inline(__always)
-    func isFree(for isolation: UInt) -> Bool { !isElsewhere(isolation) && !isBusy.load(ordering: .acquiring) }
 
     // MARK: Enqueueing
 
@@ -227,8 +211,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     // MARK: Ending
 
-    /// Discards what waits: the listener was cancelled.
-    func discardWaiting() {
+    override func discardWaiting() {
         if let lane { return lane.discard(self, inDrain: false) }
         var discarded = MessageQueue(layout)
         withLock { state.end(into: &discarded) }
@@ -237,26 +220,27 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         readers?.wakeAll()
     }
 
-    /// The channel was deallocated: what waits is still delivered.
-    func channelHasGone() { readers?.wakeAll() }
+    override func channelHasGone() { readers?.wakeAll() }
 
-    /// No post can see the listener any more: its closure is freed once nothing waits for it. That of a
-    /// sequence goes with its entry: a reader may be making an element, and may have taken out what waits.
-    func listenerHasLeft(_ listener: ListenerEntry) {
-        guard let lane else { return }
-        let isFree = lane.lock.withLock {
-            if state.leave() { return true }
+    /// Whether messages wait for the listener, which no post can see any more. The closure of a sequence goes with its
+    /// entry: a reader may be making an element, and may have taken out what waits.
+    override func keepsBody(of listener: ListenerEntry) -> Bool {
+        guard let lane else { return true }
+        return lane.lock.withLock {
+            guard !state.leave() else { return false }
             // Its list has kept it so far; from here on its tickets do. Balanced in ``PendingCleanup``.
             Unretained(listener).retain()
-            return false
+            return true
         }
-        if isFree { listener.freeBody() }
     }
 
-    /// Frees what an async closure holds; for ``ListenerEntry/freeBody()``.
-    func freeAsyncCall() { asyncCall = nil }
+    override func bodyIsFree() { asyncCall = nil }
+
+    override func waitForCall(of listener: ListenerEntry) async { await lane?.waitForCall(of: listener) }
 
     // MARK: Accounts
+
+    override func accounts(countsCalls: Bool) -> ListenerAccounts? { accounts }
 
     var accounts: ListenerAccounts {
         withLock {

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// What is kept of a listener that is called on the poster's thread and needs more than its entry; a ``Mailbox``
-/// keeps this, too.
+/// What is kept of a listener that needs more than its entry: what is counted, and in subclasses, on the floors above,
+/// its mailbox or the list to which it forwards.
 @usableFromInline
 class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     /// The calls of a responder that are under way.
@@ -31,6 +31,32 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
 
     /// Messages posted while the listener was paused.
     final var missedCount: Int { missed.load(ordering: .relaxed) }
+
+    // MARK: What differs where messages wait
+
+    /// What became of the messages.
+    ///
+    /// - Parameter countsCalls: Whether calls on the poster's thread are counted.
+    func accounts(countsCalls: Bool) -> ListenerAccounts? {
+        guard countsCalls else { return nil }
+        let calls = direct.load(ordering: .relaxed)
+        return ListenerAccounts(posted: calls, delivered: calls)
+    }
+
+    /// The listener was cancelled: what waits for it is discarded.
+    func discardWaiting() {}
+
+    /// The channel was deallocated: what waits is still delivered.
+    func channelHasGone() {}
+
+    /// Whether the closure is still used although no post can see the listener any more. Whoever uses it frees it.
+    func keepsBody(of listener: ListenerEntry) -> Bool { false }
+
+    /// The closure has been freed.
+    func bodyIsFree() {}
+
+    /// Suspends until no call of the listener, which has ended, is under way. Posts are not waited for.
+    func waitForCall(of listener: ListenerEntry) async { await responderCalls?.wait() }
 }
 
 // MARK: - While diagnostics are on

@@ -24,16 +24,16 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     static let once: UInt64 = 1 << 58
     /// The body is a `ListenerCall`; without this bit, a bare `Body1` or, with an owner, `Body2`.
     static let general: UInt64 = 1 << 57
-    /// Hands messages on to the listener of another list: what it keeps is a ``Forwarder``.
+    /// Hands messages on to the listener of another list.
     static let forwards: UInt64 = 1 << 56
     /// Has a mailbox.
     static let waits: UInt64 = 1 << 55
+    /// Is asked about each message before any listener hears it.
+    static let intercepts: UInt64 = 1 << 54
     static let ended = cancelled | closed
-    /// What a listener with a mailbox has that is a `ListenerCall` and needs no other treatment.
-    static let plainWaiter = general | waits
-    /// What a forwarder has that needs no other treatment.
-    static let plainForwarder = general | forwards
-    static let number: UInt64 = (1 << 55) - 1
+    static let number: UInt64 = (1 << 54) - 1
+    /// The bits that say how a message is delivered to it.
+    static let treatment = ~(number | owned | general)
 
     /// The registration number and the bits above it.
     let word: Atomic<UInt64>
@@ -45,13 +45,13 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     @safe @exclusivity(unchecked) weak var owner: AnyObject?
     /// What is counted, or the mailbox: retained, and released in `deinit`. Set once, at the latest when the
     /// listener is first paused.
-    private let countersAddress: Atomic<UInt>
+    let countersAddress: Atomic<UInt>
     let site: PackedSite
     /// Set once, when the entry is inserted; nil if it never was. Retained, and released in `deinit`: keeps
     /// the list alive for the token.
     @safe @exclusivity(unchecked) var level: Unretained<PriorityLevel>?
 
-    /// - Parameter counters: A ``Mailbox`` if the bits say so.
+    /// - Parameter counters: A mailbox or a forwarder if the bits say so.
     init(bits: UInt64, owner: AnyObject?, counters: ListenerCounters?, site: PackedSite, call: BareCall) {
         word = Atomic(bits)
         body = ListenerBody(call)
@@ -96,31 +96,6 @@ extension ListenerEntry {
     @inline(__always)
     var counters: Unretained<ListenerCounters>? { Unretained(address: countersAddress.load(ordering: .acquiring)) }
 
-    /// The mailbox, kept by the entry until its `deinit`; nil if it has none.
-    @inline(__always)
-    var mailboxReference: Unretained<Mailbox>? {
-        guard word.load(ordering: .relaxed) & Self.waits != 0 else { return nil }
-        // The bit is set only where it is one.
-        return Unretained(address: countersAddress.load(ordering: .relaxed))
-    }
-
-    /// The mailbox of a listener that is known to have one.
-    @inline(__always)
-    var certainMailbox: Unretained<Mailbox> {
-        // There is one, see above.
-        Unretained(address: countersAddress.load(ordering: .relaxed))!
-    }
-
-    var mailbox: Mailbox? { mailboxReference?.object }
-
-    /// The forwarder, kept by the entry until its `deinit`; nil if it does not forward messages.
-    @inline(__always)
-    var forwarder: Unretained<Forwarder>? {
-        guard isForwarder else { return nil }
-        // The bit is set only where it is one.
-        return Unretained(address: countersAddress.load(ordering: .relaxed))
-    }
-
     /// The owner, retained: to be given up with ``Unretained/release()``. Written as one expression, which
     /// the compiler makes one load of the weak reference and nothing else.
     @inline(__always)
@@ -158,6 +133,8 @@ extension ListenerEntry {
     @inline(__always)
     var number: UInt64 { word.load(ordering: .acquiring) & Self.number }
 
+    var isInterceptor: Bool { word.load(ordering: .relaxed) & Self.intercepts != 0 }
+
     var isForwarder: Bool { word.load(ordering: .relaxed) & Self.forwards != 0 }
 
     var isGeneral: Bool { word.load(ordering: .relaxed) & Self.general != 0 }
@@ -170,14 +147,13 @@ extension ListenerEntry {
 
     /// Called once no post can see the entry any more.
     func hasLeft() {
-        if let mailbox { return mailbox.listenerHasLeft(self) }
-        freeBody()
+        if counters?.borrow({ $0.keepsBody(of: self) }) != true { freeBody() }
     }
 
     /// Frees the closure's captures. No post and no mailbox uses it any more.
     func freeBody() {
         body = ListenerBody(.nothing)
-        mailbox?.freeAsyncCall()
+        counters?.borrow { $0.bodyIsFree() }
     }
 }
 
@@ -204,11 +180,8 @@ extension ListenerEntry {
 
     /// What became of its messages, if they are counted.
     var accounts: ListenerAccounts? {
-        if let mailbox { return mailbox.accounts }
-        guard let counters, word.load(ordering: .relaxed) & Self.special != 0 || list?.isMetered == true else {
-            return nil
+        counters?.borrow { counters in
+            counters.accounts(countsCalls: word.load(ordering: .relaxed) & Self.special != 0 || list?.isMetered == true)
         }
-        let calls = counters.borrow { $0.direct.load(ordering: .relaxed) }
-        return ListenerAccounts(posted: calls, delivered: calls)
     }
 }

@@ -1,24 +1,22 @@
 internal import Synchronization
 
-// The chains themselves. Everything here is called under the lock.
+// The chain itself. Everything here is called under the lock.
 extension ListenerList {
-    /// The level of a priority, kept alive by its index.
+    /// The level of a rank, kept alive by its index.
     @inline(__always)
-    func level(of priority: Int, forInterceptors: Bool) -> Unretained<PriorityLevel> {
-        if let recentLevel, recentLevel.borrow({ $0.priority == priority && $0.isForInterceptors == forInterceptors }) {
-            return recentLevel
-        }
-        return findLevel(of: priority, forInterceptors: forInterceptors)
+    func level(of rank: DeliveryRank) -> Unretained<PriorityLevel> {
+        if let recentLevel, recentLevel.borrow({ $0.rank == rank }) { return recentLevel }
+        return findLevel(of: rank)
     }
 
     @inline(never)
-    private func findLevel(of priority: Int, forInterceptors: Bool) -> Unretained<PriorityLevel> {
+    private func findLevel(of rank: DeliveryRank) -> Unretained<PriorityLevel> {
         let level: PriorityLevel
-        if let found = forInterceptors ? interceptorLevels.level(of: priority) : levels.level(of: priority) {
+        if let found = levels.level(of: rank) {
             level = found
         } else {
-            level = PriorityLevel(priority: priority, list: self, isForInterceptors: forInterceptors)
-            if forInterceptors { interceptorLevels.insert(level) } else { levels.insert(level) }
+            level = PriorityLevel(rank, of: self)
+            levels.insert(level)
             emptyLevelCount += 1
         }
         // Its index keeps it; removing it there clears `recentLevel`.
@@ -41,54 +39,51 @@ extension ListenerList {
             let before = level.tail != 0 ? level.tail : begin(level)
             let after =
                 Unretained<ListenerEntry>(address: before)?.borrow { $0.next.load(ordering: .relaxed) }
-                ?? firstAddress(in: level)
+                ?? head.load(ordering: .relaxed)
             entry.previous = before
             entry.next.store(after, ordering: .relaxed)
             Unretained<ListenerEntry>(address: after)?.borrow { $0.previous = address }
             if let before = Unretained<ListenerEntry>(address: before) {
                 before.borrow { $0.next.store(address, ordering: .releasing) }
-            } else if level.isForInterceptors {
-                interceptorHead.store(address, ordering: .releasing)
             } else {
                 head.store(address, ordering: .releasing)
             }
             level.tail = address
+            changeCount(of: level, by: 1)
             // After linking: a post that reads the higher number finds the entry.
             nextNumber.store(number + 1, ordering: .releasing)
-            if !level.isForInterceptors { changeListenerCount(by: 1) }
         }
     }
 
+    /// Counts an entry that comes or leaves. A post that reads the number of a later entry sees how many interceptors
+    /// came before it.
     @inline(__always)
-    private func changeListenerCount(by change: Int) {
-        listenerCount.store(listenerCount.load(ordering: .relaxed) + change, ordering: .releasing)
-    }
-
-    private func firstAddress(in level: PriorityLevel) -> UInt {
-        level.isForInterceptors ? interceptorHead.load(ordering: .relaxed) : head.load(ordering: .relaxed)
+    private func changeCount(of level: PriorityLevel, by change: Int) {
+        if level.rank.isInterceptor {
+            interceptorCount.store(interceptorCount.load(ordering: .relaxed) + change, ordering: .releasing)
+        } else {
+            listenerCount.store(listenerCount.load(ordering: .relaxed) + change, ordering: .releasing)
+        }
     }
 
     /// Called before the first entry of a level is linked.
     ///
-    /// - Returns: The address of the last entry of the next higher priority, or 0.
+    /// - Returns: The address of the last entry of the next higher rank, or 0.
     @inline(__always)
     private func begin(_ level: PriorityLevel) -> UInt {
         emptyLevelCount -= 1
-        return firstAddress(in: level) == 0 ? 0 : lastAddress(above: level)
+        return head.load(ordering: .relaxed) == 0 ? 0 : lastAddress(above: level)
     }
 
     @inline(never)
     private func lastAddress(above level: PriorityLevel) -> UInt {
-        func next(above priority: Int) -> PriorityLevel? {
-            level.isForInterceptors ? interceptorLevels.level(above: priority) : levels.level(above: priority)
-        }
         // Few levels are empty.
-        var above = next(above: level.priority)
-        while let level = above, level.tail == 0 { above = next(above: level.priority) }
+        var above = levels.level(above: level.rank)
+        while let level = above, level.tail == 0 { above = levels.level(above: level.rank) }
         return above?.tail ?? 0
     }
 
-    /// So many empty levels are kept for the next listener of their priority, so that one that is added and
+    /// So many empty levels are kept for the next listener of their rank, so that one that is added and
     /// removed allocates nothing but itself.
     private static var mostEmptyLevels: Int32 { 16 }
 
@@ -99,7 +94,7 @@ extension ListenerList {
             return
         }
         if let recentLevel, recentLevel == Unretained(level) { self.recentLevel = nil }
-        if level.isForInterceptors { interceptorLevels.remove(level) } else { levels.remove(level) }
+        levels.remove(level)
     }
 
     /// Unlinks an entry. It keeps its `next`, for posts that are at it.
@@ -111,8 +106,6 @@ extension ListenerList {
             let after = entry.next.load(ordering: .relaxed)
             if let before = Unretained<ListenerEntry>(address: before) {
                 before.borrow { $0.next.store(after, ordering: .sequentiallyConsistent) }
-            } else if level.isForInterceptors {
-                interceptorHead.store(after, ordering: .sequentiallyConsistent)
             } else {
                 head.store(after, ordering: .sequentiallyConsistent)
             }
@@ -130,7 +123,7 @@ extension ListenerList {
                 }
             }
             entry.previous = 0
-            if !level.isForInterceptors { changeListenerCount(by: -1) }
+            changeCount(of: level, by: -1)
         }
     }
 }

@@ -18,7 +18,7 @@ extension ListenerList {
     /// Ends a listener, and discards what waits for it. Idempotent; any thread.
     func cancel(_ entry: ListenerEntry, inSweep: Bool = false) {
         remove(entry, inSweep: inSweep)
-        entry.mailboxReference?.borrow { $0.discardWaiting() }
+        entry.counters?.borrow { $0.discardWaiting() }
     }
 
     private func takeOut(_ entry: ListenerEntry, wasOwned: Bool, inSweep: Bool) {
@@ -44,26 +44,23 @@ extension ListenerList {
         let looksAgain = withLock {
             isClosed = true
             var looksAgain = false
-            for chain in [head.load(ordering: .relaxed), interceptorHead.load(ordering: .relaxed)] {
-                var address = chain
-                while let entry = Unretained<ListenerEntry>(address: address)?.object {
-                    address = entry.next.load(ordering: .relaxed)
-                    let (before, _) = entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent)
-                    // One that has ended is being unlinked by the thread that ended it.
-                    guard before & ListenerEntry.ended == 0 else { continue }
-                    closing.append(entry)
-                    unlink(entry)
-                    looksAgain = retire(entry, freed: &freed) || looksAgain
-                }
+            var address = head.load(ordering: .relaxed)
+            while let entry = Unretained<ListenerEntry>(address: address)?.object {
+                address = entry.next.load(ordering: .relaxed)
+                let (before, _) = entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent)
+                // One that has ended is being unlinked by the thread that ended it.
+                guard before & ListenerEntry.ended == 0 else { continue }
+                closing.append(entry)
+                unlink(entry)
+                looksAgain = retire(entry, freed: &freed) || looksAgain
             }
             // Levels retain the list.
             recentLevel = nil
             levels.removeEmpty()
-            interceptorLevels.removeEmpty()
             emptyLevelCount = 0
             return looksAgain
         }
-        for entry in closing { entry.mailbox?.channelHasGone() }
+        for entry in closing { entry.counters?.borrow { $0.channelHasGone() } }
         freed.free()
         if looksAgain { lookAgain() }
         delegate?.listHasClosed(self)
@@ -92,31 +89,36 @@ extension ListenerList {
     ///
     /// Those that are registered meanwhile are passed over: others may register as fast as the body removes.
     func forEachEntry(_ body: (ListenerEntry) -> Void) {
-        visit(withInterceptors: true) { entry in
+        visitEntries { entry in
             body(entry)
             return true
         }
     }
 
-    /// Visits the listeners, without the lock, as long as the body returns true. Interceptors are left out.
-    func forEachListener(_ body: (ListenerEntry) -> Bool) { visit(withInterceptors: false, body) }
-
-    private func visit(withInterceptors: Bool, _ body: (ListenerEntry) -> Bool) {
+    /// Visits the entries as ``forEachEntry(_:)`` does, as long as the body returns true.
+    func visitEntries(_ body: (ListenerEntry) -> Bool) {
         let thread = ThreadReference.current
         require(thread.pointee.depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
         enter(thread)
         defer { leave(thread) }
         let (number, renumbered) = withLock { (nextNumberNow, renumberedCount.load(ordering: .relaxed)) }
-        var chains = [head.load(ordering: .sequentiallyConsistent)]
-        if withInterceptors { chains.append(interceptorHead.load(ordering: .sequentiallyConsistent)) }
-        for chain in chains {
-            var address = chain
-            while let entry = Unretained<ListenerEntry>(address: address)?.object {
-                // Of those with a higher number, some may be old, and renumbered since.
-                let isNew = entry.number >= number && renumberedCount.load(ordering: .relaxed) == renumbered
-                guard isNew || body(entry) else { return }
-                address = entry.next.load(ordering: .sequentiallyConsistent)
-            }
+        walk { entry in
+            // Of those with a higher number, some may be old, and renumbered since.
+            let isNew =
+                entry.borrow(\.number) >= number && renumberedCount.load(ordering: .relaxed) == renumbered
+            return isNew || body(entry.object) ? entry : nil
+        }
+    }
+
+    /// Walks the chain in the order of delivery. The caller has entered the list: no entry that the walk can reach is
+    /// freed before it leaves, so none is retained.
+    ///
+    /// - Parameter body: Returns the entry behind which the walk continues; nil to end it.
+    @inline(__always)
+    func walk(_ body: (Unretained<ListenerEntry>) -> Unretained<ListenerEntry>?) {
+        var address = head.load(ordering: .sequentiallyConsistent)
+        while let entry = Unretained<ListenerEntry>(address: address), let last = body(entry) {
+            address = last.borrow { $0.next.load(ordering: .sequentiallyConsistent) }
         }
     }
 }

@@ -32,7 +32,7 @@ extension ListenerList {
         // Under the lock the chain does not change; afterwards the entries stay because the list has been
         // entered.
         var (address, count) = withLock { () -> (UInt, Int) in
-            if cursor == 0 { cursor = nextChainToSweep() }
+            if cursor == 0 { beginRound() }
             let first = cursor
             var count = 0
             while count < Self.entriesPerSweep, let entry = Unretained<ListenerEntry>(address: cursor) {
@@ -63,18 +63,11 @@ extension ListenerList {
 }
 
 extension ListenerList {
-    /// Where the search continues after the end of a chain. Under the lock.
-    private func nextChainToSweep() -> UInt {
-        sweepsInterceptors.toggle()
-        if sweepsInterceptors {
-            // A round has ended, here or when the last entry was removed. With two sweeps at once, entries
-            // may have been counted twice.
-            livingInLastRound = min(livingSeen, Int32(clamping: ownedCount))
-            livingSeen = 0
-            let first = interceptorHead.load(ordering: .relaxed)
-            if first != 0 { return first }
-            sweepsInterceptors = false
-        }
-        return head.load(ordering: .relaxed)
+    /// Starts over at the first entry. Under the lock.
+    private func beginRound() {
+        // With two sweeps at once, entries may have been counted twice.
+        livingInLastRound = min(livingSeen, Int32(clamping: ownedCount))
+        livingSeen = 0
+        cursor = head.load(ordering: .relaxed)
     }
 }

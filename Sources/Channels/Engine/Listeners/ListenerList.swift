@@ -2,9 +2,8 @@ internal import Synchronization
 
 /// The listeners of one channel: what every kind of channel is built on.
 ///
-/// Two chains of entries, listeners and interceptors, each in the order of delivery: by priority, then by
-/// registration. A post walks a chain through the atomic `next` of each entry, without a lock; a change takes
-/// `lock`. An unlinked entry keeps its `next`, which always points onward in the order of delivery, so a post
+/// A chain of entries in the order of delivery: interceptors first, each kind by priority, then by registration. A
+/// post walks it through the atomic `next` of each entry, without a lock; a change takes `lock`. An unlinked entry keeps its `next`, which always points onward in the order of delivery, so a post
 /// that is at it can continue; its closure is freed when the posts that could have seen it have ended
 /// (`ListenerList+Reclaim`, and the proof in `Decisions/ListenerList.md`).
 ///
@@ -31,7 +30,7 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     /// The address of what is counted, or 0; see ``isMetered``.
     let meterWord = Atomic<UInt>(0)
     let head = Atomic<UInt>(0)
-    let interceptorHead = Atomic<UInt>(0)
+    let interceptorCount = Atomic<Int>(0)
     let nextNumber = Atomic<UInt64>(1)
     let hasRetired = Atomic<Bool>(false)
     /// The groups of the threads that have posted here (`ThreadRecord.group`), so that a canceller need not
@@ -45,18 +44,15 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     let renumberedCount = Atomic<Int>(0)
 
     @safe @exclusivity(unchecked) var levels = PriorityIndex()
-    @safe @exclusivity(unchecked) var interceptorLevels = PriorityIndex()
-    /// The level used last: most listeners of a channel have one priority. Kept alive by its index.
+    /// The level used last: most listeners of a channel have one rank. Kept alive by its index.
     @safe @exclusivity(unchecked) var recentLevel: Unretained<PriorityLevel>?
-    /// The number of empty levels in the indices.
+    /// The number of empty levels in the index.
     @safe @exclusivity(unchecked) var emptyLevelCount: Int32 = 0
     @safe @exclusivity(unchecked) var isClosed = false
     /// The number of entries that have an owner.
     @safe @exclusivity(unchecked) var ownedCount = 0
     /// Where the search for orphans continues.
     @safe @exclusivity(unchecked) var cursor: UInt = 0
-    /// Whether that place is in the chain of interceptors.
-    @safe @exclusivity(unchecked) var sweepsInterceptors = true
     @safe @exclusivity(unchecked) var changesSinceSweep: Int32 = 0
     /// The number of entries with a living owner met in this round, and in the last.
     @safe @exclusivity(unchecked) var livingSeen: Int32 = 0
@@ -93,12 +89,12 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     /// The number of listeners, some of which may have lost their owner.
     var listenerCountNow: Int { listenerCount.load(ordering: .acquiring) }
 
-    /// Whether the chain has no listener.
+    /// Whether there is neither a listener nor an interceptor.
     var hasNoListenerNow: Bool { head.load(ordering: .acquiring) == 0 }
 
     /// Whether this channel has listeners besides those of patterns. The caller calls ``didUnlock()`` later.
     var hasOwnListeners: Bool {
-        withBareLock { listenerCountNow > forwarderCount || interceptorHead.load(ordering: .relaxed) != 0 }
+        withBareLock { listenerCountNow > forwarderCount || interceptorCount.load(ordering: .relaxed) > 0 }
     }
 
     /// Whether the channel was deallocated.

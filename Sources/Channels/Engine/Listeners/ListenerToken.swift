@@ -46,8 +46,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
     private func waitForCalls() async {
         await entry.list?.waitForPosts()
-        await entry.mailbox?.lane?.waitForCall(of: entry)
-        await entry.counters?.object.responderCalls?.wait()
+        await entry.counters?.object.waitForCall(of: entry)
     }
 
     /// Withholds messages from the listener until ``resume()``.

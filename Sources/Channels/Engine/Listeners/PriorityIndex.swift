@@ -1,17 +1,17 @@
-/// The levels of a chain from the highest priority to the lowest, in short runs: a level is found in O(log
-/// *n*) and inserted or removed in about constant time.
+/// The levels of a list from the highest rank to the lowest, in short runs: a level is found in O(log *n*) and
+/// inserted or removed in about constant time.
 struct PriorityIndex {
-    /// No run is empty. Priorities descend within and across runs.
+    /// No run is empty. Ranks descend within and across runs.
     private var runs: [[PriorityLevel]] = []
     private static let longestRun = 64
 
-    /// The position of the first level whose priority is at most the given one.
-    private func position(of priority: Int) -> (run: Int, offset: Int) {
+    /// The position of the first level whose rank is at most the given one.
+    private func position(of rank: DeliveryRank) -> (run: Int, offset: Int) {
         var low = 0
         var high = runs.count
         while low < high {
             let middle = (low + high) / 2
-            if runs[middle][runs[middle].count - 1].priority > priority { low = middle + 1 } else { high = middle }
+            if runs[middle][runs[middle].count - 1].rank > rank { low = middle + 1 } else { high = middle }
         }
         guard low < runs.count else { return (low, 0) }
         let run = low
@@ -19,28 +19,28 @@ struct PriorityIndex {
         high = runs[run].count
         while low < high {
             let middle = (low + high) / 2
-            if runs[run][middle].priority > priority { low = middle + 1 } else { high = middle }
+            if runs[run][middle].rank > rank { low = middle + 1 } else { high = middle }
         }
         return (run, low)
     }
 
-    /// The level of a priority.
-    func level(of priority: Int) -> PriorityLevel? {
-        let (run, offset) = position(of: priority)
-        guard run < runs.count, runs[run][offset].priority == priority else { return nil }
+    /// The level of a rank.
+    func level(of rank: DeliveryRank) -> PriorityLevel? {
+        let (run, offset) = position(of: rank)
+        guard run < runs.count, runs[run][offset].rank == rank else { return nil }
         return runs[run][offset]
     }
 
-    /// The level of the next higher priority.
-    func level(above priority: Int) -> PriorityLevel? {
-        let (run, offset) = position(of: priority)
+    /// The level of the next higher rank.
+    func level(above rank: DeliveryRank) -> PriorityLevel? {
+        let (run, offset) = position(of: rank)
         if offset > 0 { return runs[run][offset - 1] }
         return run > 0 ? runs[run - 1].last : nil
     }
 
-    /// Inserts a level. There must be none of its priority.
+    /// Inserts a level. There must be none of its rank.
     mutating func insert(_ level: PriorityLevel) {
-        var (run, offset) = position(of: level.priority)
+        var (run, offset) = position(of: level.rank)
         if run == runs.count {
             guard run > 0 else {
                 runs.append([level])
@@ -59,7 +59,7 @@ struct PriorityIndex {
 
     /// Removes a level, if it is in the index.
     mutating func remove(_ level: PriorityLevel) {
-        let (run, offset) = position(of: level.priority)
+        let (run, offset) = position(of: level.rank)
         guard run < runs.count, runs[run][offset] === level else { return }
         if runs[run].count == 1 {
             runs.remove(at: run)

@@ -1,16 +1,24 @@
-/// The listeners of one priority in one chain, by the last of them.
+/// The listeners of one rank in one list, by the last of them.
 ///
 /// Guarded by the lock of its list, except for the constants.
 final class PriorityLevel: @unchecked Sendable {  // guards: see above
-    let priority: Int
+    let rank: DeliveryRank
     let list: ListenerList
-    let isForInterceptors: Bool
     /// The address of the last listener of this level, or 0. The list keeps it.
     @safe @exclusivity(unchecked) var tail: UInt = 0
 
-    init(priority: Int, list: ListenerList, isForInterceptors: Bool) {
-        self.priority = priority
+    init(_ rank: DeliveryRank, of list: ListenerList) {
+        self.rank = rank
         self.list = list
-        self.isForInterceptors = isForInterceptors
+    }
+}
+
+/// A place in the order of delivery: interceptors precede listeners, and among each the higher priority comes first.
+struct DeliveryRank: Comparable {
+    let isInterceptor: Bool
+    let priority: Int
+
+    static func < (left: Self, right: Self) -> Bool {
+        left.isInterceptor == right.isInterceptor ? left.priority < right.priority : right.isInterceptor
     }
 }

@@ -24,6 +24,13 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
         unsafe reference = .fromOpaque(pointer)
     }
 
+    /// The object at an address that is known not to be 0.
+    @inline(__always)
+    init(certain address: UInt) {
+        // As above.
+        unsafe reference = .fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
+    }
+
     @inline(__always)
     private init(_ reference: Unmanaged<Object>) { unsafe self.reference = reference }
 

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Synchronization
 
 /// What is counted of a channel while its diagnostics are on.
@@ -12,7 +11,7 @@ final class ChannelMeter: Sendable {
         var name: String?
         var instruments: Instruments?
         /// When counting began.
-        var start = ChannelMeter.now
+        var start = MonotonicClock.now
         var posters: [Poster: (type: (any Any.Type)?, posts: Int)] = [:]
         var messages: [KeptText] = []
         /// How many were ever kept since counting began.
@@ -52,9 +51,6 @@ final class ChannelMeter: Sendable {
 
     init(_ own: Diagnostics) { self.own = own }
 
-    /// A time of the system's monotonic clock, in nanoseconds.
-    static var now: Int { Int(truncatingIfNeeded: DispatchTime.now().uptimeNanoseconds) }
-
     /// Changes what is recorded. What was counted before is forgotten if nothing was until now.
     ///
     /// - Parameter announce: Called under the lock with whether posts are counted from here on.
@@ -70,7 +66,7 @@ final class ChannelMeter: Sendable {
             let diagnostics = setting().combined(with: own)
             let wasOn = guarded.diagnostics.isOn
             if !wasOn {
-                guarded.start = Self.now
+                guarded.start = MonotonicClock.now
                 guarded.kept = 0
                 posts.store(0, ordering: .relaxed)
                 unheard.store(0, ordering: .relaxed)
@@ -123,7 +119,7 @@ final class ChannelMeter: Sendable {
         let text = OwnPosts.areNotInstrumented {
             MessageText(redacted: diagnostics.redacted).text(of: message, layout)
         }
-        let time = Self.now
+        let time = MonotonicClock.now
         let sender = event.senderType.map { "\($0)" }
         guarded.withLock { guarded in
             let most = guarded.diagnostics.kept
@@ -160,7 +156,7 @@ extension ChannelMeter {
         // cost one of them a copy of all, and the thread sanitizer does not see the reference count that orders
         // the two.
         let (diagnostics, start, posters, messages, now) = guarded.withLock {
-            ($0.diagnostics, $0.start, Array($0.posters), $0.inOrder, Self.now)
+            ($0.diagnostics, $0.start, Array($0.posters), $0.inOrder, MonotonicClock.now)
         }
         return Count(
             posts: posts.load(ordering: .relaxed),

@@ -47,6 +47,8 @@ extension ListenerList {
                 meterWord.store(meter.address | (isOn ? Self.meterIsOn : 0), ordering: .releasing)
             }
         }
+        // Those that are registered meanwhile either see that posts are counted, or are met here.
+        if isMetered { forEachEntry { _ = $0.ensureCounters() } }
     }
 
     private func makeMeter(_ own: Diagnostics) -> Unretained<ChannelMeter> {
@@ -68,16 +70,10 @@ extension ListenerList {
 extension ListenerList {
     /// Delivers a message, within the instruments if the channel is traced, and counts it.
     @inline(never)
-    func postMetered(
-        _ message: MessageAddress,
-        from sender: AnyObject?,
-        echo: Bool,
-        isolation: (any Actor)?,
-        at site: PackedSite
-    ) -> Int {
-        var frame = PostFrame(list: self, sender: sender, echo: echo, isolation: isolation)
+    func postMetered(_ message: MessageAddress, _ post: Post) -> Int {
+        var frame = PostFrame(list: self, post)
         defer { frame.end() }
-        return frame.lend { postMetered(message, in: $0, at: site) }
+        return frame.lend { postMetered(message, in: $0, at: post.site) }
     }
 
     @inline(never)
@@ -99,8 +95,11 @@ extension ListenerList {
         guard let meter else { return deliver() }
         meter.countPost()
         let traces = meter.traces
-        frame.pointee.isOnlyCounted = !traces && !frame.pointee.takesCare && !frame.pointee.hasExtras
-        frame.pointee.takesCare = true
+        if traces || frame.pointee.hasExtras {
+            frame.pointee.care = .all
+        } else if frame.pointee.care == .none {
+            frame.pointee.care = .counting
+        }
         let reached = traces ? trace(message, frame, site, meter, deliver) : deliver()
         if frame.pointee.isTurn ? hasNoListenerNow : reached == 0 {
             meter.unheard.wrappingAdd(1, ordering: .relaxed)
@@ -140,12 +139,14 @@ extension ListenerList {
 
     /// Traces a value of a state, if diagnostics say so, before it is stored and offered to mailboxes.
     ///
-    /// - Parameter body: Is given the envelope with which it is to travel. Called in any case.
-    func traceState(_ envelope: Envelope?, at site: PackedSite, _ body: (Envelope?) -> Void) {
-        guard let meter, meter.traces, envelope?.trace == nil else { return body(envelope) }
+    /// - Parameter body: Is given the post with the envelope that is to travel. Called in any case.
+    func traceState(_ post: Post, _ body: (Post) -> Void) {
+        let envelope = post.envelope
+        guard let meter, meter.traces, envelope?.trace == nil else { return body(post) }
         let origin = envelope?.origin ?? .local
-        withTrace(nil, meter, envelope?.sender.map { type(of: $0) }, origin, at: site) { trace in
-            body(Envelope(sender: envelope?.sender, origin: origin, tracker: envelope?.tracker, trace: trace))
+        withTrace(nil, meter, envelope?.sender.map { type(of: $0) }, origin, at: post.site) { trace in
+            let traced = Envelope(sender: envelope?.sender, origin: origin, tracker: envelope?.tracker, trace: trace)
+            body(Post(post, traced))
         }
     }
 

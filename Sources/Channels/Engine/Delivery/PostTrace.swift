@@ -3,7 +3,7 @@ final class PostTrace: Sendable {
     typealias Told = (instrument: any ChannelInstrument, context: (any Sendable)?)
 
     let event: PostEvent
-    /// When it was posted, see ``ChannelMeter/now``.
+    /// When it was posted, see ``MonotonicClock/now``.
     let time: Int
     private let told: [Told]
 
@@ -20,7 +20,7 @@ final class PostTrace: Sendable {
         _ told: [Told] = [],
         _ deliver: (PostTrace) -> Void
     ) {
-        guard let next = instruments.first else { return deliver(PostTrace(event, ChannelMeter.now, told)) }
+        guard let next = instruments.first else { return deliver(PostTrace(event, MonotonicClock.now, told)) }
         var hasDelivered = false
         func goOn(_ context: (any Sendable)?) {
             // A second call by the instrument has no effect.
@@ -35,12 +35,12 @@ final class PostTrace: Sendable {
     /// Calls a synchronous listener within every instrument, and notes the times.
     func deliver(to listener: ListenerEntry, _ call: () -> Void) {
         let times = listener.ensureCounters().borrow { $0.ensureTimes() }
-        let waited = ChannelMeter.now - time
+        let waited = MonotonicClock.now - time
         times.waited.add(waited)
         deliver(told.isEmpty ? nil : event(for: listener, waited), told[...]) {
-            let start = ChannelMeter.now
+            let start = MonotonicClock.now
             call()
-            times.spent.add(ChannelMeter.now - start)
+            times.spent.add(MonotonicClock.now - start)
         }
     }
 
@@ -63,14 +63,14 @@ final class PostTrace: Sendable {
         _ call: () async -> Void
     ) async {
         let times = listener.ensureCounters().borrow { $0.ensureTimes() }
-        let waited = ChannelMeter.now - time
+        let waited = MonotonicClock.now - time
         times.waited.add(waited)
         let event = told.isEmpty ? nil : event(for: listener, waited)
         await deliver(event, told[...], isolation: isolation) {
             _ = isolation
-            let start = ChannelMeter.now
+            let start = MonotonicClock.now
             await call()
-            times.spent.add(ChannelMeter.now - start)
+            times.spent.add(MonotonicClock.now - start)
         }
     }
 
@@ -94,7 +94,7 @@ final class PostTrace: Sendable {
 
     /// A sequence is given the message.
     func noteRead(by listener: ListenerEntry) {
-        listener.ensureCounters().borrow { $0.ensureTimes() }.waited.add(ChannelMeter.now - time)
+        listener.ensureCounters().borrow { $0.ensureTimes() }.waited.add(MonotonicClock.now - time)
     }
 
     private func event(for listener: ListenerEntry, _ waited: Int) -> DeliveryEvent {
