@@ -216,15 +216,15 @@ extension ListenerList {
     @usableFromInline
     func notify(_ post: Post, _ visit: (MessageAddress) -> Void) -> Int {
         if head.load(ordering: .acquiring) == 0, !isMetered { return 0 }
-        var frame = PostFrame(list: self, post)
-        defer { frame.end() }
-        return frame.lend { frame in
-            let thread = ThreadReference.current
-            var visitor = Visitor()
-            return MessageAddress.lending(mutable: &visitor) { visitor in
-                if let refused = begin(visitor, frame, thread, at: post.site) { return refused }
-                if isMetered { return notifyMetered(frame, visitor, visit, thread, at: post.site) }
-                return withPost(frame, thread) { notify(frame, visitor, visit) }
+        var visitor = Visitor()
+        return MessageAddress.lending(mutable: &visitor) { visitor in
+            var frame = PostFrame(self, visitor, post)
+            defer { frame.end() }
+            return frame.lend { frame in
+                let thread = ThreadReference.current
+                if let refused = begin(frame, thread) { return refused }
+                if isMetered { return notifyMetered(frame, thread, visit) }
+                return withPost(frame, thread) { notify(frame, visit) }
             }
         }
     }
@@ -232,35 +232,27 @@ extension ListenerList {
     @inline(never)
     private func notifyMetered(
         _ frame: FrameReference,
-        _ visitor: MessageAddress,
-        _ visit: (MessageAddress) -> Void,
         _ thread: ThreadReference,
-        at site: PackedSite
+        _ visit: (MessageAddress) -> Void
     ) -> Int {
-        meter(visitor, frame, at: site) { withPost(frame, thread) { notify(frame, visitor, visit) } }
+        meter(frame) { withPost(frame, thread) { notify(frame, visit) } }
     }
 
     @inline(__always)
-    private func notify(_ frame: FrameReference, _ visitor: MessageAddress, _ visit: (MessageAddress) -> Void) -> Int {
+    private func notify(_ frame: FrameReference, _ visit: (MessageAddress) -> Void) -> Int {
         var reached = 0
-        let number = nextNumberNow
+        frame.pointee.number = nextNumberNow
         walk { entry in
-            entry.borrow { if notify($0, frame, before: number, visitor, visit) { reached += 1 } }
+            entry.borrow { if notify($0, frame, visit) { reached += 1 } }
             return entry
         }
         return reached
     }
 
     @inline(__always)
-    private func notify(
-        _ observer: ListenerEntry,
-        _ frame: FrameReference,
-        before number: UInt64,
-        _ visitor: MessageAddress,
-        _ visit: (MessageAddress) -> Void
-    ) -> Bool {
+    private func notify(_ observer: ListenerEntry, _ frame: FrameReference, _ visit: (MessageAddress) -> Void) -> Bool {
         let word = observer.word.load(ordering: .acquiring)
-        guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < number else { return false }
+        guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < frame.pointee.number else { return false }
         // Retained for the call, and released behind it.
         guard let owner = observer.retainedOwner else {
             remove(observer)
@@ -269,6 +261,7 @@ extension ListenerList {
         defer { owner.release() }
         guard frame.pointee.excluded != owner.address else { return false }
         frame.pointee.beginCall(of: observer)
+        let visitor = frame.pointee.message
         observer.body.callGeneral(visitor, nil, frame)
         // Set by the entry's call; the owner it names is held above.
         guard let existential = visitor.load(as: Visitor.self).existential else { return true }

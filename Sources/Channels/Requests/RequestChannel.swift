@@ -212,7 +212,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     /// The first responders in order, their owners retained.
     private func responders(most: Int) -> [Responder] {
         var found: [Responder] = []
-        var frame = PostFrame(list: list)
+        var frame = PostFrame(list)
         frame.lend { frame in
             list.visitEntries { entry in
                 guard !entry.hasEnded, !entry.isPaused else { return true }

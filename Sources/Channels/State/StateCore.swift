@@ -187,8 +187,18 @@ extension StateCore {
 
     /// Delivers a turn, and then what waits, in order, until nothing does or a job takes over.
     private func deliver(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: Post) {
-        list.post(message, post, before: turn.before, onlyTo: turn.entry, chain: turn.chain)
+        postTurn(message, turn, post)
         if guarded.withLock({ !$0.turns.endsIfNothingWaits() }) { deliverWaiting(post) }
+    }
+
+    @inline(never)
+    private func postTurn(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: Post) {
+        var frame = PostFrame(list, message, post)
+        frame.number = turn.before
+        frame.chain = turn.chain
+        frame.isTurn = true
+        frame.lend { list.postTurn($0, onlyTo: turn.entry) }
+        frame.end()
     }
 
     /// - Parameter post: Who delivers: its isolation is where listeners are called.
@@ -199,8 +209,7 @@ extension StateCore {
             while true {
                 switch guarded.withLock({ $0.turns.next(for: thread.address, into: message) }) {
                 case .deliver(let turn, let envelope):
-                    let post = Post(post, envelope)
-                    list.post(message, post, before: turn.before, onlyTo: turn.entry, chain: turn.chain)
+                    postTurn(message, turn, Post(post, envelope))
                     // Each value is released at the end of its turn, without the lock.
                     list.layout.destroy(message)
                 case .handOver:

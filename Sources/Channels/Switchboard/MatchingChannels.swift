@@ -39,7 +39,7 @@ extension Switchboard {
     func register(
         _ listener: Registration,
         matching pattern: ChannelPattern,
-        intake: PatternListener.Intake? = nil
+        intake: Forwarder.Intake? = nil
     ) -> ListenerToken {
         let patternListener = PatternListener(
             listener,

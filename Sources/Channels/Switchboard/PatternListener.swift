@@ -13,18 +13,15 @@ final class PatternListener: Sendable {
     let listener: ListenerEntry
     private let priority: Priority
     private let site: PackedSite
-    /// For a bridge, which hears only messages posted in this process: what to enqueue for a message; nil to
-    /// skip it.
-    private let intake: Intake?
+    /// For a bridge, which hears only messages posted in this process.
+    private let intake: Forwarder.Intake?
     private let forwarders = Locked(Forwarders())
-
-    typealias Intake = @Sendable (_ name: String, _ message: any Sendable) -> (any Sendable)?
 
     init(
         _ listener: Registration,
         matching pattern: ChannelPattern,
         _ faults: FaultReporter,
-        intake: Intake? = nil
+        intake: Forwarder.Intake? = nil
     ) {
         self.intake = intake
         self.pattern = pattern
@@ -62,7 +59,7 @@ final class PatternListener: Sendable {
     /// The caller calls `didUnlock` of the list later.
     func attach(to list: ListenerList) {
         guard forwarders.withLock({ $0.mayInsert(list.address) }) else { return }
-        let forwarder = PatternForwarder(to: listener, of: hub, intake)
+        let forwarder = Forwarder(to: listener, of: hub, intake)
         let entry = list.makeEntry(Registration(nil, .forwarder(forwarder), ListenerOptions(priority, site), .nothing))
         // In one section: whoever removes the entry from `forwarders` finds it in the list.
         forwarders.withLock { forwarders in
@@ -88,29 +85,5 @@ final class PatternListener: Sendable {
         for entries in forwarders.withLock({ $0.end() }) {
             for entry in entries.values { entry.cancel() }
         }
-    }
-}
-
-/// Hands the messages of one channel on to the listener of a pattern.
-private final class PatternForwarder: Forwarder, @unchecked Sendable {  // constants
-    private let intake: PatternListener.Intake?
-
-    init(to listener: ListenerEntry, of hub: ListenerList, _ intake: PatternListener.Intake?) {
-        self.intake = intake
-        super.init(to: listener, of: hub, translatesForAll: intake == nil)
-    }
-
-    override func translate(
-        _ message: MessageAddress,
-        _ context: consuming PostContext,
-        of list: ListenerList,
-        into translation: inout Translation
-    ) -> MessageAddress? {
-        let content = list.layout.boxed(message)
-        guard let intake, let place = context.place, let name = place.channelName else {
-            return translation.fill(with: Posted(content, context))
-        }
-        guard place.process == nil, let taken = intake(name, content) else { return nil }
-        return translation.fill(with: Posted(taken, context))
     }
 }

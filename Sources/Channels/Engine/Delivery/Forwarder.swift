@@ -2,37 +2,42 @@ internal import Synchronization
 
 /// What an entry keeps that hands a channel's messages on to the one listener of another list, a hub.
 ///
-/// So that listener takes its place among those of many channels, and has one token and one mailbox.
+/// So that listener takes its place among those of many channels, and has one token and one mailbox. It hears each
+/// message as a `Posted<any Sendable>`.
 @usableFromInline
-class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
-    final let hub: ListenerList
-    /// The hub's listener. Kept, so that it is there while a message is offered to it; its closure may be gone.
-    final let listener: ListenerEntry
-    /// Whether what a message is for it, it is for all forwarders of a channel.
-    final let translatesForAll: Bool
+final class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
+    /// Of a bridge, which hears only messages posted in this process: what to enqueue for a message; nil to skip it.
+    typealias Intake = @Sendable (_ name: String, _ message: any Sendable) -> (any Sendable)?
 
-    init(to listener: ListenerEntry, of hub: ListenerList, translatesForAll: Bool) {
+    let hub: ListenerList
+    /// The hub's listener. Kept, so that it is there while a message is offered to it; its closure may be gone.
+    let listener: ListenerEntry
+    fileprivate let intake: Intake?
+
+    init(to listener: ListenerEntry, of hub: ListenerList, _ intake: Intake?) {
         self.hub = hub
         self.listener = listener
-        self.translatesForAll = translatesForAll
+        self.intake = intake
         super.init()
     }
 
-    /// Makes what a message of a list is for the hub; nil to skip it.
-    func translate(
-        _ message: MessageAddress,
-        _ context: consuming PostContext,
-        of list: ListenerList,
-        into translation: inout Translation
-    ) -> MessageAddress? {
-        fatalError("\(Self.self) hands no messages on")
+    /// Lends what the intake makes of the message of a post.
+    ///
+    /// - Returns: What the body returns; 0 if the message is skipped.
+    @inline(never)
+    fileprivate func lendTaken(_ frame: FrameReference, _ body: (MessageAddress) -> Int) -> Int {
+        let context = PostContext(frame)
+        guard let intake, let place = context.place, let name = place.channelName, place.process == nil,
+            let taken = intake(name, frame.boxedMessage)
+        else { return 0 }
+        return MessageAddress.lending(Posted(taken, context), body)
     }
 }
 
 extension ListenerEntry {
     /// The forwarder, kept by the entry until its `deinit`; nil if it does not forward messages.
     @inline(__always)
-    var forwarder: Unretained<Forwarder>? {
+    fileprivate var forwarder: Unretained<Forwarder>? {
         guard isForwarder else { return nil }
         // The bit is set only where it is one.
         return Unretained(address: countersAddress.load(ordering: .relaxed))
@@ -44,25 +49,29 @@ extension ListenerList {
     ///
     /// - Returns: 1 if anybody was reached, otherwise 0.
     @inline(never)
-    func forward(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Int {
+    func forward(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         guard let forwarder = listener.forwarder else { return 0 }
         return forwarder.borrow { forwarder in
-            let hub = forwarder.hub
-            guard !hub.hasNoListenerNow, let message = frame.translated(message, by: forwarder) else { return 0 }
-            if frame.pointee.care != .all, hub.callOnly(forwarder.listener, message, frame) { return 1 }
-            return forwardInFrame(message, frame, forwarder)
+            guard !forwarder.hub.hasNoListenerNow else { return 0 }
+            // Where nothing is made of the message, it is the same for all forwarders.
+            guard forwarder.intake != nil else { return hand(frame.posted, to: forwarder, frame) }
+            return forwarder.lendTaken(frame) { hand($0, to: forwarder, frame) }
         }
     }
 
-    /// Posts a message to a forwarder's hub in a frame of its own. By itself, so that ``forward(_:_:_:)`` needs no
-    /// place for that frame.
+    @inline(__always)
+    private func hand(_ message: MessageAddress, to forwarder: Forwarder, _ frame: FrameReference) -> Int {
+        if frame.pointee.care != .all, forwarder.hub.callOnly(forwarder.listener, message, frame) { return 1 }
+        return forwarder.hub.postForwarded(message, frame)
+    }
+
+    /// Posts what the message of another list's post is for this one, a hub. By itself, so that
+    /// ``forward(_:_:)`` needs no place for the frame.
     @inline(never)
-    private func forwardInFrame(_ message: MessageAddress, _ frame: FrameReference, _ forwarder: Forwarder) -> Int {
-        let hub = forwarder.hub
-        var inner = PostFrame(forwarding: frame.pointee, to: hub)
-        let reached = inner.lend { hub.post(message, in: $0, at: .unknown) }
-        inner.end()
-        return min(reached, 1)
+    private func postForwarded(_ message: MessageAddress, _ frame: FrameReference) -> Int {
+        var inner = PostFrame(forwarding: frame.pointee, message, to: self)
+        defer { inner.end() }
+        return min(inner.lend { post($0) }, 1)
     }
 
     /// Calls the one listener of a hub as a part of another list's post, which is as if it were in that list.

@@ -16,55 +16,40 @@ extension ListenerList {
     /// Posts a message where somebody may listen. By itself, so that a post that nobody hears makes no frame.
     @inline(never)
     private func postToListeners(_ message: MessageAddress, _ post: Post) -> Int {
-        var frame = PostFrame(list: self, post)
+        var frame = PostFrame(self, message, post)
         defer { frame.end() }
-        return frame.lend { postUnmetered(message, in: $0) }
+        return frame.lend { postUnmetered($0) }
     }
 
-    func post(_ message: MessageAddress, in frame: FrameReference, at site: PackedSite) -> Int {
-        isMetered ? postMetered(message, in: frame, at: site) : postUnmetered(message, in: frame)
-    }
+    /// Delivers the message of a frame to every listener registered now.
+    func post(_ frame: FrameReference) -> Int { isMetered ? postMetered(frame) : postUnmetered(frame) }
 
     /// Inlined where most posts are made: the loop over the listeners then needs fewer registers.
     @inline(__always)
-    private func postUnmetered(_ message: MessageAddress, in frame: FrameReference) -> Int {
+    private func postUnmetered(_ frame: FrameReference) -> Int {
         let thread = ThreadReference.current
-        if let refused = begin(message, frame, thread) { return refused }
-        let reached = withPost(frame, thread) { deliver(message, frame) }
+        if let refused = begin(frame, thread) { return refused }
+        let reached = withPost(frame, thread) { deliver(frame) }
         if frame.pointee.hasExtras { deliverQueued(frame) }
         return reached
     }
 
-    /// Delivers to the listeners registered before a number, or to one of them, for a channel that delivers one
-    /// message after the other.
-    ///
-    /// - Parameter chain: How many posts and changes led to this one, itself included.
-    func post(
-        _ message: MessageAddress,
-        _ post: Post,
-        before number: UInt64,
-        onlyTo only: ListenerEntry?,
-        chain: Int
-    ) {
-        var frame = PostFrame(list: self, post)
-        frame.isTurn = true
-        frame.chain = chain
-        defer { frame.end() }
-        frame.lend { frame in
-            if isMetered, only == nil {
-                _ = meter(message, frame, at: .unknown) {
-                    withPost(frame, .current) { deliver(message, frame, before: number) }
-                }
-                return
-            }
-            withPost(frame, .current) {
-                if let only {
-                    _ = deliverSlow(message, frame, only, before: number)
-                } else {
-                    _ = deliver(message, frame, before: number)
-                }
-            }
+    /// Delivers the message of a frame to the listeners that are old enough for it, or to one of them: for a channel that
+    /// delivers one message after the other.
+    @inline(__always)
+    func postTurn(_ frame: FrameReference, onlyTo only: ListenerEntry?) {
+        if let only {
+            _ = withPost(frame, .current) { deliverSlow(frame, only) }
+        } else if isMetered {
+            postTurnMetered(frame)
+        } else {
+            _ = withPost(frame, .current) { deliverToListeners(frame) }
         }
+    }
+
+    @inline(never)
+    private func postTurnMetered(_ frame: FrameReference) {
+        _ = meter(frame) { withPost(frame, .current) { deliverToListeners(frame) } }
     }
 
     /// Makes a frame the innermost post of the thread while a body visits the listeners.
@@ -125,21 +110,19 @@ extension ListenerList {
 // MARK: - Walking
 
 extension ListenerList {
-    /// Asks the interceptors and walks the chain. The caller has entered the list.
+    /// Asks the interceptors, and delivers to the listeners that are registered now. The caller has entered the list.
     @inline(__always)
-    func deliver(_ message: MessageAddress, _ frame: FrameReference) -> Int {
-        let number = nextNumber.load(ordering: .sequentiallyConsistent)
-        if interceptorCount.load(ordering: .acquiring) > 0 {
-            return interceptAndDeliver(message, frame, before: number)
-        }
-        return deliver(message, frame, before: number)
+    func deliver(_ frame: FrameReference) -> Int {
+        frame.pointee.number = nextNumber.load(ordering: .sequentiallyConsistent)
+        return interceptorCount.load(ordering: .acquiring) > 0 ? interceptAndDeliver(frame) : deliverToListeners(frame)
     }
 
-    /// Delivers to the listeners registered before a number. The caller has entered the list.
+    /// Delivers to the listeners that are old enough. The caller has entered the list.
     @inline(__always)
-    func deliver(_ message: MessageAddress, _ frame: FrameReference, before number: UInt64) -> Int {
+    func deliverToListeners(_ frame: FrameReference) -> Int {
+        let message = frame.pointee.message
         // With 0 every listener takes the slow path.
-        let limit = frame.pointee.care == .none ? number : 0
+        let limit = frame.pointee.care == .none ? frame.pointee.number : 0
         var reached = 0
         walk { entry in
             entry.borrow { listener in
@@ -159,7 +142,7 @@ extension ListenerList {
                         endOrphan(listener)
                     }
                 } else {
-                    let count = deliverSlow(message, frame, listener, before: number)
+                    let count = deliverSlow(frame, listener)
                     reached &+= count
                     if count > 1 { return frame.pointee.listener }
                 }
@@ -179,18 +162,13 @@ extension ListenerList {
     /// - Returns: How many were reached: that listener, and some of those that follow it. Where there is more
     ///   than one, the frame names the last as its listener.
     @inline(never)
-    func deliverSlow(
-        _ message: MessageAddress,
-        _ frame: FrameReference,
-        _ listener: ListenerEntry,
-        before number: UInt64
-    ) -> Int {
+    func deliverSlow(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let word = listener.word.load(ordering: .acquiring)
-        guard word & ListenerEntry.number < number else { return 0 }
+        guard word & ListenerEntry.number < frame.pointee.number else { return 0 }
         let treatment = word & ListenerEntry.treatment
-        guard frame.pointee.care != .all else { return deliverWithChecks(message, frame, listener) }
-        if treatment == 0 || treatment == ListenerEntry.special { return call(message, frame, listener, word) }
-        guard frame.pointee.care == .none else { return deliverWithChecks(message, frame, listener) }
+        guard frame.pointee.care != .all else { return deliverWithChecks(frame, listener) }
+        if treatment == 0 || treatment == ListenerEntry.special { return call(frame, listener, word) }
+        guard frame.pointee.care == .none else { return deliverWithChecks(frame, listener) }
         if treatment == ListenerEntry.waits {
             // The bit says that there is one.
             let mailbox = listener.certainMailbox
@@ -199,72 +177,51 @@ extension ListenerList {
                 // Where messages wait for a listener, a drain is under way and checks the owner: a weak load for each
                 // message would cost more than everything else. If `isBusy` is outdated, the message starts a drain.
                 if isBusy || word & ListenerEntry.owned == 0 {
-                    return enqueue(message, frame, listener, mailbox, before: number)
+                    return enqueue(frame, listener, mailbox)
                 }
             } else if !isBusy {
-                return call(message, frame, listener, word)
+                return call(frame, listener, word)
             }
         } else if treatment == ListenerEntry.forwards {
-            return forward(message, frame, listener)
+            return forward(frame, listener)
         }
-        return deliverWithChecks(message, frame, listener)
+        return deliverWithChecks(frame, listener)
     }
 
     /// Hands a message to a mailbox, and to those of some of the listeners that follow and hear by the same lane.
     @inline(never)
-    private func enqueue(
-        _ message: MessageAddress,
-        _ frame: FrameReference,
-        _ listener: ListenerEntry,
-        _ mailbox: Unretained<Mailbox>,
-        before number: UInt64
-    ) -> Int {
+    private func enqueue(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Unretained<Mailbox>) -> Int {
         mailbox.borrow { mailbox in
             guard mailbox.isUnbounded, !frame.pointee.carriesMore else {
-                return mailbox.enqueue(message, frame, for: listener) ? 1 : 0
+                return mailbox.enqueue(frame, for: listener) ? 1 : 0
             }
+            let message = frame.pointee.message
             guard let lane = mailbox.laneReference else { return mailbox.enqueueToRead(message, for: listener) ? 1 : 0 }
             return lane.borrow { lane in
                 listener.next.load(ordering: .relaxed) == 0
-                    ? lane.enqueue(message, listener, mailbox)
-                    : lane.enqueueForSeveral(message, frame, listener, mailbox, before: number)
+                    ? lane.enqueue(message, listener, mailbox) : lane.enqueueForSeveral(frame, listener, mailbox)
             }
         }
     }
 
     /// Calls a listener that needs no other treatment than to be counted, if its owner is alive.
     @inline(__always)
-    private func call(
-        _ message: MessageAddress,
-        _ frame: FrameReference,
-        _ listener: ListenerEntry,
-        _ word: UInt64
-    ) -> Int {
+    private func call(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
         word & ListenerEntry.owned == 0
-            ? callUnowned(message, frame, listener, word) : callOwned(message, frame, listener, word)
+            ? callUnowned(frame, listener, word) : callOwned(frame, listener, word)
     }
 
     @inline(never)
-    private func callUnowned(
-        _ message: MessageAddress,
-        _ frame: FrameReference,
-        _ listener: ListenerEntry,
-        _ word: UInt64
-    ) -> Int {
+    private func callUnowned(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
         frame.pointee.beginCall(of: listener)
         countCall(of: listener, word)
-        listener.body.call(message, nil, frame, isBare: word & ListenerEntry.general == 0)
+        listener.body.call(frame.pointee.message, nil, frame, isBare: word & ListenerEntry.general == 0)
         return 1
     }
 
     /// By itself, because it needs more registers.
     @inline(never)
-    private func callOwned(
-        _ message: MessageAddress,
-        _ frame: FrameReference,
-        _ listener: ListenerEntry,
-        _ word: UInt64
-    ) -> Int {
+    private func callOwned(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
         // Retained for the call, and released behind it.
         guard let owner = listener.retainedOwner else {
             endOrphan(listener)
@@ -272,7 +229,12 @@ extension ListenerList {
         }
         frame.pointee.beginCall(of: listener)
         countCall(of: listener, word)
-        listener.body.call(message, OwnerReference(owner), frame, isBare: word & ListenerEntry.general == 0)
+        listener.body.call(
+            frame.pointee.message,
+            OwnerReference(owner),
+            frame,
+            isBare: word & ListenerEntry.general == 0
+        )
         owner.release()
         return 1
     }
@@ -290,8 +252,7 @@ extension ListenerList {
     /// Delivers to a listener that is old enough for the message, after everything has been looked at: whether it has
     /// ended, is paused, excluded or `once`, whether its owner is alive, and what travels with the message.
     @inline(never)
-    private func deliverWithChecks(_ message: MessageAddress, _ frame: FrameReference, _ listener: ListenerEntry) -> Int
-    {
+    private func deliverWithChecks(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let word = listener.word.load(ordering: .acquiring)
         guard word & (ListenerEntry.ended | ListenerEntry.intercepts) == 0 else { return 0 }
         let owner = listener.owner
@@ -311,25 +272,21 @@ extension ListenerList {
         }
         defer { withExtendedLifetime(owner) {} }
         if let mailbox = listener.mailbox, !mailbox.mayCall(from: frame.pointee.isolation, listener) {
-            let isIn = mailbox.enqueue(message, frame, for: listener)
+            let isIn = mailbox.enqueue(frame, for: listener)
             if isMetered { mailbox.noteWaiting() }
             return isIn ? 1 : 0
         }
         countCall(of: listener, word)
         // The listener is counted, and waited for, in the hub.
-        if listener.isForwarder { return forward(message, frame, listener) }
+        if listener.isForwarder { return forward(frame, listener) }
         frame.pointee.beginCall(of: listener)
         // The caller holds the owner.
         let reference = owner.map { OwnerReference($0) }
-        let envelope = frame.pointee.envelope
-        guard let tracker = envelope?.tracker else {
-            run(listener, message, reference, frame, envelope?.trace)
-            return 1
-        }
-        frame.pointee.thrown = nil
-        tracker.expectOne()
+        let (message, envelope) = (frame.pointee.message, frame.pointee.envelope)
+        envelope?.tracker?.expectOne()
+        if envelope?.tracker != nil { frame.pointee.thrown = nil }
         run(listener, message, reference, frame, envelope?.trace)
-        tracker.finish(frame.pointee.outcome(for: listener))
+        envelope?.tracker?.finish(frame.pointee.outcome(for: listener))
         return 1
     }
 }

@@ -5,29 +5,17 @@ extension ListenerList {
     ///
     /// - Returns: Nil to deliver it now, otherwise the result of `post`.
     @inline(__always)
-    func begin(
-        _ message: MessageAddress,
-        _ frame: FrameReference,
-        _ thread: ThreadReference,
-        at site: PackedSite = .unknown
-    ) -> Int? {
-        if let top = thread.pointee.top { return admit(message, frame, nestedIn: top, thread, at: site) }
+    func begin(_ frame: FrameReference, _ thread: ThreadReference) -> Int? {
+        if let top = thread.pointee.top { return admit(frame, nestedIn: top, thread) }
         thread.pointee.followed = 0
         return nil
     }
 
     /// Decides about a post made while others are under way on this thread.
     ///
-    /// - Parameter site: Where the post is written; looked at only if the channel is traced.
     /// - Returns: Nil to deliver it now, otherwise the result of `post`.
     @inline(never)
-    private func admit(
-        _ message: MessageAddress,
-        _ frame: FrameReference,
-        nestedIn top: FrameReference,
-        _ thread: ThreadReference,
-        at site: PackedSite
-    ) -> Int? {
+    private func admit(_ frame: FrameReference, nestedIn top: FrameReference, _ thread: ThreadReference) -> Int? {
         guard thread.pointee.depth < ThreadRecord.deepest else {
             reportRecursion(top, limit: ThreadRecord.deepest)
             return 0
@@ -55,7 +43,7 @@ extension ListenerList {
             frame.pointee.depth = depth
             return nil
         case .queued:
-            wait(message, frame, behind: outer, depth: depth, at: site)
+            wait(frame, behind: outer, depth: depth)
             return activeListenerCount
         }
     }
@@ -71,18 +59,12 @@ extension ListenerList {
     }
 
     /// Keeps a copy of the message until the outer post has ended.
-    private func wait(
-        _ message: MessageAddress,
-        _ frame: FrameReference,
-        behind outer: FrameReference,
-        depth: Int,
-        at site: PackedSite
-    ) {
+    private func wait(_ frame: FrameReference, behind outer: FrameReference, depth: Int) {
         let queue = outer.pointee.queue ?? PostQueue()
-        let kept = KeptMessage(copying: message, layout)
+        let kept = KeptMessage(copying: frame.pointee.message, layout)
         outer.pointee.queue = queue
         let sender = frame.pointee.sender?.living
-        let echo = frame.pointee.excluded == 0
+        let (site, echo) = (frame.pointee.site, frame.pointee.excluded == 0)
         let envelope = frame.pointee.envelope
         // The outer post's caller keeps its actor until the queue is empty, and that is where the message has its
         // turn; an actor entered further in may be deallocated by then.
@@ -92,16 +74,12 @@ extension ListenerList {
         envelope?.tracker?.expectOne(isListener: false)
         queue.posts.append(
             PostQueue.Waiting { [self] queue in
-                var later = PostFrame(list: self, Post(from: sender, echo: echo, envelope))
+                var later = PostFrame(self, kept.address, Post(from: sender, echo: echo, at: site, envelope))
                 later.isolation = isolation
                 later.depth = depth
                 later.chain = chain
                 later.queue = queue
-                later.lend { frame in
-                    _ = meter(kept.address, frame, at: site) {
-                        withPost(frame, .current) { deliver(kept.address, frame) }
-                    }
-                }
+                later.lend { frame in _ = meter(frame) { withPost(frame, .current) { deliver(frame) } } }
                 later.end()
                 envelope?.tracker?.finish(.settled)
                 withExtendedLifetime(kept) {}

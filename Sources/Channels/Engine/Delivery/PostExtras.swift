@@ -7,10 +7,12 @@ final class PostExtras {
     var queue: PostQueue?
     /// What the call under way threw, if the poster waits.
     var thrown: (any Error)?
-    /// What the message is for forwarders.
-    @safe @exclusivity(unchecked) private var translation = Translation()
-    /// What the message is for the forwarder being called, where it is different for each.
-    @safe @exclusivity(unchecked) private var translationForOne = Translation()
+    /// Where what the message is for forwarders stands: memory that is used again, made when one first asks. (An optional
+    /// value here would be copied for each of them.)
+    private var posted: MessageAddress?
+    private var hasPosted = false
+
+    deinit { posted?.deallocate() }
 
     /// To be given back.
     static func make() -> Unretained<PostExtras> {
@@ -35,28 +37,33 @@ final class PostExtras {
         if envelope != nil { envelope = nil }
         if queue != nil { queue = nil }
         if thrown != nil { thrown = nil }
-        translation.clear()
-        translationForOne.clear()
+        guard hasPosted else { return }
+        hasPosted = false
+        _ = posted?.move(as: Posted<any Sendable>.self)
     }
 
-    /// What a message is for a forwarder; nil if it skips it.
+    /// What the message of a post is for forwarders: made once. It is there until the post has ended.
     @inline(__always)
-    func translated(_ message: MessageAddress, _ frame: FrameReference, by forwarder: Forwarder) -> MessageAddress? {
-        if forwarder.translatesForAll, let known = translation.message { return known }
-        return translate(message, frame, by: forwarder)
+    func posted(_ frame: FrameReference) -> MessageAddress {
+        if hasPosted, let posted { return posted }
+        return makePosted(frame)
     }
 
     @inline(never)
-    private func translate(
-        _ message: MessageAddress,
-        _ frame: FrameReference,
-        by forwarder: Forwarder
-    ) -> MessageAddress? {
-        let context = PostContext(frame)
-        return frame.pointee.list.borrow { list in
-            forwarder.translatesForAll
-                ? forwarder.translate(message, context, of: list, into: &translation)
-                : forwarder.translate(message, context, of: list, into: &translationForOne)
-        }
+    private func makePosted(_ frame: FrameReference) -> MessageAddress {
+        let place = posted ?? MessageLayout(Posted<any Sendable>.self).allocate()
+        posted = place
+        place.initialize(to: Posted(frame.boxedMessage, PostContext(frame)))
+        hasPosted = true
+        return place
     }
+}
+
+extension FrameReference {
+    /// The message of the post, copied.
+    var boxedMessage: any Sendable { pointee.list.borrow { $0.layout.boxed(pointee.message) } }
+
+    /// What the message of the post is for forwarders. It is there until the post has ended.
+    @inline(__always)
+    var posted: MessageAddress { pointee.ensureExtras().borrow { $0.posted(self) } }
 }

@@ -4,12 +4,18 @@ struct PostFrame {
     /// The post in which this one is nested, whatever its channel.
     var previous: FrameReference?
     private(set) var list: Unretained<ListenerList>
+    /// Where the message stands. The frame of a drain or a reader has none: they hand each message over by themselves.
+    var message: MessageAddress
+    /// The number of the first listener that is too new for the message.
+    var number: UInt64 = 0
     /// The object given as `from:`; the caller keeps it alive.
     let sender: Unretained<AnyObject>?
     /// The owner whose listeners are skipped: the sender if `echo` is false.
     let excluded: UInt
     /// The identity of the poster's actor, which the caller keeps alive; 0 if there is none.
     var isolation: UInt
+    /// Where the post is written, for those who look at it.
+    let site: PackedSite
     /// The number of posts of this list on this thread's stack, including this one. On a queued channel: the
     /// length of the chain that led to this post.
     var depth = 1
@@ -43,21 +49,24 @@ struct PostFrame {
 
     /// - Parameter post: Borrowed: as an initialiser's usual parameter it would be retained.
     @inline(__always)
-    init(list: ListenerList, _ post: __shared Post = Post()) {
+    init(_ list: ListenerList, _ message: MessageAddress = .nowhere, _ post: __shared Post = Post()) {
         // The list, the sender and the actor are parameters of the call during which the frame exists: the
         // caller keeps them alive.
         self.list = Unretained(list)
+        self.message = message
         sender = post.sender.map { Unretained($0) }
         isolation = post.isolation
+        site = post.site
         excluded = post.echo ? 0 : post.sender.map { Unretained($0).address } ?? 0
         care = excluded != 0 || post.envelope?.tracker != nil ? .all : .none
         if post.envelope != nil { envelope = post.envelope }
     }
 
-    /// The frame of a post that hands the message of another on to a hub.
-    init(forwarding outer: PostFrame, to list: ListenerList) {
+    /// The frame of a post that hands what the message of another is for a hub on to that.
+    init(forwarding outer: PostFrame, _ message: MessageAddress, to list: ListenerList) {
         self = outer
         self.list = Unretained(list)
+        self.message = message
         depth = 1
         isTurn = false
         if care == .counting { care = .none }
@@ -70,7 +79,7 @@ struct PostFrame {
 
     /// The extras, which are made if there are none. Kept until ``end()``.
     @inline(__always)
-    fileprivate mutating func ensureExtras() -> Unretained<PostExtras> {
+    mutating func ensureExtras() -> Unretained<PostExtras> {
         if let extras { return extras }
         // Balanced in `end`.
         let made = PostExtras.make()
@@ -143,12 +152,6 @@ extension FrameReference {
         // The frame exists for the whole post, see the type's comment.
         @inline(__always) unsafeAddress { unsafe UnsafePointer(raw.assumingMemoryBound(to: PostFrame.self)) }
         @inline(__always) nonmutating unsafeMutableAddress { unsafe raw.assumingMemoryBound(to: PostFrame.self) }
-    }
-
-    /// What the message is for a forwarder; nil if it skips it. It is there until the post has ended.
-    @inline(__always)
-    func translated(_ message: MessageAddress, by forwarder: Forwarder) -> MessageAddress? {
-        pointee.ensureExtras().borrow { $0.translated(message, self, by: forwarder) }
     }
 
     /// Reports what a listener threw.

@@ -124,7 +124,7 @@ extension Lane {
         // Set when the entry was inserted, and kept by it, as the list is by the level.
         let list = first.listener.borrow { $0.certainLevel }.borrow { Unretained($0.list) }
         // One for all of them: nothing in it outlasts a call.
-        var frame = list.borrow { PostFrame(list: $0) }
+        var frame = list.borrow { PostFrame($0) }
         defer { frame.end() }
         return frame.lend { frame in
             var end: DrainTurn.End?

@@ -28,17 +28,11 @@ extension Lane {
     /// Puts a message in under one lock for a listener and for those that follow it in its list, need no other treatment
     /// and have their turns in this lane, too. The caller has entered the list.
     ///
-    /// - Parameter number: That of the first listener which is too new.
     /// - Returns: How many have the message. Where there is more than one, the frame names the last as its
     ///   listener.
     @inline(never)
-    func enqueueForSeveral(
-        _ message: MessageAddress,
-        _ frame: FrameReference,
-        _ listener: ListenerEntry,
-        _ mailbox: Mailbox,
-        before number: UInt64
-    ) -> Int {
+    func enqueueForSeveral(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Int {
+        let (message, number) = (frame.pointee.message, frame.pointee.number)
         var appended: LaneState.Appended = []
         var count = 0
         lock.withLock {

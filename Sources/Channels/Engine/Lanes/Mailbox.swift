@@ -100,7 +100,8 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// Enqueues a copy of the message.
     ///
     /// - Returns: Whether the listener accepted it; true also if the buffer was full.
-    func enqueue(_ message: MessageAddress, _ frame: FrameReference, for listener: ListenerEntry) -> Bool {
+    func enqueue(_ frame: FrameReference, for listener: ListenerEntry) -> Bool {
+        let message = frame.pointee.message
         if isUnbounded, !frame.pointee.carriesMore { return enqueueAlone(message, for: listener) }
         let tracker = frame.pointee.envelope?.tracker
         let isAwaited = tracker.map { isListener(listener, awaitedBy: $0) } ?? false

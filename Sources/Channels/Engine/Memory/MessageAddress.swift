@@ -11,6 +11,12 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
     @inlinable @inline(__always)
     init(_ raw: UnsafeMutableRawPointer) { unsafe self.raw = raw }
 
+    /// Where nothing stands.
+    static var nowhere: MessageAddress {
+        // Never read: not 0.
+        unsafe MessageAddress(UnsafeMutableRawPointer(bitPattern: 1).unsafelyUnwrapped)
+    }
+
     /// Lends the address of a value, which is only read.
     @inlinable @inline(__always)
     static func lending<Message, Result>(

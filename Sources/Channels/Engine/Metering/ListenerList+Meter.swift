@@ -71,27 +71,22 @@ extension ListenerList {
     /// Delivers a message, within the instruments if the channel is traced, and counts it.
     @inline(never)
     func postMetered(_ message: MessageAddress, _ post: Post) -> Int {
-        var frame = PostFrame(list: self, post)
+        var frame = PostFrame(self, message, post)
         defer { frame.end() }
-        return frame.lend { postMetered(message, in: $0, at: post.site) }
+        return frame.lend { postMetered($0) }
     }
 
     @inline(never)
-    func postMetered(_ message: MessageAddress, in frame: FrameReference, at site: PackedSite) -> Int {
+    func postMetered(_ frame: FrameReference) -> Int {
         let thread = ThreadReference.current
-        if let refused = begin(message, frame, thread, at: site) { return refused }
-        let reached = meter(message, frame, at: site) { withPost(frame, thread) { deliver(message, frame) } }
+        if let refused = begin(frame, thread) { return refused }
+        let reached = meter(frame) { withPost(frame, thread) { deliver(frame) } }
         if frame.pointee.hasExtras { deliverQueued(frame) }
         return reached
     }
 
     /// Counts a post, and traces it, if diagnostics are on, around its delivery.
-    func meter(
-        _ message: MessageAddress,
-        _ frame: FrameReference,
-        at site: PackedSite,
-        _ deliver: () -> Int
-    ) -> Int {
+    func meter(_ frame: FrameReference, _ deliver: () -> Int) -> Int {
         guard let meter else { return deliver() }
         meter.countPost()
         let traces = meter.traces
@@ -100,31 +95,23 @@ extension ListenerList {
         } else if frame.pointee.care == .none {
             frame.pointee.care = .counting
         }
-        let reached = traces ? trace(message, frame, site, meter, deliver) : deliver()
+        let reached = traces ? trace(frame, meter, deliver) : deliver()
         if frame.pointee.isTurn ? hasNoListenerNow : reached == 0 {
             meter.unheard.wrappingAdd(1, ordering: .relaxed)
         }
         return reached
     }
 
-    private func trace(
-        _ message: MessageAddress,
-        _ frame: FrameReference,
-        _ site: PackedSite,
-        _ meter: ChannelMeter,
-        _ deliver: () -> Int
-    ) -> Int {
-        let former = frame.pointee.envelope
-        if frame.pointee.isTurn, let event = former?.trace?.event {
-            meter.keep(message, layout, event)
-        }
+    private func trace(_ frame: FrameReference, _ meter: ChannelMeter, _ deliver: () -> Int) -> Int {
+        let (message, former) = (frame.pointee.message, frame.pointee.envelope)
+        if frame.pointee.isTurn, let event = former?.trace?.event { meter.keep(message, layout, event) }
         // One that has a trace was traced where it came from: it is forwarded, or a value of a state. What a pattern
         // hears without one was not to be traced.
         guard former?.trace == nil, kind != .pattern else { return deliver() }
         let sender = frame.pointee.sender?.living
         let senderType: (any Any.Type)? = (sender ?? former?.sender).map { type(of: $0) }
         var reached = 0
-        withTrace(message, meter, senderType, former?.origin ?? .local, at: site) { trace in
+        withTrace(message, meter, senderType, former?.origin ?? .local, at: frame.pointee.site) { trace in
             frame.pointee.envelope = Envelope(
                 // Observers of a protocol have no mailbox, to which a sender would have to be Sendable.
                 sender: kind == .protocol ? nil : former?.sender ?? sender.map { sendable($0) },

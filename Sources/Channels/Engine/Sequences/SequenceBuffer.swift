@@ -45,7 +45,7 @@ final class SequenceBuffer: Sendable {
         guard !isPlain else { return mailbox.takeOne(into: place, &envelope) }
         return mailbox.layout.withTemporary { message in
             guard mailbox.takeOne(into: message, &envelope), let list = entry.list else { return false }
-            var frame = PostFrame(list: list, Post(envelope))
+            var frame = PostFrame(list, message, Post(envelope))
             frame.place = place
             // The body of an adapted listener ends by initialising the place.
             frame.lend { entry.run(message, nil, $0) }
