@@ -1,15 +1,15 @@
 internal import Dispatch
 
 /// One lane: the deliveries to one actor or one dispatch queue.
-public struct LaneSnapshot: Codable, Hashable, Sendable, CustomStringConvertible {
+public struct LaneSnapshot: Sendable, CustomStringConvertible {
     /// The actor, by its type, or the label of the queue: `MainActor`, `Kitchen`, `com.example.printer`.
-    public var name: String
+    public let name: String
     /// Messages that wait in it, of all channels. What its drain has taken, 256 messages at most, is
     /// not counted.
-    public var waiting: Int
+    public let waiting: Int
     /// The longest time that a message took to reach a listener in this lane, of the channels in the snapshot, in
     /// nanoseconds; nil where none is traced.
-    public var longestWaitNanoseconds: Int?
+    public internal(set) var longestWaitNanoseconds: Int?
 
     /// The longest time that a message took to reach a listener.
     public var longestWait: Duration? { longestWaitNanoseconds.map { .nanoseconds($0) } }

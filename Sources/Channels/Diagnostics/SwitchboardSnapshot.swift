@@ -2,17 +2,17 @@
 ///
 /// Taken without stopping other threads: each count is exact for its own moment. Counts that are not kept
 /// (see ``Diagnostics``) are nil.
-public struct SwitchboardSnapshot: Codable, Hashable, Sendable {
+public struct SwitchboardSnapshot: Sendable {
     /// The named channels, by name.
-    public var channels: [ChannelSnapshot]
+    public let channels: [ChannelSnapshot]
     /// The protocol channels, by the name of the protocol.
-    public var protocols: [ChannelSnapshot]
+    public let protocols: [ChannelSnapshot]
     /// The listeners to patterns, in the order of registration; each name is a pattern.
-    public var patterns: [ChannelSnapshot]
+    public let patterns: [ChannelSnapshot]
     /// The channels without a name that are watched, see `Switchboard.watch(_:as:)`.
-    public var watched: [ChannelSnapshot]
+    public let watched: [ChannelSnapshot]
     /// The lanes of the actors and queues on which listeners of these channels run.
-    public var lanes: [LaneSnapshot]
+    public let lanes: [LaneSnapshot]
 }
 
 extension Switchboard {
@@ -35,6 +35,10 @@ extension Switchboard {
                     messageType: "\(unheard.type)",
                     posts: unheard.posts,
                     unheard: unheard.posts,
+                    lostOwners: nil,
+                    countedNanoseconds: nil,
+                    posters: [],
+                    messages: [],
                     listeners: []
                 )
             )

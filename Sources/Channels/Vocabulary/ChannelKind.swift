@@ -1,5 +1,5 @@
 /// The kinds of channel that faults and snapshots tell apart.
-public enum ChannelKind: String, Codable, Hashable, Sendable {
+public enum ChannelKind: String, Sendable {
     /// A ``Channel``.
     case messages
     /// A ``LocalChannel``.

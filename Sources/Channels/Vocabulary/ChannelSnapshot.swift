@@ -1,23 +1,23 @@
 /// One channel and its listeners.
-public struct ChannelSnapshot: Codable, Hashable, Sendable {
+public struct ChannelSnapshot: Sendable {
     /// The name, the protocol or the pattern; of a channel without a name, the type of its messages.
-    public var name: String
+    public let name: String
     /// What it stands for.
-    public var kind: ChannelKind
+    public let kind: ChannelKind
     /// The type of the messages, of the state, or of requests and responses.
-    public var messageType: String
+    public let messageType: String
     /// Messages posted, where they are counted.
-    public var posts: Int?
+    public let posts: Int?
     /// Messages posted that reached nobody: there was no listener, or each was paused, or left out by `echo: false`.
-    public var unheard: Int?
+    public let unheard: Int?
     /// Listeners that ended because their owner was deallocated, where they are counted.
-    public var lostOwners: Int?
+    public let lostOwners: Int?
     /// For how long messages have been counted, in nanoseconds; nil where they are not.
-    public var countedNanoseconds: Int?
+    public let countedNanoseconds: Int?
     /// Who posts, where it is traced: those who post most come first.
-    public var posters: [PosterSnapshot] = []
+    public let posters: [PosterSnapshot]
     /// The last messages, where they are kept: the oldest comes first.
-    public var messages: [MessageSnapshot] = []
+    public let messages: [MessageSnapshot]
     /// In the order of delivery, interceptors first.
-    public var listeners: [ListenerSnapshot]
+    public let listeners: [ListenerSnapshot]
 }

@@ -2,14 +2,14 @@
 ///
 /// Times are counted in classes, each twice as wide as the one before, so that a nanosecond and a minute fit
 /// into 40 numbers. A time read from a class is too long by a factor of two at most.
-public struct Histogram: Codable, Hashable, Sendable {
+public struct Histogram: Sendable {
     /// Number *n* is how often it took less than 2^*n* nanoseconds, and not less than half of that. Without
     /// the zeros at the end; the 40th class holds everything longer.
-    public var counts: [Int]
+    public let counts: [Int]
     /// All times together, in nanoseconds.
-    public var totalNanoseconds: Int
+    public let totalNanoseconds: Int
     /// The longest time, in nanoseconds.
-    public var longestNanoseconds: Int
+    public let longestNanoseconds: Int
 
     /// Creates a histogram, for tests of what shows one.
     public init(counts: [Int] = [], totalNanoseconds: Int = 0, longestNanoseconds: Int = 0) {

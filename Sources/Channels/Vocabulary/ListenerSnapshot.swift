@@ -1,7 +1,7 @@
 /// One listener.
-public struct ListenerSnapshot: Codable, Hashable, Sendable {
+public struct ListenerSnapshot: Sendable {
     /// How messages reach it.
-    public enum Delivery: String, Codable, Sendable {
+    public enum Delivery: String, Sendable {
         /// On the poster's thread, before the listeners.
         case interceptor
         /// On the poster's thread.
@@ -21,36 +21,36 @@ public struct ListenerSnapshot: Codable, Hashable, Sendable {
     }
 
     /// Tells the listeners of a channel apart: a higher number was registered later.
-    public var number: UInt64
+    public let number: UInt64
     /// The type of the owner; nil where the token owns the listener.
-    public var ownerType: String?
+    public let ownerType: String?
     /// The rank of its priority.
-    public var priority: Int
+    public let priority: Int
     /// How messages reach it.
-    public var delivery: Delivery
+    public let delivery: Delivery
     /// Whether it is paused.
-    public var isPaused: Bool
+    public let isPaused: Bool
     /// Where it was registered.
-    public var registrationSite: RegistrationSite
+    public let registrationSite: RegistrationSite
     /// Messages handed to it, where they are counted: with a mailbox, or with diagnostics on.
-    public var delivered: Int?
+    public let delivered: Int?
     /// Messages that wait in its mailbox.
-    public var waiting: Int?
+    public let waiting: Int?
     /// Messages dropped because its buffer was full.
-    public var dropped: Int?
+    public let dropped: Int?
     /// Messages that it missed because it was paused.
-    public var missed: Int
+    public let missed: Int
     /// The most messages that have waited in its mailbox, where they are counted.
-    public var mostWaiting: Int?
+    public let mostWaiting: Int?
     /// Calls that threw, where they are counted.
-    public var failures: Int?
+    public let failures: Int?
     /// How long messages were on their way to it, where it is traced.
-    public var waited: Histogram?
+    public let waited: Histogram?
     /// How long its calls took, where it is traced.
-    public var spent: Histogram?
+    public let spent: Histogram?
     /// The index in ``SwitchboardSnapshot/lanes`` of its lane; nil if it is called directly or has a lane of its
     /// own.
-    public var lane: Int?
+    public let lane: Int?
 }
 
 extension ListenerSnapshot: CustomStringConvertible {

@@ -1,11 +1,11 @@
 /// Who posts on a channel.
-public struct PosterSnapshot: Codable, Hashable, Sendable {
+public struct PosterSnapshot: Sendable {
     /// The type of the object given as `from:`; nil without one.
-    public var senderType: String?
+    public let senderType: String?
     /// Where the post is written, where that is known.
-    public var site: RegistrationSite?
+    public let site: RegistrationSite?
     /// Messages posted.
-    public var posts: Int
+    public let posts: Int
 }
 
 extension PosterSnapshot: CustomStringConvertible {

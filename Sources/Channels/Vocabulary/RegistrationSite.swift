@@ -1,5 +1,5 @@
 /// A place in the source: where a listener was registered, or a post is written.
-public struct RegistrationSite: Hashable, Codable, Sendable, CustomStringConvertible {
+public struct RegistrationSite: Hashable, Sendable, CustomStringConvertible {
     /// The file, as `#fileID` names it: `Module/File.swift`.
     public let fileID: String
     /// The line, from 1.

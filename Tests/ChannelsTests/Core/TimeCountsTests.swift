@@ -5,7 +5,7 @@ import Testing
 struct TimeCountsTests {
     @Test func timesAreCountedByClassWithTheirSumAndTheLongest() {
         let counts = TimeCounts()
-        #expect(counts.histogram == Histogram())
+        #expect(counts.histogram.numbers == [0, 0])
         for time in [-5, 0, 1, 2, 3, 4, 1_000, 7] { counts.add(time) }
         #expect(counts.histogram.counts == [2, 1, 2, 2, 0, 0, 0, 0, 0, 0, 1])
         #expect(counts.histogram.totalNanoseconds == 1_017)
@@ -22,9 +22,9 @@ struct TimeCountsTests {
         let counts = TimeCounts()
         counts.add(1_000)
         counts.startOver()
-        #expect(counts.histogram == Histogram())
+        #expect(counts.histogram.numbers == [0, 0])
         counts.add(3)
-        #expect(counts.histogram == Histogram(counts: [0, 0, 1], totalNanoseconds: 3, longestNanoseconds: 3))
+        #expect(counts.histogram.numbers == [0, 0, 1, 3, 3])
     }
 
     @Test func aPercentileIsTheEndOfItsClassOrTheLongest() {
@@ -35,4 +35,8 @@ struct TimeCountsTests {
         #expect(histogram.count == 4 && histogram.mean == .nanoseconds(3) && histogram.longest == .nanoseconds(9))
         #expect(Histogram().percentile(0.5) == nil && Histogram().mean == nil)
     }
+}
+
+extension Histogram {
+    fileprivate var numbers: [Int] { counts + [totalNanoseconds, longestNanoseconds] }
 }

@@ -1,7 +1,6 @@
 import Channels
 import ChannelsTesting
 import Dispatch
-import Foundation
 import Testing
 
 private struct Card: Sendable {
@@ -91,8 +90,6 @@ struct TracingTests {
             #expect(try #require(listener.spent?.longest) >= #require(listener.spent?.mean))
         }
         #expect(board.snapshot().lanes.first?.longestWait != nil)
-        let data = try JSONEncoder().encode(board.snapshot())
-        #expect(try JSONDecoder().decode(SwitchboardSnapshot.self, from: data).channels.count == 1)
         withExtendedLifetime(tokens) {}
     }
 

@@ -1,12 +1,11 @@
 import Channels
-import Foundation
 import Testing
 
 struct SnapshotFormTests {
     let board = Switchboard(onFault: { _ in }, diagnostics: .counts)
     let owner = FormListener()
 
-    @Test func snapshotSaysEverythingAndIsCodableAndReadable() throws {
+    @Test func snapshotSaysEverythingAndIsReadable() throws {
         let channel = board.channel(ChannelName<Int>("shop.checkout"))
         channel.listen(owner, priority: .high) { _, _ in }
         channel.intercept(owner) { _, _ in .continue }
@@ -27,8 +26,6 @@ struct SnapshotFormTests {
         #expect(checkout.listeners[1].priority == 100)
         #expect(checkout.listeners[1].delivered == 1)
         #expect(checkout.listeners[1].registrationSite.fileID == #fileID)
-        let data = try JSONEncoder().encode(snapshot)
-        #expect(try JSONDecoder().decode(SwitchboardSnapshot.self, from: data) == snapshot)
         for text in ["shop.checkout", "Int", "FormListener", "priority high", #fileID, "shop.sales", "shop.*"] {
             #expect("\(board)".contains(text), "\(board)")
         }
