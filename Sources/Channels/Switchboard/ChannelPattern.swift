@@ -26,31 +26,30 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
     ///
     /// - Complexity: O(*n*) in the length of the name.
     public func matches(_ name: String) -> Bool {
-        var pattern = text.utf8[...]
-        var name = name.utf8[...]
         let stop = UInt8(ascii: ".")
-        while true {
-            let patternToken = pattern.prefix { $0 != stop }
-            let nameToken = name.prefix { $0 != stop }
-            if patternToken.elementsEqual(">".utf8) { return !nameToken.isEmpty }
-            let isMatch =
-                patternToken.elementsEqual("*".utf8) ? !nameToken.isEmpty : patternToken.elementsEqual(nameToken)
-            guard isMatch else { return false }
-            let patternEnds = patternToken.endIndex == pattern.endIndex
-            let nameEnds = nameToken.endIndex == name.endIndex
-            guard !patternEnds, !nameEnds else { return patternEnds && nameEnds }
-            pattern = pattern[pattern.index(after: patternToken.endIndex)...]
-            name = name[name.index(after: nameToken.endIndex)...]
+        var rest = name.utf8.makeIterator()
+        var next = rest.next()
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: ">"): return next != nil && next != stop
+            case UInt8(ascii: "*"):
+                guard next != nil, next != stop else { return false }
+                while next != nil, next != stop { next = rest.next() }
+            default:
+                guard byte == next else { return false }
+                next = rest.next()
+            }
         }
+        return next == nil
     }
 
     /// Whether both have the same Unicode scalars.
     public static func == (left: ChannelPattern, right: ChannelPattern) -> Bool {
-        left.text.utf8.elementsEqual(right.text.utf8)
+        left.text.hasBytes(of: right.text)
     }
 
     /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) { for byte in text.utf8 { hasher.combine(byte) } }
+    public func hash(into hasher: inout Hasher) { hasher.combine(NameScanner.hash(text)) }
 
     /// The text of the pattern.
     public var description: String { text }

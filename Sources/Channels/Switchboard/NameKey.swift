@@ -55,8 +55,7 @@ struct NameKey: Hashable, Sendable {
         guard left.hash == right.hash, left.type == right.type else { return false }
         // One literal, or one buffer: nothing to compare.
         if left.text.hasRepresentation(of: right.text) { return true }
-        // String's == treats canonical equivalents as equal.
-        return left.text.utf8.elementsEqual(right.text.utf8)
+        return left.text.hasBytes(of: right.text)
     }
 
     @usableFromInline
@@ -66,51 +65,34 @@ struct NameKey: Hashable, Sendable {
 extension NameKey {
     /// What is wrong with a text as a name or pattern; nil if it is valid.
     static func problem(of text: String, isPattern: Bool) -> String? {
-        guard !text.isEmpty else { return "it is empty" }
         guard text.utf8.count <= longest else { return "it has \(text.utf8.count) bytes, more than \(longest)" }
+        guard !text.isEmpty else { return "it is empty" }
         var tokenLength = 0
         var wildcards = 0
         var sawTail = false
-        for byte in text.utf8 {
-            if byte >= 0x80 { return problemBeyondASCII(of: text, isPattern: isPattern) }
-            switch byte {
-            case UInt8(ascii: "."):
-                if tokenLength == 0 { return "it has an empty token" }
-                if wildcards > 0, tokenLength > 1 { return wildcardProblem }
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case ".":
+                if let problem = problem(ofToken: tokenLength, wildcards) { return problem }
                 if sawTail { return "'>' is not its last token" }
                 tokenLength = 0
                 wildcards = 0
-            case 0...0x1F, 0x7F, 0x20:
-                return "it has \(byte == 0x20 || (9...13).contains(byte) ? "white space" : "a control character")"
-            case UInt8(ascii: "*"), UInt8(ascii: ">"):
+                continue
+            case "*", ">":
                 if !isPattern { return "'*' and '>' are for patterns" }
                 wildcards += 1
-                tokenLength += 1
-                if byte == UInt8(ascii: ">") { sawTail = true }
-            default: tokenLength += 1
+                if scalar == ">" { sawTail = true }
+            default:
+                if scalar.properties.isWhitespace { return "it has white space" }
+                if scalar.properties.generalCategory == .control { return "it has a control character" }
             }
+            tokenLength += 1
         }
-        if tokenLength == 0 { return "it has an empty token" }
-        if wildcards > 0, tokenLength > 1 { return wildcardProblem }
-        return nil
+        return problem(ofToken: tokenLength, wildcards)
     }
 
-    private static let wildcardProblem = "'*' and '>' must be whole tokens"
-
-    /// What is wrong with a text that has scalars beyond ASCII; nil if it is valid.
-    private static func problemBeyondASCII(of text: String, isPattern: Bool) -> String? {
-        for scalar in text.unicodeScalars {
-            if scalar.properties.isWhitespace { return "it has white space" }
-            if scalar.properties.generalCategory == .control { return "it has a control character" }
-            if !isPattern, scalar == "*" || scalar == ">" { return "'*' and '>' are for patterns" }
-        }
-        let tokens = text.unicodeScalars.split(separator: ".", omittingEmptySubsequences: false)
-        for (index, token) in tokens.enumerated() {
-            if token.isEmpty { return "it has an empty token" }
-            guard token.contains(where: { $0 == "*" || $0 == ">" }) else { continue }
-            if token.count > 1 { return wildcardProblem }
-            if token.first == ">", index < tokens.count - 1 { return "'>' is not its last token" }
-        }
-        return nil
+    private static func problem(ofToken length: Int, _ wildcards: Int) -> String? {
+        if length == 0 { return "it has an empty token" }
+        return wildcards > 0 && length > 1 ? "'*' and '>' must be whole tokens" : nil
     }
 }

@@ -200,15 +200,17 @@ public final class Switchboard: Sendable {
         of type: Message.Type,
         reentrancy: Reentrancy?
     ) throws -> Channel<Message> {
-        let found = try findOrCreate(key, .messages(Message.self)) {
+        let kind = ChannelContent.messages(Message.self)
+        func make() throws -> AnyObject {
             let made = Channel<Message>(
                 name: key.name,
                 reentrancy: reentrancy ?? self.reentrancy,
                 faults: faults,
                 diagnostics: .off
             )
-            return (made, made.list)
+            return try enter(made, made.list, key, kind)
         }
+        let found = try registry.channel(key, kind: kind) ?? make()
         // The kind records the types of which the object is generic.
         let channel = known(found, as: Channel<Message>.self)
         if let reentrancy { compare(reentrancy, with: channel.list) }
@@ -228,10 +230,12 @@ public final class Switchboard: Sendable {
     private func state<State: Sendable>(key: NameKey, of type: State.Type, initial: () -> State) throws -> StateChannel<
         State
     > {
-        let found = try findOrCreate(key, .state(State.self)) {
+        let kind = ChannelContent.state(State.self)
+        func make() throws -> AnyObject {
             let made = StateChannel(initial(), name: key.text, faults: faults, diagnostics: .off)
-            return (made, made.list)
+            return try enter(made, made.list, key, kind)
         }
+        let found = try registry.channel(key, kind: kind) ?? make()
         // The kind records the types of which the object is generic.
         return known(found, as: StateChannel<State>.self)
     }
@@ -241,25 +245,28 @@ public final class Switchboard: Sendable {
         of request: Request.Type,
         returning response: Response.Type
     ) throws -> RequestChannel<Request, Response> {
-        let found = try findOrCreate(key, .requests(Request.self, Response.self)) {
+        let kind = ChannelContent.requests(Request.self, Response.self)
+        func make() throws -> AnyObject {
             let made = RequestChannel<Request, Response>(name: key.text, faults: faults, diagnostics: .off)
-            return (made, made.list)
+            return try enter(made, made.list, key, kind)
         }
+        let found = try registry.channel(key, kind: kind) ?? make()
         // The kind records the types of which the object is generic.
         return known(found, as: RequestChannel<Request, Response>.self)
     }
 
-    /// The channel of a name and kind; where there is none, creates it, attaches the listeners of matching patterns
-    /// and enters it, unless another thread was faster.
+    /// Attaches the listeners of matching patterns to a new channel and enters it, unless another thread was faster.
     ///
     /// Not generic, so that it is not compiled again for each type of message.
-    private func findOrCreate(
+    ///
+    /// - Returns: The channel that has the name now.
+    @inline(never)
+    private func enter(
+        _ made: AnyObject,
+        _ list: ListenerList,
         _ key: NameKey,
-        _ kind: ChannelContent,
-        _ make: () -> (AnyObject, ListenerList)
+        _ kind: ChannelContent
     ) throws -> AnyObject {
-        if let found = try registry.channel(key, kind: kind) { return found }
-        let (made, list) = make()
         observation.apply(to: list)
         list.delegate = NamedChannelDelegate(key, reference, keeping: kind.isHeld ? nil : made, list.delegate)
         let slot = RegistrySlot(key, kind, made, list)

@@ -52,6 +52,10 @@ extension String {
         let right = unsafe unsafeBitCast(other, to: (UInt64, UInt64).self)
         return left == right
     }
+
+    /// Whether two strings have the same UTF-8: `==` treats canonical equivalents as equal.
+    @inline(never)
+    func hasBytes(of other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }
 
 /// Writes a whole text to standard error, without buffering.
