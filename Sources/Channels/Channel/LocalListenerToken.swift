@@ -22,7 +22,7 @@ public final class LocalListenerToken {
     public var isPaused: Bool { entry.isPaused }
 
     /// Keeps the token in a set whose listeners end together.
-    public func store(in tokens: inout Set<LocalListenerToken>) { tokens.insert(self) }
+    public func store(in tokens: inout some SetAlgebra<LocalListenerToken>) { tokens.insert(self) }
 
     /// Keeps the token in an array or another collection whose listeners end together.
     public func store(in tokens: inout some RangeReplaceableCollection<LocalListenerToken>) {

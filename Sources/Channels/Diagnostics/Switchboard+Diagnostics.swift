@@ -9,7 +9,7 @@ extension Switchboard {
     public var diagnostics: Diagnostics {
         get { observation.own }
         set {
-            observation.own = newValue
+            observation.record(newValue, for: nil)
             applyDiagnostics()
         }
     }
@@ -23,17 +23,11 @@ extension Switchboard {
         applyDiagnostics()
     }
 
-    private func applyDiagnostics() { forEachList { list, name in observation.apply(to: list, named: name) } }
-
-    /// - Parameter body: Is given each list, with the name under which it is watched, if it has no other.
-    private func forEachList(_ body: (ListenerList, _ name: String?) -> Void) {
-        registry.forEachChannel { body($0.list, nil) }
-        for channel in protocols.all { body(channel.list, nil) }
-        for listener in patterns.all { body(listener.hub, nil) }
-        for (channel, watched) in observation.watched {
-            body(watched.list, watched.name)
-            withExtendedLifetime(channel) {}
-        }
+    private func applyDiagnostics() {
+        registry.forEachChannel { observation.apply(to: $0.list) }
+        for channel in protocols.all { observation.apply(to: channel.list) }
+        for listener in patterns.all { observation.apply(to: listener.hub) }
+        observation.forEachWatched { observation.apply(to: $0.list, named: $0.name) }
     }
 
     /// Adds an instrument. See ``ChannelInstrument``.

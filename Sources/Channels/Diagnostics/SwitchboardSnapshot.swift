@@ -25,16 +25,17 @@ extension Switchboard {
             let (kind, type) = channel.kind.described
             return channel.list.snapshot(name: channel.name, kind: kind, messageType: type, &lanes)
         }
-        let names = Set(channels.map(\.name))
         // Names to which somebody posts, and that have no channel because nobody listens.
-        for unheard in observation.unheard where !names.contains(unheard.name) {
+        var unheard = observation.unheard
+        for channel in channels { unheard[channel.name] = nil }
+        for (name, posted) in unheard {
             channels.append(
                 ChannelSnapshot(
-                    name: unheard.name,
+                    name: name,
                     kind: .messages,
-                    messageType: "\(unheard.type)",
-                    posts: unheard.posts,
-                    unheard: unheard.posts,
+                    messageType: "\(posted.type)",
+                    posts: posted.posts,
+                    unheard: posted.posts,
                     lostOwners: nil,
                     countedNanoseconds: nil,
                     posters: [],
@@ -49,8 +50,9 @@ extension Switchboard {
         let patterns = patterns.all.map {
             $0.hub.snapshot(name: $0.pattern.text, kind: .pattern, messageType: "any Sendable", &lanes)
         }
-        let watched = observation.watched.map { _, watched in
-            watched.list.snapshot(name: watched.name, kind: watched.kind, messageType: watched.messageType, &lanes)
+        var watched: [ChannelSnapshot] = []
+        observation.forEachWatched {
+            watched.append($0.list.snapshot(name: $0.name, kind: $0.kind, messageType: $0.messageType, &lanes))
         }
         return SwitchboardSnapshot(
             channels: channels.sorted { $0.name < $1.name },
@@ -90,34 +92,29 @@ extension ChannelContent {
 extension SwitchboardSnapshot: CustomStringConvertible {
     /// A readable table: a line per channel, and below it one per listener.
     public var description: String {
-        var lines: [String] = []
-        // The listener of a pattern is in each channel that matches, and counts once.
-        let all =
-            channels.flatMap { $0.listeners.filter { $0.delivery != .pattern } }
-            + (protocols + patterns + watched).flatMap(\.listeners)
-        let total = all.count
-        let counts = [
-            (channels.count + watched.count, "channel"), (protocols.count, "protocol"), (patterns.count, "pattern"),
-            (total, "listener"),
-        ]
-        lines.append(counts.map { "\($0) \($1)\($0 == 1 ? "" : "s")" }.joined(separator: ", "))
+        var count = 0
+        var lines = ""
         for channel in channels + watched + protocols + patterns {
-            var line = "\(channel.name): "
+            lines += "\n\(channel.name): "
             switch channel.kind {
-            case .messages: line += channel.messageType
-            case .pattern: line += "pattern"
+            case .messages: lines += channel.messageType
+            case .pattern: lines += "pattern"
             case .state, .requests, .protocol, .local, .bridge:
-                line += "\(channel.kind.rawValue) \(channel.messageType)"
+                lines += "\(channel.kind.rawValue) \(channel.messageType)"
             }
-            if let posts = channel.posts { line += ", \(posts) \(posts == 1 ? "post" : "posts")" }
-            if let unheard = channel.unheard, unheard > 0 { line += ", \(unheard) unheard" }
-            if let lost = channel.lostOwners, lost > 0 { line += ", \(lost) lost" }
-            lines.append(line)
-            lines += channel.posters.map { "  \($0)" }
-            lines += channel.listeners.map { "  \($0)" }
+            if let posts = channel.posts { lines += ", \(counted(posts, "post"))" }
+            if let unheard = channel.unheard, unheard > 0 { lines += ", \(unheard) unheard" }
+            if let lost = channel.lostOwners, lost > 0 { lines += ", \(lost) lost" }
+            for poster in channel.posters { lines += "\n  \(poster)" }
+            for listener in channel.listeners {
+                lines += "\n  \(listener)"
+                // The listener of a pattern is in each channel that matches, and counts once.
+                if listener.delivery != .pattern { count += 1 }
+            }
         }
-        lines += lanes.filter { $0.waiting > 0 || $0.longestWait != nil }.map { "\($0)" }
-        return lines.joined(separator: "\n")
+        for lane in lanes where lane.waiting > 0 || lane.longestWait != nil { lines += "\n\(lane)" }
+        let total = counted(channels.count + watched.count, "channel") + ", " + counted(protocols.count, "protocol")
+        return "\(total), \(counted(patterns.count, "pattern")), \(counted(count, "listener"))" + lines
     }
 }
 

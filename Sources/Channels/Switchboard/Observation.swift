@@ -7,23 +7,22 @@ final class Observation: Sendable {
     private struct Guarded {
         /// What the program asks for, and what each tool does.
         var own: Diagnostics
-        var tools: [ObjectIdentifier: Diagnostics] = [:]
+        var tools: [(tool: ObjectIdentifier, diagnostics: Diagnostics)] = []
         var unheard: [String: (type: any Any.Type, posts: Int)] = [:]
-        /// By their lists.
-        var watched: [ObjectIdentifier: Watched] = [:]
-        var lastNumber = 0
+        /// In the order in which they were first watched.
+        var watched: [Watched] = []
         /// With so many, those that have gone are looked for.
         var mostWatched = 64
 
         /// All of it together.
-        var diagnostics: Diagnostics { tools.values.reduce(own) { $0.combined(with: $1) } }
+        var diagnostics: Diagnostics { tools.reduce(own) { $0.combined(with: $1.diagnostics) } }
+
+        var living: [Watched] { watched.filter { !$0.list.hasClosed } }
     }
 
     /// A channel that is shown beside the named ones. Only the reference to it is weak: its list takes some
     /// memory until it is found to be gone.
     struct Watched {
-        /// Counts up with each that is new.
-        fileprivate(set) var number = 0
         let name: String
         let kind: ChannelKind
         let messageType: String
@@ -44,20 +43,17 @@ final class Observation: Sendable {
     }
 
     /// What the program asks for.
-    var own: Diagnostics {
-        get { guarded.withLock { $0.own } }
-        set { change { $0.own = newValue } }
-    }
+    var own: Diagnostics { guarded.withLock { $0.own } }
 
-    /// Stores what a tool asks for. The caller then applies it to every list, as it does after setting ``own``.
-    func record(_ diagnostics: Diagnostics, for tool: ObjectIdentifier) {
-        change { $0.tools[tool] = diagnostics.isOn ? diagnostics : nil }
-    }
-
-    private func change(_ body: (inout Guarded) -> Void) {
+    /// Stores what a tool asks for, or the program. The caller then applies it to every list.
+    func record(_ diagnostics: Diagnostics, for tool: ObjectIdentifier?) {
         guarded.withLock { guarded in
             let wasOn = guarded.diagnostics.isOn
-            body(&guarded)
+            if let tool {
+                guarded.tools = guarded.tools.filter { $0.tool != tool } + [(tool, diagnostics)]
+            } else {
+                guarded.own = diagnostics
+            }
             if !wasOn { guarded.unheard = [:] }
             isOn.store(guarded.diagnostics.isOn, ordering: .sequentiallyConsistent)
         }
@@ -82,38 +78,37 @@ final class Observation: Sendable {
     }
 
     /// Posts to each of these names.
-    var unheard: [(name: String, type: any Any.Type, posts: Int)] {
-        guarded.withLock { guarded in
-            guard guarded.diagnostics.isOn else { return [] }
-            return guarded.unheard.map { ($0.key, $0.value.type, $0.value.posts) }
-        }
+    var unheard: [String: (type: any Any.Type, posts: Int)] {
+        guarded.withLock { $0.diagnostics.isOn ? $0.unheard : [:] }
     }
 
     // MARK: Channels without a name
 
     func watch(_ channel: Watched) {
-        var channel = channel
-        let gone = guarded.withLock { guarded in
-            var gone: [Watched] = []
-            if guarded.watched.count >= guarded.mostWatched {
-                gone = guarded.watched.values.filter(\.list.hasClosed)
-                for each in gone { guarded.watched[ObjectIdentifier(each.list)] = nil }
+        let former = guarded.withLock { guarded in
+            let former = guarded.watched
+            if former.count >= guarded.mostWatched {
+                guarded.watched = guarded.living
                 guarded.mostWatched = 2 * guarded.watched.count + 64
             }
-            guarded.lastNumber += 1
-            channel.number = guarded.watched[ObjectIdentifier(channel.list)]?.number ?? guarded.lastNumber
-            guarded.watched[ObjectIdentifier(channel.list)] = channel
+            if let place = guarded.watched.firstIndex(where: { $0.list === channel.list }) {
+                guarded.watched[place] = channel
+            } else {
+                guarded.watched.append(channel)
+            }
             // Released without the lock.
-            return gone
+            return former
         }
-        withExtendedLifetime(gone) {}
+        withExtendedLifetime(former) {}
     }
 
-    /// The channels that are watched, in the order in which they were first.
-    var watched: [(channel: AnyObject, watched: Watched)] {
-        // Channels are retained without the lock, because releasing one may run user code.
-        guarded.withLock { Array($0.watched.values) }
-            .sorted { $0.number < $1.number }
-            .compactMap { each in each.channel.map { ($0, each) } }
+    /// Visits the channels that are watched, in the order in which they were first.
+    func forEachWatched(_ body: (Watched) -> Void) {
+        for watched in guarded.withLock({ $0.living }) {
+            // Kept alive without the lock, because releasing it may run user code.
+            guard let channel = watched.channel else { continue }
+            body(watched)
+            withExtendedLifetime(channel) {}
+        }
     }
 }

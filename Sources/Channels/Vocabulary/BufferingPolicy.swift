@@ -3,8 +3,8 @@
 /// Every drop is counted (``ListenerToken/droppedCount``). A drop by ``oldest(_:)`` also raises
 /// ``Fault/Code/bufferOverflow``, because what came last is missing; a drop by ``newest(_:)`` is conflation,
 /// and is not a fault.
-public struct BufferingPolicy: Hashable, Sendable, CustomStringConvertible {
-    package enum Kind: Hashable, Sendable { case unbounded, oldest, newest }
+public struct BufferingPolicy: Equatable, Sendable, CustomStringConvertible {
+    package enum Kind: Sendable { case unbounded, oldest, newest }
 
     package let kind: Kind
     package let limit: Int

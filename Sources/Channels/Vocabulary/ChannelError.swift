@@ -2,7 +2,7 @@
 public struct ChannelError: Error, Sendable, CustomStringConvertible {
     /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Storage: String { case typeMismatch, invalidName, noResponder, timedOut, recursionLimit }
+        private enum Storage { case typeMismatch, invalidName, noResponder, timedOut, recursionLimit }
         private let storage: Storage
 
         /// A name is in use with another type of message, or for another kind of channel.
@@ -17,7 +17,7 @@ public struct ChannelError: Error, Sendable, CustomStringConvertible {
         public static let timedOut = Code(storage: .timedOut)
 
         /// The name of the code: `typeMismatch`.
-        public var description: String { storage.rawValue }
+        public var description: String { "\(storage)" }
     }
 
     /// What went wrong.

@@ -7,7 +7,7 @@
 /// ```
 ///
 /// What was posted before is not in the counts: each switching on begins at zero.
-public struct Diagnostics: Hashable, Sendable {
+public struct Diagnostics: Equatable, Sendable {
     enum Level: Int, Comparable, Sendable {
         case off, counts, trace
 

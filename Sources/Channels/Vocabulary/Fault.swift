@@ -2,7 +2,7 @@
 public struct Fault: Sendable, CustomStringConvertible {
     /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Storage: String {
+        private enum Storage {
             case recursionLimit, stateBacklog, laneBacklog, bufferOverflow, listenerThrew, reentrancyMismatch,
                 bridgeFailed
         }
@@ -27,7 +27,7 @@ public struct Fault: Sendable, CustomStringConvertible {
         public static let bridgeFailed = Code(storage: .bridgeFailed)
 
         /// The name of the code: `recursionLimit`.
-        public var description: String { storage.rawValue }
+        public var description: String { "\(storage)" }
     }
 
     /// What went wrong.

@@ -59,11 +59,10 @@ extension ListenerSnapshot: CustomStringConvertible {
         var line = "\(ownerType ?? "token"), \(delivery.rawValue), priority \(Priority(priority))"
         if isPaused { line += ", paused" }
         if let delivered { line += ", \(delivered) delivered" }
-        if let waiting, waiting > 0 { line += ", \(waiting) waiting" }
-        if let mostWaiting, mostWaiting > 0 { line += ", at most \(mostWaiting)" }
-        if let dropped, dropped > 0 { line += ", \(dropped) dropped" }
-        if missed > 0 { line += ", \(missed) missed" }
-        if let failures, failures > 0 { line += ", \(failures) failed" }
+        let counts = [
+            (waiting, "waiting"), (mostWaiting, "at most"), (dropped, "dropped"), (missed, "missed"), (failures, "failed"),
+        ]
+        for case (let count?, let what) in counts where count > 0 { line += ", \(count) \(what)" }
         if let slow = waited?.percentile(0.99) { line += ", waited \(slow)" }
         if let slow = spent?.percentile(0.99) { line += ", took \(slow)" }
         return line + ", \(registrationSite)"

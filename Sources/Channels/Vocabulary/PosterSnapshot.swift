@@ -11,6 +11,6 @@ public struct PosterSnapshot: Sendable {
 extension PosterSnapshot: CustomStringConvertible {
     /// One line: type, posts, place.
     public var description: String {
-        "from \(senderType ?? "no one named"), \(posts) \(posts == 1 ? "post" : "posts")\(site.map { ", \($0)" } ?? "")"
+        "from \(senderType ?? "no one named"), \(counted(posts, "post"))\(site.map { ", \($0)" } ?? "")"
     }
 }

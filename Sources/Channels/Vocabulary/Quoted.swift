@@ -1,11 +1,18 @@
 /// A text in quotation marks, escaped and truncated: names come from outside and end up in logs.
 package func quoted(_ text: String) -> String {
-    var shown = ""
-    for scalar in text.unicodeScalars.prefix(80) {
+    var shown = "'"
+    for (index, scalar) in text.unicodeScalars.enumerated() {
+        guard index < 80 else {
+            shown += "…"
+            break
+        }
         shown += scalar.escaped(asASCII: !scalar.properties.generalCategory.isShownAsItIs)
     }
-    return "'\(shown)\(text.unicodeScalars.count > 80 ? "…" : "")'"
+    return shown + "'"
 }
+
+/// A number and what it counts: `1 post`, `2 posts`.
+func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
 /// A text of others as a part of a line: what would break a line of a log, or do worse, is escaped.
 package func onOneLine(_ text: String) -> String {

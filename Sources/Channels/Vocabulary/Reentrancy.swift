@@ -2,8 +2,8 @@
 ///
 /// Only synchronous calls on the posting thread can recurse: a post from an async listener, or from a
 /// listener called from its mailbox, is a post of its own.
-public struct Reentrancy: Hashable, Sendable {
-    enum Mode: Hashable, Sendable { case nested, queued }
+public struct Reentrancy: Equatable, Sendable {
+    enum Mode: Sendable { case nested, queued }
 
     let mode: Mode
     let limit: Int
