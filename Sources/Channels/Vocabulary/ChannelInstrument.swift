@@ -134,16 +134,4 @@ public struct DeliveryEvent: Sendable {
         self.waited = waited
         self.context = context
     }
-
-    /// This event with another context: what one of several instruments gave to the post.
-    func with(_ context: (any Sendable)?) -> DeliveryEvent {
-        DeliveryEvent(
-            post: post,
-            delivery: delivery,
-            ownerType: ownerType,
-            site: site,
-            waited: waited,
-            context: context
-        )
-    }
 }

@@ -14,59 +14,60 @@ final class PostTrace: Sendable {
     }
 
     /// Tells every instrument of a post and delivers it within.
+    ///
+    /// - Parameter told: Those that have been told.
     static func post(
         _ event: PostEvent,
-        to instruments: ArraySlice<any ChannelInstrument>,
+        to instruments: [any ChannelInstrument],
         _ told: [Told] = [],
         _ deliver: (PostTrace) -> Void
     ) {
-        guard let next = instruments.first else { return deliver(PostTrace(event, MonotonicClock.now, told)) }
+        guard told.count < instruments.count else { return deliver(PostTrace(event, MonotonicClock.now, told)) }
+        let next = instruments[told.count]
         var hasDelivered = false
         func goOn(_ context: (any Sendable)?) {
             // A second call by the instrument has no effect.
             guard !hasDelivered else { return }
             hasDelivered = true
-            OwnPosts.areInstrumented { post(event, to: instruments.dropFirst(), told + [(next, context)], deliver) }
+            OwnPosts.areInstrumented { post(event, to: instruments, told + [(next, context)], deliver) }
         }
         OwnPosts.areNotInstrumented { next.post(event, goOn) }
         if !hasDelivered { goOn(nil) }
     }
 
     /// Calls a synchronous listener within every instrument, and notes the times.
+    @inline(never)
     func deliver(to listener: ListenerEntry, _ call: () -> Void) {
-        let times = listener.ensureCounters().borrow { $0.ensureTimes() }
-        let waited = MonotonicClock.now - time
-        times.waited.add(waited)
-        deliver(told.isEmpty ? nil : event(for: listener, waited), told[...]) {
+        let (times, waited) = begin(listener)
+        deliver(0, to: listener, waited) {
             let start = MonotonicClock.now
             call()
             times.spent.add(MonotonicClock.now - start)
         }
     }
 
-    private func deliver(_ event: DeliveryEvent?, _ rest: ArraySlice<Told>, _ call: () -> Void) {
-        guard let next = rest.first, let event else { return call() }
+    private func deliver(_ index: Int, to listener: ListenerEntry, _ waited: Int, _ call: () -> Void) {
+        guard index < told.count else { return call() }
         var hasCalled = false
         func goOn() {
             guard !hasCalled else { return }
             hasCalled = true
-            OwnPosts.areInstrumented { deliver(event, rest.dropFirst(), call) }
+            OwnPosts.areInstrumented { deliver(index + 1, to: listener, waited, call) }
         }
-        OwnPosts.areNotInstrumented { next.instrument.deliver(event.with(next.context), goOn) }
+        let event = event(for: listener, waited, told[index].context)
+        OwnPosts.areNotInstrumented { told[index].instrument.deliver(event, goOn) }
         if !hasCalled { goOn() }
     }
 
     /// Calls an async listener within every instrument, and notes the times.
+    @inline(never)
     func deliver(
         to listener: ListenerEntry,
         isolation: isolated (any Actor)?,
         _ call: () async -> Void
     ) async {
-        let times = listener.ensureCounters().borrow { $0.ensureTimes() }
-        let waited = MonotonicClock.now - time
-        times.waited.add(waited)
-        let event = told.isEmpty ? nil : event(for: listener, waited)
-        await deliver(event, told[...], isolation: isolation) {
+        let (times, waited) = begin(listener)
+        await deliver(0, to: listener, waited, isolation: isolation) {
             _ = isolation
             let start = MonotonicClock.now
             await call()
@@ -75,35 +76,44 @@ final class PostTrace: Sendable {
     }
 
     private func deliver(
-        _ event: DeliveryEvent?,
-        _ rest: ArraySlice<Told>,
+        _ index: Int,
+        to listener: ListenerEntry,
+        _ waited: Int,
         isolation: isolated (any Actor)?,
         _ call: () async -> Void
     ) async {
-        guard let next = rest.first, let event else { return await call() }
+        guard index < told.count else { return await call() }
         var hasCalled = false
         func goOn() async {
             _ = isolation
             guard !hasCalled else { return }
             hasCalled = true
-            await deliver(event, rest.dropFirst(), isolation: isolation, call)
+            await deliver(index + 1, to: listener, waited, isolation: isolation, call)
         }
-        await next.instrument.deliver(event.with(next.context), isolation: isolation, goOn)
+        let event = event(for: listener, waited, told[index].context)
+        await told[index].instrument.deliver(event, isolation: isolation, goOn)
         if !hasCalled { await goOn() }
     }
 
     /// A sequence is given the message.
-    func noteRead(by listener: ListenerEntry) {
-        listener.ensureCounters().borrow { $0.ensureTimes() }.waited.add(MonotonicClock.now - time)
+    func noteRead(by listener: ListenerEntry) { _ = begin(listener) }
+
+    /// Notes how long the message was on its way.
+    private func begin(_ listener: ListenerEntry) -> (ListenerTimes, waited: Int) {
+        let times = listener.ensureCounters().borrow { $0.ensureTimes() }
+        let waited = MonotonicClock.now - time
+        times.waited.add(waited)
+        return (times, waited)
     }
 
-    private func event(for listener: ListenerEntry, _ waited: Int) -> DeliveryEvent {
+    private func event(for listener: ListenerEntry, _ waited: Int, _ context: (any Sendable)?) -> DeliveryEvent {
         DeliveryEvent(
             post: event,
             delivery: listener.delivery,
             ownerType: listener.owner.map { type(of: $0) },
             site: listener.site.site,
-            waited: .nanoseconds(waited)
+            waited: .nanoseconds(waited),
+            context: context
         )
     }
 }

@@ -151,7 +151,7 @@ extension ListenerList {
     /// Nobody responds.
     func noteUnheard() { meter?.unheard.wrappingAdd(1, ordering: .relaxed) }
 
-    /// - Parameter type: The type of the messages, where it is not that of what is handed to listeners.
+    /// Traces a post. Within an instrument it is not traced, and the body is given nil.
     private func withTrace(
         _ message: MessageAddress?,
         _ meter: ChannelMeter,
@@ -161,7 +161,23 @@ extension ListenerList {
         at site: PackedSite = .unknown,
         _ deliver: (PostTrace?) -> Void
     ) {
-        guard !ThreadReference.current.pointee.isInInstrument else { return deliver(nil) }
+        guard let event = note(message, meter, senderType, origin, type, site) else { return deliver(nil) }
+        PostTrace.post(event, to: meter.instruments?.all ?? []) { deliver($0) }
+    }
+
+    /// Records a post; nil within an instrument.
+    ///
+    /// - Parameter type: The type of the messages, where it is not that of what is handed to listeners.
+    @inline(never)
+    private func note(
+        _ message: MessageAddress?,
+        _ meter: ChannelMeter,
+        _ senderType: (any Any.Type)?,
+        _ origin: Origin,
+        _ type: (any Any.Type)?,
+        _ site: PackedSite
+    ) -> PostEvent? {
+        guard !ThreadReference.current.pointee.isInInstrument else { return nil }
         let event = PostEvent(
             channelName: meter.name ?? displayName,
             channelKind: kind,
@@ -173,7 +189,7 @@ extension ListenerList {
         meter.notePoster(senderType, site)
         // The others carry what calls a responder or an observer.
         if let message, kind == .messages || kind == .state { meter.keep(message, layout, event) }
-        PostTrace.post(event, to: (meter.instruments?.all ?? [])[...]) { deliver($0) }
+        return event
     }
 }
 
@@ -188,6 +204,17 @@ extension ListenerList {
         _ trace: PostTrace?
     ) {
         guard let trace else { return listener.run(message, owner, frame) }
+        runTraced(listener, message, owner, frame, trace)
+    }
+
+    @inline(never)
+    private func runTraced(
+        _ listener: ListenerEntry,
+        _ message: MessageAddress,
+        _ owner: OwnerReference?,
+        _ frame: FrameReference,
+        _ trace: PostTrace
+    ) {
         trace.deliver(to: listener) { listener.run(message, owner, frame) }
     }
 }
