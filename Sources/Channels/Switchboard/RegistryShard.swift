@@ -131,7 +131,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
                 for slot in order[rest..<end] where isWanted(slot) {
                     guard let object = slot.living else { continue }
                     portion.append(
-                        FoundChannel(name: slot.displayName, kind: slot.kind, list: slot.list, object: object)
+                        (slot.displayName, slot.kind, slot.list, object)
                     )
                 }
                 mostVisited.store(max(mostVisited.load(ordering: .relaxed), end - rest), ordering: .relaxed)

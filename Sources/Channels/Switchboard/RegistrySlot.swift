@@ -67,9 +67,4 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
 }
 
 /// A channel met on a walk, alive as long as this value.
-struct FoundChannel {
-    let name: String
-    let kind: ChannelContent
-    let list: ListenerList
-    let object: AnyObject
-}
+typealias FoundChannel = (name: String, kind: ChannelContent, list: ListenerList, object: AnyObject)

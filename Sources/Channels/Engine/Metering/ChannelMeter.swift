@@ -12,32 +12,35 @@ final class ChannelMeter: Sendable {
         var instruments: Instruments?
         /// When counting began.
         var start = MonotonicClock.now
-        var posters: [Poster: (type: (any Any.Type)?, posts: Int)] = [:]
+        /// Those who post most come first. Without a type for posts without a sender, and for those beyond ``mostPosters``.
+        var posters: [(type: (any Any.Type)?, site: PackedSite, posts: Int)] = []
+        /// The oldest first; a few more than are to be kept, so that not each moves all others.
         var messages: [KeptText] = []
         /// How many were ever kept since counting began.
         var kept = 0
-        /// Where the next message goes once there are as many as are kept.
-        var position = 0
 
-        var inOrder: [KeptText] { Array(messages[position...] + messages[..<position]) }
+        mutating func notePoster(_ type: (any Any.Type)?, _ site: PackedSite) {
+            if let place = posters.firstIndex(where: { $0.type == type && $0.site == site }) {
+                let posts = posters[place].posts
+                let first = posters.firstIndex { $0.posts == posts } ?? place
+                posters.swapAt(place, first)
+                posters[first].posts += 1
+            } else if posters.count < mostPosters || type == nil && site == .unknown {
+                posters.append((type, site, 1))
+            } else {
+                notePoster(nil, .unknown)
+            }
+        }
+
+        func last(_ count: Int) -> [KeptText] { Array(messages.suffix(count)) }
     }
 
-    private struct KeptText {
-        let number: Int
-        let time: Int
-        let text: String
-        let sender: String?
-        let origin: Origin
-    }
-
-    private struct Poster: Hashable {
-        /// Nil for posts without a sender, and for those beyond ``mostPosters``.
-        var type: ObjectIdentifier?
-        var site = PackedSite.unknown
-    }
+    private typealias KeptText = (number: Int, time: Int, text: String, sender: String?, origin: Origin)
 
     /// Posters told apart; the others are counted together.
     private static let mostPosters = 256
+    /// So many messages more than are to be kept may be there.
+    private static let mostToSpare = 64
 
     private let guarded = Locked(Guarded())
     /// What the channel was created with: nobody switches off what it asked for.
@@ -73,11 +76,10 @@ final class ChannelMeter: Sendable {
                 lostOwners.store(0, ordering: .relaxed)
             }
             if !wasOn || !diagnostics.isTracing || !guarded.diagnostics.isTracing {
-                guarded.posters = [:]
+                guarded.posters = []
             }
             if !wasOn || diagnostics.kept != guarded.diagnostics.kept {
-                guarded.messages = Array(guarded.inOrder.suffix(wasOn ? diagnostics.kept : 0))
-                guarded.position = 0
+                guarded.messages = guarded.last(wasOn ? min(guarded.diagnostics.kept, diagnostics.kept) : 0)
             }
             guarded.diagnostics = diagnostics
             guarded.instruments = instruments
@@ -104,11 +106,7 @@ final class ChannelMeter: Sendable {
 
     /// Notes who posts.
     func notePoster(_ type: (any Any.Type)?, _ site: PackedSite) {
-        guarded.withLock { guarded in
-            let poster = Poster(type: type.map { ObjectIdentifier($0) }, site: site)
-            let isKnown = guarded.posters.count < Self.mostPosters || guarded.posters[poster] != nil
-            guarded.posters[isKnown ? poster : Poster(), default: (isKnown ? type : nil, 0)].posts += 1
-        }
+        guarded.withLock { $0.notePoster(type, site) }
     }
 
     /// Keeps the text of a message, if any is to be kept. Runs user code: its description.
@@ -125,13 +123,8 @@ final class ChannelMeter: Sendable {
             let most = guarded.diagnostics.kept
             guard most > 0 else { return }
             guarded.kept += 1
-            let kept = KeptText(number: guarded.kept, time: time, text: text, sender: sender, origin: event.origin)
-            if guarded.messages.count < most {
-                guarded.messages.append(kept)
-            } else {
-                guarded.messages[guarded.position] = kept
-                guarded.position = (guarded.position + 1) % most
-            }
+            guarded.messages.append((guarded.kept, time, text, sender, event.origin))
+            if guarded.messages.count > most + Self.mostToSpare { guarded.messages = guarded.last(most) }
         }
     }
 }
@@ -156,7 +149,7 @@ extension ChannelMeter {
         // cost one of them a copy of all, and the thread sanitizer does not see the reference count that orders
         // the two.
         let (diagnostics, start, posters, messages, now) = guarded.withLock {
-            ($0.diagnostics, $0.start, Array($0.posters), $0.inOrder, MonotonicClock.now)
+            ($0.diagnostics, $0.start, $0.posters.map { $0 }, $0.last($0.diagnostics.kept), MonotonicClock.now)
         }
         return Count(
             posts: posts.load(ordering: .relaxed),
@@ -164,14 +157,13 @@ extension ChannelMeter {
             lostOwners: lostOwners.load(ordering: .relaxed),
             nanoseconds: now - start,
             isTracing: diagnostics.isTracing,
-            posters: posters.map { poster, counted in
+            posters: posters.map { type, site, posts in
                 PosterSnapshot(
-                    senderType: counted.type.map { "\($0)" },
-                    site: poster.site == .unknown ? nil : poster.site.site,
-                    posts: counted.posts
+                    senderType: type.map { "\($0)" },
+                    site: site == .unknown ? nil : site.site,
+                    posts: posts
                 )
-            }
-            .sorted { $0.posts > $1.posts },
+            },
             messages: messages.map { MessageSnapshot($0.number, now - $0.time, $0.text, $0.sender, $0.origin) }
         )
     }
