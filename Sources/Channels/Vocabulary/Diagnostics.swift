@@ -55,6 +55,7 @@ public struct Diagnostics: Equatable, Sendable {
 
 extension Diagnostics {
     /// Whatever either of two asks for: as many messages as the one that keeps more, without the types that either hides.
+    @inline(never)
     func combined(with other: Diagnostics) -> Diagnostics {
         Diagnostics(
             isOn: isOn || other.isOn,

@@ -16,6 +16,7 @@ final class PostTrace: Sendable {
     /// Tells every instrument of a post and delivers it within.
     ///
     /// - Parameter told: Those that have been told.
+    @inline(never)
     static func post(
         _ event: PostEvent,
         to instruments: [any ChannelInstrument],
@@ -46,6 +47,7 @@ final class PostTrace: Sendable {
         }
     }
 
+    @inline(never)
     private func deliver(_ index: Int, to listener: ListenerEntry, _ waited: Int, _ call: () -> Void) {
         guard index < told.count else { return call() }
         var hasCalled = false
@@ -75,6 +77,7 @@ final class PostTrace: Sendable {
         }
     }
 
+    @inline(never)
     private func deliver(
         _ index: Int,
         to listener: ListenerEntry,
@@ -106,6 +109,7 @@ final class PostTrace: Sendable {
         return (times, waited)
     }
 
+    @inline(never)
     private func event(for listener: ListenerEntry, _ waited: Int, _ context: (any Sendable)?) -> DeliveryEvent {
         DeliveryEvent(
             post: event,

@@ -22,6 +22,7 @@ extension ListenerList {
     var meter: ChannelMeter? { isMetered ? knownMeter?.object : nil }
 
     /// The list counts as its channel was told to when it was created.
+    @inline(never)
     func measure(own diagnostics: Diagnostics) {
         guard diagnostics.isOn else { return }
         _ = makeMeter(diagnostics)
