@@ -10,7 +10,7 @@ struct BridgingTests {
     private let origin = Origin.remote("elsewhere")
 
     private func deliver(_ message: Int, onEnd: @escaping @Sendable () -> Void) async throws {
-        _ = try await board.deliver(message, to: name, from: origin, .notAwaited(onEnd))
+        _ = try await board.deliver(message, to: name, from: origin, onEnd: onEnd)
     }
 
     @Test func whoDoesNotWaitIsToldOnceWhenEveryListenerHasFinished() async throws {

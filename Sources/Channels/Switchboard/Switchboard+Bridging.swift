@@ -41,14 +41,14 @@ extension Switchboard {
 
     /// Delivers a message that came in from another process, if there are listeners.
     ///
-    /// - Parameter end: Whether to suspend until every listener has finished with it. If not, the report is
-    ///   empty.
+    /// - Parameter onEnd: Called, on any thread, when every listener has finished with it; the report is empty then.
+    ///   With nil this method suspends until they have.
     /// - Throws: ``ChannelError/Code/typeMismatch`` if the name is in use for another kind or type.
     package func deliver<Message: Sendable>(
         _ message: Message,
         to name: ChannelName<Message>,
         from origin: Origin,
-        _ end: BridgedDelivery
+        onEnd: (@Sendable () -> Void)?
     ) async throws -> DeliveryReport {
         // The kind records the type of which the channel is generic.
         let found = try registry.channel(name.key, kind: .messages(Message.self)).map {
@@ -56,28 +56,18 @@ extension Switchboard {
         }
         // Kept for this post only, if only patterns hear it.
         guard let channel = try found ?? (patterns.match(name.text) ? channel(name.text, of: Message.self) : nil) else {
-            if case .notAwaited(let onEnd) = end { onEnd() }
+            onEnd?()
             return DeliveryReport()
         }
-        switch end {
-        case .awaited: return await channel.postAndWait(message, from: origin)
-        case .notAwaited(let onEnd):
-            channel.post(message, from: origin, onEnd: onEnd)
-            return DeliveryReport()
-        }
+        guard let onEnd else { return await channel.postAndWait(message, from: origin) }
+        channel.post(message, from: origin, onEnd: onEnd)
+        return DeliveryReport()
     }
 
     /// Raises a fault of a bridge.
     package func reportBridgeFault(on channel: String, error: any Error, detail: String? = nil) {
         faults.report(.bridgeFailed, .bridge, channel, error: error, detail: .text(detail))
     }
-}
-
-/// Whether a bridge waits for the listeners of a message.
-package enum BridgedDelivery: Sendable {
-    case awaited
-    /// It does not; the closure is called, on any thread, when every listener has finished.
-    case notAwaited(@Sendable () -> Void)
 }
 
 extension StateChannel {

@@ -289,8 +289,11 @@ public final class Switchboard: Sendable {
 
     /// For typed names, where a conflict is a programming error.
     static func unwrap<Value>(_ body: () throws -> Value) -> Value {
-        do { return try body() } catch { fatalError("\(error)") }
+        do { return try body() } catch { trap(error) }
     }
+
+    @inline(never)
+    private static func trap(_ error: any Error) -> Never { fatalError("\(error)") }
 
     /// Posts on the channel of a name; nil if there is none that carries messages of the type.
     @usableFromInline

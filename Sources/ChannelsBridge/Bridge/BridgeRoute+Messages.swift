@@ -144,9 +144,9 @@ extension BridgeRoute {
                 // The subject of a transport message is a valid name.
                 let name = try ChannelName<Message>(validating: arrival.subject)
                 let origin = arrival.origin
-                return { end in
+                return { onEnd in
                     do {
-                        return try await context.switchboard.deliver(message, to: name, from: origin, end)
+                        return try await context.switchboard.deliver(message, to: name, from: origin, onEnd: onEnd)
                     } catch let error as ChannelError {
                         throw BridgeError(.unknownType, subject: name.text, underlyingError: error)
                     }

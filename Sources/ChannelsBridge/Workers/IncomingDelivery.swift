@@ -5,7 +5,7 @@ internal import Channels
 struct IncomingDelivery: Sendable {
     /// Decodes a message and returns what delivers it.
     typealias Decode = @Sendable (Arrival, BridgeContext) throws -> Deliver
-    typealias Deliver = @Sendable (_ end: BridgedDelivery) async throws -> DeliveryReport
+    typealias Deliver = @Sendable (_ onEnd: (@Sendable () -> Void)?) async throws -> DeliveryReport
 
     /// The name under which the broker keeps what is durable.
     let durableName: String
@@ -56,7 +56,7 @@ struct IncomingDelivery: Sendable {
                 let deliver = try decode(arrival, context)
                 let part = Unfinished.Part(charge)
                 _ = try await TraceContext.withCurrent(arrival.envelope.trace) {
-                    try await deliver(.notAwaited { withExtendedLifetime(part) {} })
+                    try await deliver { withExtendedLifetime(part) {} }
                 }
                 unfinished.begin(part)
                 return context.count(\.received)
@@ -89,7 +89,7 @@ struct IncomingDelivery: Sendable {
             return try retryUndecodable(inbound, BridgeError.from(error, subject: arrival.subject), key)
         }
         let (report, isLate) = try await TraceContext.withCurrent(arrival.envelope.trace) {
-            try await deliverInTime { try await deliver(.awaited) }
+            try await deliverInTime { try await deliver(nil) }
         }
         let ended = report.completed + report.failures.count + report.dropped + report.discarded
         if ended < report.reached, !isLate { return context.count(\.unfinished) }
