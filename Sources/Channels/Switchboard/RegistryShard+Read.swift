@@ -199,11 +199,11 @@ extension RegistryShard {
         var freed: [Retired] = []
         let address = address
         lock.withLock {
-            retired.removeAll { retired in
-                guard retired.isUnused(in: address) else { return false }
-                freed.append(retired)
-                return true
+            var rest: [Retired] = []
+            for retired in retired {
+                if retired.isUnused(in: address) { freed.append(retired) } else { rest.append(retired) }
             }
+            retired = rest
             if retired.isEmpty { hasRetired.store(false, ordering: .sequentiallyConsistent) }
         }
         for retired in freed { retired.removed.free() }

@@ -37,20 +37,15 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
 
     // MARK: Changing
 
-    /// What entering a channel came to.
-    struct Entered {
-        /// The one in the registry, of whatever kind.
-        let object: AnyObject
-        let kind: ChannelContent
-        let removed: Removed
-    }
+    /// What entering a channel came to: the one in the registry, of whatever kind, and what was removed for it.
+    typealias Entered = (object: AnyObject, kind: ChannelContent, removed: Removed)
 
     func enter(_ slot: RegistrySlot, _ object: AnyObject, if mayEnter: () -> Bool) -> Entered? {
         lock.withLock {
             var removed = Removed()
             let found = self.slot(of: slot.key)
             if let found, let object = found.living {
-                return Entered(object: object, kind: found.kind, removed: removed)
+                return (object, found.kind, removed)
             }
             guard mayEnter() else { return nil }
             // The object replaced is already gone.
@@ -60,7 +55,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
             table?.borrow { $0.insert(slot) }
             slot.position = order.count
             order.append(slot)
-            return Entered(object: object, kind: slot.kind, removed: removed)
+            return (object, slot.kind, removed)
         }
     }
 
@@ -130,9 +125,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
                 rest = max(0, end - Self.longestPortion)
                 for slot in order[rest..<end] where isWanted(slot) {
                     guard let object = slot.living else { continue }
-                    portion.append(
-                        (slot.displayName, slot.kind, slot.list, object)
-                    )
+                    portion.append((slot.displayName, slot.kind, slot.list, object))
                 }
                 mostVisited.store(max(mostVisited.load(ordering: .relaxed), end - rest), ordering: .relaxed)
             }
@@ -142,6 +135,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
 
     // MARK: Under the lock
 
+    @inline(never)
     func slot(of key: NameKey) -> RegistrySlot? {
         // The table holds it, under the lock, where no cells are moved.
         guard case .slot(let slot)? = table?.borrow({ $0.find(key) }) else { return nil }

@@ -4,7 +4,7 @@
 /// Sound because a `StaticString` of more than one scalar is a literal of the program image, zero-terminated,
 /// never freed and below 2^47, where every 64-bit system maps images. A line past 65,535 is shown as 65,535.
 @frozen @usableFromInline
-struct PackedSite: Hashable, Sendable {
+struct PackedSite: Equatable, Sendable {
     @usableFromInline let word: UInt64
 
     @inlinable @inline(__always)
