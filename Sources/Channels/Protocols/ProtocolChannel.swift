@@ -25,7 +25,7 @@ internal import Synchronization
 public final class ProtocolChannel<Observer> {
     @usableFromInline let list: ListenerList
     /// The entries by the address of their observer, which may have been deallocated: see `add`.
-    private let entries = Locked<[ObjectIdentifier: ListenerEntry]>([:])
+    private let entries = Locked<[UInt: ListenerEntry]>([:])
 
     /// Creates a channel without observers.
     public convenience init(onFault: FaultHandler? = nil, diagnostics: Diagnostics = .off) {
@@ -68,9 +68,9 @@ public final class ProtocolChannel<Observer> {
         // in the list.
         while true {
             let (existing, outcome) = entries.withLock { entries -> (ListenerEntry?, (isIn: Bool, sweeps: Bool)) in
-                if let existing = entries[ObjectIdentifier(object)] { return (existing, (false, false)) }
+                if let existing = entries[Unretained(object).address] { return (existing, (false, false)) }
                 let outcome = list.insert(entry, priority: priority.rawValue)
-                if outcome.isIn { entries[ObjectIdentifier(object)] = entry }
+                if outcome.isIn { entries[Unretained(object).address] = entry }
                 return (nil, outcome)
             }
             list.didUnlock()
@@ -81,7 +81,7 @@ public final class ProtocolChannel<Observer> {
             }
             if !existing.hasEnded, existing.owner === object { return false }
             // The entry of another object, which had the same address, or one that is being removed.
-            forget(existing, at: ObjectIdentifier(object))
+            forget(existing, at: Unretained(object).address)
         }
     }
 
@@ -94,7 +94,7 @@ public final class ProtocolChannel<Observer> {
     /// Whether an observer has been added.
     public func contains(_ observer: Observer) -> Bool {
         let object = Self.object(observer)
-        guard let entry = entries.withLock({ $0[ObjectIdentifier(object)] }) else { return false }
+        guard let entry = entries.withLock({ $0[Unretained(object).address] }) else { return false }
         return !entry.hasEnded && entry.owner === object
     }
 
@@ -138,16 +138,16 @@ public final class ProtocolChannel<Observer> {
 
     @discardableResult
     func remove(object: AnyObject) -> Bool {
-        guard let entry = entries.withLock({ $0[ObjectIdentifier(object)] }), entry.owner === object else {
+        guard let entry = entries.withLock({ $0[Unretained(object).address] }), entry.owner === object else {
             return false
         }
         // In this order: otherwise another thread could add the observer again while it is still in the list.
         let wasIn = list.remove(entry)
-        forget(entry, at: ObjectIdentifier(object))
+        forget(entry, at: Unretained(object).address)
         return wasIn
     }
 
-    private func forget(_ entry: ListenerEntry, at address: ObjectIdentifier) {
+    private func forget(_ entry: ListenerEntry, at address: UInt) {
         entries.withLock { entries in
             if entries[address] === entry { entries[address] = nil }
         }
@@ -155,13 +155,14 @@ public final class ProtocolChannel<Observer> {
 
     /// Keeps the table no larger than about twice the observers there are.
     private func forgetSomeOfTheGone() {
-        let gone = entries.withLock { entries -> [ListenerEntry] in
-            guard entries.count > 2 * list.listenerCountNow + 16 else { return [] }
-            let gone = entries.filter { $0.value.hasEnded }
-            for address in gone.keys { entries[address] = nil }
-            return Array(gone.values)
+        let former = entries.withLock { entries -> [UInt: ListenerEntry] in
+            guard entries.count > 2 * list.listenerCountNow + 16 else { return [:] }
+            // Its entries are released without the lock.
+            let former = entries
+            for (address, entry) in former where entry.hasEnded { entries[address] = nil }
+            return former
         }
-        withExtendedLifetime(gone) {}
+        withExtendedLifetime(former) {}
     }
 
     /// The observer as an object; traps for a value.

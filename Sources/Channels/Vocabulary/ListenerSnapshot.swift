@@ -60,7 +60,8 @@ extension ListenerSnapshot: CustomStringConvertible {
         if isPaused { line += ", paused" }
         if let delivered { line += ", \(delivered) delivered" }
         let counts = [
-            (waiting, "waiting"), (mostWaiting, "at most"), (dropped, "dropped"), (missed, "missed"), (failures, "failed"),
+            (waiting, "waiting"), (mostWaiting, "at most"), (dropped, "dropped"), (missed, "missed"),
+            (failures, "failed"),
         ]
         for case (let count?, let what) in counts where count > 0 { line += ", \(count) \(what)" }
         if let slow = waited?.percentile(0.99) { line += ", waited \(slow)" }
