@@ -4,14 +4,14 @@
  * registers entry 2 and cancels it, one that closes the list. Entry 1 stays until then.
  *
  *   here                            in Sources/Channels/Engine
- *   enter, leave                    ListenerList.enter, .leave                     (Post/ListenerList+Post)
- *   post, visit                     ListenerList.post, .deliver(_:_:before:)       (Post/ListenerList+Post)
- *   remove, unlink, Changer         remove, takeOut, unlink; insert, link          (List/ListenerList+Remove, +Add, +Links)
- *   Closer                          close                                          (List/ListenerList+Remove)
- *   SCAN                            PostUnderWay.posts(on:), and .hasPosts(on:), which looks before in the same way   (List/PostUnderWay)
- *   HAS_ENDED                       PostUnderWay.hasEnded(on:)                     (List/PostUnderWay)
- *   retire                          retire                                         (List/ListenerList+Reclaim)
- *   look, didUnlock                 collectAfterPost, collectIfAsked; didUnlock    (List/ListenerList+Reclaim, ListenerList)
+ *   enter, leave                    ListenerList.enter, .leave                     (Listeners/ListenerList+Reclaim)
+ *   post, visit                     ListenerList.post, .deliverToListeners         (Delivery/ListenerList+Post)
+ *   remove, unlink, Changer         remove, takeOut, unlink; insert, link          (Listeners/ListenerList+Remove, +Add, +Links)
+ *   Closer                          close                                          (Listeners/ListenerList+Remove)
+ *   SCAN                            HazardUse.uses(of:), and .hasUses(of:), which looks before in the same way         (Hazards/HazardUse)
+ *   HAS_ENDED                       HazardUse.hasEnded                             (Hazards/HazardUse)
+ *   retire                          retire                                         (Listeners/ListenerList+Reclaim)
+ *   look, didUnlock                 collectAfterPost, collectIfAsked; didUnlock    (Listeners/ListenerList+Reclaim, ListenerList)
  *   collectBody, freeGoing          collect(waitsForLock:), RetiredEntries.Chain.free
  *   Drainer                         ListenerToken.cancelAndDrain, waitForPosts
  *   Timer                           the looks that are repeated while somebody waits, or a closed list has something retired

@@ -26,27 +26,9 @@ internal import Synchronization
 // type, or if its last listener goes, the post is one that began before that. A post that begins after a change has
 // returned finds what the change left: it announces itself later, and reads what was stored.
 extension RegistryShard {
-    // MARK: Announcing
-
     @inline(__always)
-    private func beginReading(_ thread: ThreadReference) -> SlotReference {
-        let group = thread.pointee.group
-        if readers.load(ordering: .acquiring) & group == 0 {
-            readers.bitwiseOr(group, ordering: .sequentiallyConsistent)
-        }
-        let depth = thread.pointee.nameDepth
-        if depth >= thread.pointee.usedForNames.load(ordering: .relaxed) {
-            thread.pointee.usedForNames.store(depth + 1, ordering: .sequentiallyConsistent)
-        }
-        let slot = thread.pointee.nameSlot(depth)
-        slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)
-        _ = slot.pointee.list.exchange(address, ordering: .sequentiallyConsistent)
-        return slot
-    }
-
-    @inline(__always)
-    private func endReading(_ slot: SlotReference, _ thread: ThreadReference) {
-        slot.pointee.list.store(0, ordering: .releasing)
+    private func endReading(_ thread: ThreadReference) {
+        thread.withdraw()
         if hasRetired.load(ordering: .acquiring) { collect() }
     }
 
@@ -54,8 +36,8 @@ extension RegistryShard {
     @inline(__always)
     private func read<Result>(_ key: NameKey, _ body: (RegistrySlot) -> Result?) -> Result? {
         let thread = ThreadReference.current
-        let use = beginReading(thread)
-        defer { endReading(use, thread) }
+        thread.announce(address, to: readers)
+        defer { endReading(thread) }
         return findSlot(key)?.borrow(body)
     }
 
@@ -84,28 +66,21 @@ extension RegistryShard {
     @inline(__always)
     func post(_ message: MessageAddress, _ post: Post, to key: NameKey, ofMessages type: ObjectIdentifier) -> Int? {
         let thread = ThreadReference.current
-        let depth = thread.pointee.nameDepth
-        // The last slot is for look-ups.
-        guard depth < ThreadRecord.nameSlotCount - 1 else {
-            return postRetaining(message, post, to: key, ofMessages: type)
-        }
-        let use = beginReading(thread)
+        let use = thread.announce(address, to: readers)
         guard let slot = findSlot(key), slot.borrow({ $0.messageType }) == type else {
-            endReading(use, thread)
+            endReading(thread)
             return nil
         }
         let found = slot.borrow { (channel: $0.heldAddress, list: $0.listReference) }
         guard found.channel != 0 else {
-            let living = slot.borrow { $0.livingWithList }
-            endReading(use, thread)
-            return self.post(message, post, on: living)
+            let living = slot.borrow { $0.living }
+            endReading(thread)
+            return living.map { postRetaining(message, post, on: $0, found.list) }
         }
-        use.pointee.list.store(found.channel, ordering: .releasing)
-        thread.pointee.nameDepth = depth + 1
-        // The channel is kept until the slot is cleared, and the channel keeps its list.
+        use.pointee.address.store(found.channel, ordering: .releasing)
+        // The channel is kept until the use ends, and the channel keeps its list.
         let reached = found.list.borrow { $0.post(message, post) }
-        thread.pointee.nameDepth = depth
-        endReading(use, thread)
+        endReading(thread)
         return reached
     }
 
@@ -119,27 +94,16 @@ extension RegistryShard {
         }
     }
 
-    /// Posts by name where posts by name are nested deeper than there are slots for: the channel is retained.
+    /// Posts on a channel that the registry does not keep: it lives until the post has ended.
     @inline(never)
     private func postRetaining(
         _ message: MessageAddress,
         _ post: Post,
-        to key: NameKey,
-        ofMessages type: ObjectIdentifier
-    ) -> Int? {
-        self.post(message, post, on: read(key) { slot in slot.messageType == type ? slot.livingWithList : nil })
-    }
-
-    /// Posts on a channel that lives until the post has ended, even if its name is removed. Nil if there is none.
-    @inline(never)
-    private func post(
-        _ message: MessageAddress,
-        _ post: Post,
-        on living: (channel: AnyObject, list: Unretained<ListenerList>)?
-    ) -> Int? {
-        guard let living else { return nil }
-        defer { withExtendedLifetime(living.channel) {} }
-        return living.list.borrow { $0.post(message, post) }
+        on channel: AnyObject,
+        _ list: Unretained<ListenerList>
+    ) -> Int {
+        defer { withExtendedLifetime(channel) {} }
+        return list.borrow { $0.post(message, post) }
     }
 
     // MARK: Releasing
@@ -161,10 +125,10 @@ extension RegistryShard {
     /// What has been removed and may be in use.
     struct Retired {
         let removed: Removed
-        let uses: [PostUnderWay]
+        let uses: [HazardUse]
 
         func isUnused(in shard: UInt) -> Bool {
-            uses.allSatisfy { $0.hasEnded(on: shard, or: removed.object?.address ?? 0) }
+            uses.allSatisfy { $0.hasEnded(shard, or: removed.object?.address) }
         }
     }
 
@@ -173,7 +137,7 @@ extension RegistryShard {
     func release(_ removed: Removed) {
         guard removed.object != nil || removed.slot != nil || removed.table != nil else { return }
         let groups = readers.load(ordering: .sequentiallyConsistent)
-        let uses = PostUnderWay.uses(of: address, or: removed.object?.address ?? 0, by: groups)
+        let uses = HazardUse.uses(of: address, or: removed.object?.address, by: groups)
         guard !uses.isEmpty else { return removed.free() }
         let looksAgain = lock.withLock {
             retired.append(Retired(removed: removed, uses: uses))

@@ -49,9 +49,6 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
     /// The object, if it is still alive. As ``heldObject``.
     var living: AnyObject? { heldObject?.object ?? object }
 
-    /// The object, if it is still alive, with its listeners, which it keeps.
-    var livingWithList: (channel: AnyObject, list: Unretained<ListenerList>)? { living.map { ($0, listReference) } }
-
     // MARK: Under the lock
 
     /// Keeps the object alive.

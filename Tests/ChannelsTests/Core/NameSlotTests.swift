@@ -8,19 +8,19 @@ import Testing
 struct NameSlotTests {
     private let number: ChannelName<Int> = "number"
 
-    private var slot: UInt { ThreadReference.current.pointee.nameSlot(0).pointee.list.load(ordering: .relaxed) }
-    private var depth: Int { ThreadReference.current.pointee.nameDepth }
+    private var slot: UInt { ThreadReference.current.pointee.slot(0).pointee.address.load(ordering: .relaxed) }
+    private var depth: Int { ThreadReference.current.pointee.depth }
 
     @Test func aPostByNameTakesASlotUntilItHasEnded() {
         let board = Switchboard()
         let name = number
         let depths = Recorder<Int>()
         let token = board[number].listen { message in
-            depths.record(ThreadReference.current.pointee.nameDepth)
+            depths.record(ThreadReference.current.pointee.depth)
             if message > 0 { board[name].post(message - 1) }
         }
         for _ in 0..<100 { board[number].post(2) }
-        #expect(depths.all == (0..<100).flatMap { _ in [1, 2, 3] })
+        #expect(depths.all == (0..<100).flatMap { _ in [2, 4, 6] })
         #expect(depth == 0 && slot == 0)
         withExtendedLifetime(token) {}
     }

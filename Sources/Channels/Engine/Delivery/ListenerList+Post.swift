@@ -66,45 +66,6 @@ extension ListenerList {
         thread.pointee.top = frame.pointee.previous
         return result
     }
-
-    /// Announces that the thread reads this list: no entry that it can reach is freed until `leave`.
-    @inline(__always)
-    func enter(_ thread: ThreadReference) {
-        let depth = thread.pointee.depth
-        thread.pointee.depth = depth + 1
-        if isLocal {
-            localPosts += 1
-            return
-        }
-        let group = thread.pointee.group
-        // Before the slot is set: a canceller that does not see the bit precedes this post, which then does
-        // not meet the unlinked entry.
-        if posters.load(ordering: .acquiring) & group == 0 {
-            posters.bitwiseOr(group, ordering: .sequentiallyConsistent)
-        }
-        let slot = thread.pointee.slot(depth)
-        if depth >= thread.pointee.used.load(ordering: .relaxed) {
-            require(depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
-            thread.pointee.used.store(depth + 1, ordering: .sequentiallyConsistent)
-        }
-        slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)
-        // A full barrier: a thread that unlinks an entry from here on sees this post, or this post sees that
-        // it is unlinked.
-        _ = slot.pointee.list.exchange(address, ordering: .sequentiallyConsistent)
-    }
-
-    @inline(__always)
-    func leave(_ thread: ThreadReference) {
-        let depth = thread.pointee.depth - 1
-        thread.pointee.depth = depth
-        if isLocal {
-            localPosts -= 1
-        } else {
-            // Without a full barrier: what is read below may be older. Whoever retires an entry looks again.
-            thread.pointee.slot(depth).pointee.list.store(0, ordering: .releasing)
-        }
-        if hasRetired.load(ordering: .acquiring) { collectAfterPost() }
-    }
 }
 
 // MARK: - Walking

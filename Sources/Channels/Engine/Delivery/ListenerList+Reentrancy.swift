@@ -16,10 +16,11 @@ extension ListenerList {
     /// - Returns: Nil to deliver it now, otherwise the result of `post`.
     @inline(never)
     private func admit(_ frame: FrameReference, nestedIn top: FrameReference, _ thread: ThreadReference) -> Int? {
-        guard thread.pointee.depth < ThreadRecord.deepest else {
+        guard top.pointee.level < ThreadRecord.deepest else {
             reportRecursion(top, limit: ThreadRecord.deepest)
             return 0
         }
+        frame.pointee.level = top.pointee.level + 1
         guard thread.pointee.stackLeft > ThreadRecord.reservedStack else {
             reportStack(top)
             return 0

@@ -19,6 +19,8 @@ struct PostFrame {
     /// The number of posts of this list on this thread's stack, including this one. On a queued channel: the
     /// length of the chain that led to this post.
     var depth = 1
+    /// How many posts are on the thread's stack, including this one.
+    var level = 1
     /// How many posts and changes of states led to this post, itself included.
     var chain = 1
     /// What few posts need, made on demand. Released by ``end()``. Separate so that creating and dropping a

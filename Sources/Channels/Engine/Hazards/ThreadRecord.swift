@@ -1,15 +1,13 @@
 internal import CChannels
 internal import Synchronization
 
-/// A use of something that is shared, by one thread, as seen by other threads: a post that reads a list, or a
-/// post or look-up by name that reads a shard.
+/// A use of something that is shared, by one thread, as seen by other threads; see ``HazardUse``.
 ///
-/// `sequence` is bumped before `list` is set, so a pair of both names one use: it has ended once either has
+/// `sequence` is bumped before `address` is set, so a pair of both names one use: it has ended once either has
 /// changed.
 struct HazardSlot: ~Copyable {
-    /// The address of the list being read, or 0. Of a slot for names: of the shard, and then of the keeper of
-    /// the channel found in it. Written by the owning thread only.
-    let list = Atomic<UInt>(0)
+    /// The address of what is used, or 0. Written by the owning thread only.
+    let address = Atomic<UInt>(0)
     /// The number of uses of this slot. Written by the owning thread only.
     let sequence = Atomic<UInt>(0)
 }
@@ -28,10 +26,9 @@ struct ThreadRecord: ~Copyable {
     private static let longestFreeChain = 2
     /// How many bytes of the stack are kept for what a listener does beside posting.
     static let reservedStack: UInt = 64 << 10
-    /// Room for the hazards of ``deepest`` posts and a few of the library's own.
-    static let slotCount = deepest + 64
-    /// Room for the hazards of posts by name, nested in each other. Deeper ones retain the channel.
-    static let nameSlotCount = 32
+    /// Room for the uses of ``deepest`` posts: of a shard of names, the list, the hub of a pattern, and one of the
+    /// library's own.
+    static let slotCount = deepest * 4
 
     /// The innermost post under way on this thread.
     var top: FrameReference?
@@ -39,7 +36,7 @@ struct ThreadRecord: ~Copyable {
     var isReportingFault = false
     /// Whether an instrument runs on this thread, outside of what it was called around.
     var isInInstrument = false
-    /// The number of posts under way on this thread.
+    /// The number of uses under way on this thread.
     var depth = 0
     /// How many mailboxes are being emptied on this thread.
     var drains = 0
@@ -52,14 +49,10 @@ struct ThreadRecord: ~Copyable {
     var spareExtras: UInt = 0
     /// The lowest address of the thread's stack; 0 as long as nobody has asked.
     var stackEnd: UInt = 0
-    /// The number of posts by name under way on this thread.
-    var nameDepth = 0
-    /// The slots, those for names before the others. Never freed, as the record.
+    /// Never freed, as the record.
     private let slots: UnsafeMutablePointer<HazardSlot>
     /// The number of slots ever used.
     let used = Atomic<Int>(0)
-    /// The number of slots for names ever used.
-    let usedForNames = Atomic<Int>(0)
     /// One bit: threads are divided into 64 groups, and lists remember which have posted.
     let group: UInt64
     /// The address of the record of the group made before this one, or 0.
@@ -71,7 +64,7 @@ struct ThreadRecord: ~Copyable {
         self.group = group
         self.next = next
         // A slot whose words are 0 is one that is not used. Few threads use more than the first of them.
-        let size = (Self.slotCount + Self.nameSlotCount) * MemoryLayout<HazardSlot>.stride
+        let size = Self.slotCount * MemoryLayout<HazardSlot>.stride
         unsafe slots = channels_zeroed(size).assumingMemoryBound(to: HazardSlot.self)
     }
 
@@ -103,16 +96,12 @@ struct ThreadRecord: ~Copyable {
 
     /// Whether a slot is one of these.
     func has(_ slot: SlotReference) -> Bool {
-        unsafe slot.pointer >= slots && slot.pointer < slots + Self.slotCount + Self.nameSlotCount
+        unsafe slot.pointer >= slots && slot.pointer < slots + Self.slotCount
     }
 
-    /// The slot of the post at a depth below ``slotCount``.
+    /// The slot of the use at a depth below ``slotCount``.
     @inline(__always)
-    func slot(_ depth: Int) -> SlotReference { unsafe SlotReference(slots + Self.nameSlotCount + depth) }
-
-    /// The slot of the post by name at a depth below ``nameSlotCount``.
-    @inline(__always)
-    func nameSlot(_ depth: Int) -> SlotReference { unsafe SlotReference(slots + depth) }
+    func slot(_ depth: Int) -> SlotReference { unsafe SlotReference(slots + depth) }
 }
 
 /// A slot of a thread's record.

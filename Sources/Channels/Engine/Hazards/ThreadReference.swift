@@ -47,6 +47,43 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
         return record
     }
 
+    // MARK: Announcing
+
+    /// Announces that the thread uses what stands at an address: nothing that it can reach from there is freed until
+    /// ``withdraw()``.
+    ///
+    /// - Parameter readers: The groups of the threads that have used it.
+    @inline(__always) @discardableResult
+    func announce(_ address: UInt, to readers: borrowing Atomic<UInt64>) -> SlotReference {
+        let depth = pointee.depth
+        pointee.depth = depth + 1
+        let group = pointee.group
+        // Before the slot is set: whoever removes something and does not see the bit precedes this use, which then does
+        // not meet what was removed.
+        if readers.load(ordering: .acquiring) & group == 0 {
+            readers.bitwiseOr(group, ordering: .sequentiallyConsistent)
+        }
+        let slot = pointee.slot(depth)
+        if depth >= pointee.used.load(ordering: .relaxed) {
+            require(depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
+            pointee.used.store(depth + 1, ordering: .sequentiallyConsistent)
+        }
+        slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+        // A full barrier: a thread that removes something from here on sees this use, or this use sees that it was
+        // removed.
+        _ = slot.pointee.address.exchange(address, ordering: .sequentiallyConsistent)
+        return slot
+    }
+
+    /// The use announced last has ended. The caller then looks whether there is something to free.
+    ///
+    /// Without a full barrier: what it reads then may be older. Whoever retires something looks again.
+    @inline(__always)
+    func withdraw() {
+        pointee.depth -= 1
+        pointee.slot(pointee.depth).pointee.address.store(0, ordering: .releasing)
+    }
+
     static func make(group: UInt64, next: UInt) -> ThreadReference {
         let record = unsafe ThreadReference(.allocate(capacity: 1))
         unsafe record.pointer.initialize(to: ThreadRecord(group: group, next: next))

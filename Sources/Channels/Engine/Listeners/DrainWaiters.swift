@@ -6,16 +6,16 @@ struct DrainWaiters {
 
     private struct Waiter {
         /// Those it still waits for; the last is the one it is found by.
-        var posts: [PostUnderWay]
+        var posts: [HazardUse]
         let continuation: Continuation
     }
 
-    private var waiters: [PostUnderWay: [Waiter]] = [:]
+    private var waiters: [HazardUse: [Waiter]] = [:]
 
     var isEmpty: Bool { waiters.isEmpty }
 
     /// - Parameter posts: One at least.
-    mutating func add(_ continuation: Continuation, for posts: [PostUnderWay]) {
+    mutating func add(_ continuation: Continuation, for posts: [HazardUse]) {
         add(Waiter(posts: posts, continuation: continuation))
     }
 
@@ -25,7 +25,7 @@ struct DrainWaiters {
     }
 
     /// Removes those for which every post has ended.
-    mutating func remove(_ hasEnded: (PostUnderWay) -> Bool) -> [Continuation] {
+    mutating func remove(_ hasEnded: (HazardUse) -> Bool) -> [Continuation] {
         var removed: [Continuation] = []
         for post in waiters.keys.filter(hasEnded) {
             for var waiter in waiters.removeValue(forKey: post) ?? [] {

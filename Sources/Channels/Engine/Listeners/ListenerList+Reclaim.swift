@@ -47,7 +47,7 @@ struct RetiredEntries {
 
     var current = Chain()
     var incoming = Chain()
-    var underWay: [PostUnderWay] = []
+    var underWay: [HazardUse] = []
     /// The tasks that wait for posts to end.
     var waiters = DrainWaiters()
 
@@ -58,13 +58,23 @@ struct RetiredEntries {
 }
 
 extension ListenerList {
-    /// The posts that are under way on any thread.
-    var posts: [PostUnderWay] {
-        PostUnderWay.posts(on: address, by: posters.load(ordering: .sequentiallyConsistent))
+    /// The calling thread reads this list: no entry that it can reach is freed until ``leave(_:)``.
+    @inline(__always)
+    func enter(_ thread: ThreadReference) {
+        if isLocal { localPosts += 1 } else { thread.announce(address, to: posters) }
     }
 
+    @inline(__always)
+    func leave(_ thread: ThreadReference) {
+        if isLocal { localPosts -= 1 } else { thread.withdraw() }
+        if hasRetired.load(ordering: .acquiring) { collectAfterPost() }
+    }
+
+    /// The posts that are under way on any thread.
+    var posts: [HazardUse] { HazardUse.uses(of: address, by: posters.load(ordering: .sequentiallyConsistent)) }
+
     /// Whether there are any.
-    var hasPosts: Bool { PostUnderWay.hasPosts(on: address, by: posters.load(ordering: .sequentiallyConsistent)) }
+    var hasPosts: Bool { HazardUse.hasUses(of: address, by: posters.load(ordering: .sequentiallyConsistent)) }
 
     /// Takes over the list's reference to an entry just unlinked. Under the lock.
     ///
@@ -88,7 +98,7 @@ extension ListenerList {
     }
 
     @inline(never)
-    private func retire(_ entry: ListenerEntry, waitingFor posts: [PostUnderWay], freed: inout RetiredEntries.Chain)
+    private func retire(_ entry: ListenerEntry, waitingFor posts: [HazardUse], freed: inout RetiredEntries.Chain)
         -> Bool
     {
         guard !posts.isEmpty else {
@@ -103,7 +113,7 @@ extension ListenerList {
     /// Makes posts look for retired entries when they end. Under the lock.
     ///
     /// - Returns: Whether the caller must then call ``lookAgain(after:)``: a post on another thread may end unnoticed.
-    func announceRetired(to posts: [PostUnderWay]) -> Bool {
+    func announceRetired(to posts: [HazardUse]) -> Bool {
         if !hasRetired.load(ordering: .relaxed) { hasRetired.store(true, ordering: .sequentiallyConsistent) }
         return posts.contains { !$0.isOnCallingThread } && retired.look.begin()
     }
@@ -164,14 +174,14 @@ extension ListenerList {
         var looksAgain = false
         let body = { [self] in
             let address = address
-            while !retired.current.isEmpty, retired.underWay.allSatisfy({ $0.hasEnded(on: address) }) {
+            while !retired.current.isEmpty, retired.underWay.allSatisfy({ $0.hasEnded(address) }) {
                 freed.append(retired.current)
                 retired.current = retired.incoming
                 retired.incoming = RetiredEntries.Chain()
                 retired.underWay = retired.current.isEmpty ? [] : posts
                 if !retired.underWay.isEmpty { looksAgain = announceRetired(to: retired.underWay) || looksAgain }
             }
-            if !retired.waiters.isEmpty { resumed = retired.waiters.remove { $0.hasEnded(on: address) } }
+            if !retired.waiters.isEmpty { resumed = retired.waiters.remove { $0.hasEnded(address) } }
             if retired.isEmpty { hasRetired.store(false, ordering: .sequentiallyConsistent) }
         }
         if waitsForLock {

@@ -98,7 +98,6 @@ extension ListenerList {
     /// Visits the entries as ``forEachEntry(_:)`` does, as long as the body returns true.
     func visitEntries(_ body: (ListenerEntry) -> Bool) {
         let thread = ThreadReference.current
-        require(thread.pointee.depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
         enter(thread)
         defer { leave(thread) }
         let (number, renumbered) = withLock { (nextNumberNow, renumberedCount.load(ordering: .relaxed)) }

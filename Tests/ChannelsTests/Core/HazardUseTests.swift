@@ -5,19 +5,19 @@ import Testing
 
 @testable import Channels
 
-struct PostUnderWayTests {
+struct HazardUseTests {
     /// A thread that posts again uses the same slot: its earlier post has ended nevertheless.
     @Test func aPostHasEndedThoughItsThreadPostsAgain() {
         let channel = Channel<Int>()
         let list = channel.list
-        let known = Slot<[PostUnderWay]>()
+        let known = Slot<[HazardUse]>()
         let ended = Recorder<[Bool]>()
         let token = channel.listen { message in
             if message == 1 { known.value = list.posts }
-            ended.record((known.value ?? []).map { $0.hasEnded(on: list.address) })
+            ended.record((known.value ?? []).map { $0.hasEnded(list.address) })
         }
         channel.post(1)
-        #expect(known.value?.map { $0.hasEnded(on: list.address) } == [true])
+        #expect(known.value?.map { $0.hasEnded(list.address) } == [true])
         channel.post(2)
         #expect(ended.all == [[false], [true]])
         #expect(list.posts.isEmpty && !list.hasPosts)

@@ -1,0 +1,73 @@
+internal import Synchronization
+
+/// A use of something shared that is waited for: a slot, and its sequence number then.
+///
+/// What is used is a list, by a post that reads it; or a shard of names, and then the channel found in it, by a post or
+/// look-up by name.
+struct HazardUse: Hashable, Sendable {
+    private let slot: SlotReference
+    private let sequence: UInt
+
+    private init(_ slot: SlotReference) {
+        self.slot = slot
+        sequence = slot.pointee.sequence.load(ordering: .acquiring)
+    }
+
+    /// The uses of what stands at an address, or at another, that are under way on any thread of some groups.
+    @inline(never)
+    static func uses(of address: UInt, or other: UInt? = nil, by groups: UInt64) -> [HazardUse] {
+        var found: [HazardUse] = []
+        visit(address, or: other, by: groups) { slot in
+            found.append(HazardUse(slot))
+            return true
+        }
+        return found
+    }
+
+    /// Whether there are any.
+    static func hasUses(of address: UInt, by groups: UInt64) -> Bool {
+        var isFound = false
+        visit(address, or: nil, by: groups) { _ in
+            isFound = true
+            return false
+        }
+        return isFound
+    }
+
+    /// Visits the slots of uses under way, as long as the body returns true.
+    ///
+    /// - Complexity: O(*n*) in the number of threads that have announced uses of this, and of those in their groups.
+    @inline(__always)
+    private static func visit(_ address: UInt, or other: UInt?, by groups: UInt64, _ body: (SlotReference) -> Bool) {
+        ThreadRecords.all.scan(groups) { record in
+            let used = record.pointee.used.load(ordering: .sequentiallyConsistent)
+            for index in 0..<used {
+                let slot = record.pointee.slot(index)
+                let announced = slot.pointee.address.load(ordering: .sequentiallyConsistent)
+                guard announced == address || announced == other else { continue }
+                guard body(slot) else { return false }
+            }
+            return true
+        }
+    }
+
+    /// Whether this very use has ended, and has not become one of the other.
+    func hasEnded(_ address: UInt, or other: UInt? = nil) -> Bool {
+        // One load: a use of a shard may become one of a channel, and not the other way round.
+        let announced = slot.pointee.address.load(ordering: .sequentiallyConsistent)
+        return announced != address && announced != other
+            || slot.pointee.sequence.load(ordering: .acquiring) != sequence
+    }
+
+    /// Whether it is a use by the calling thread.
+    var isOnCallingThread: Bool { ThreadReference.current.pointee.has(slot) }
+
+    static func == (left: Self, right: Self) -> Bool {
+        left.slot.address == right.slot.address && left.sequence == right.sequence
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(slot.address)
+        hasher.combine(sequence)
+    }
+}
