@@ -85,23 +85,6 @@ struct ChurnTests {
         }
     }
 
-    @Test func threadsThatEndLeaveNothingBehind() async {
-        let channel = Channel<Int>()
-        let calls = Tally()
-        let living = Tally()
-        let stays = channel.listen { _ in calls.add() }
-        for _ in 0..<50 {
-            await onThreads(4) { _ in
-                let token = channel.listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }
-                channel.post(1)
-                token.cancel()
-            }
-        }
-        #expect(calls.value == 200)
-        #expect(living.value == 0)
-        withExtendedLifetime(stays) {}
-    }
-
     /// A post may end at any point of a cancellation.
     @Test func noClosureIsKeptWherePostsEndWhileItsListenerIsCancelled() async {
         let channel = Channel<Int>()
@@ -114,43 +97,5 @@ struct ChurnTests {
         isOver.add()
         await posting
         #expect(living.value == 0)
-    }
-
-    @Test func aListenerIsRegisteredAsFastAmongManyWhoseOwnersLive() {
-        let channel = Channel<Int>()
-        let (owner, other) = (Owner(), Owner())
-        func cost() -> Duration {
-            (0..<200).map { _ in
-                let start = ContinuousClock.now
-                channel.listen(owner) { _, _ in }.cancel()
-                return .now - start
-            }.min()!
-        }
-        for _ in 0..<100 { channel.listen(other) { _, _ in } }
-        let few = cost()
-        for _ in 0..<20_000 { channel.listen(other) { _, _ in } }
-        let many = cost()
-        #expect(many < few * 20, "\(many) instead of \(few)")
-    }
-
-    @Test func anObserverIsAddedAsFastAmongMany() {
-        let channel = ProtocolChannel<any Sounding>()
-        func cost() -> Duration {
-            (0..<200).map { _ in
-                let bell = Bell()
-                let start = ContinuousClock.now
-                channel.add(bell)
-                channel.remove(bell)
-                return .now - start
-            }.min()!
-        }
-        var bells = (0..<100).map { _ in Bell() }
-        for bell in bells { channel.add(bell) }
-        let few = cost()
-        let more = (0..<20_000).map { _ in Bell() }
-        for bell in more { channel.add(bell) }
-        bells += more
-        let many = cost()
-        #expect(many < few * 20, "\(many) instead of \(few)")
     }
 }

@@ -59,7 +59,7 @@ struct DrainTests {
             await token.cancelAndDrain()
             events.record("drained")
         }()
-        while token.isActive { await Task.yield() }
+        await wait(for: token.isActive) { !$0 }
         events.record("cancelled")
         release.signal()
         await draining
@@ -86,7 +86,7 @@ struct DrainTests {
             }
         }
         draining[0].cancel()
-        while token.isActive { await Task.yield() }
+        await wait(for: token.isActive) { !$0 }
         gate.open()
         for task in draining { await task.value }
         #expect(events.all == ["the call ended", "drained", "drained", "drained"])
@@ -106,7 +106,7 @@ struct DrainTests {
                 calls.add()
                 running.add(-1)
             }
-            while calls.value == 0 { await Task.yield() }
+            await wait(for: calls.value) { $0 > 0 }
             await token.cancelAndDrain()
             let count = calls.value
             #expect(running.value == 0)
@@ -176,7 +176,7 @@ struct DrainTests {
         let draining = channel.listen { (_: Int) async in
             await entered.wait(until: 1)
             async let drained: Void = other.cancelAndDrain()
-            while other.isActive { await Task.yield() }
+            await wait(for: other.isActive) { !$0 }
             gate.open()
             await drained
             events.record("drained")
@@ -184,49 +184,6 @@ struct DrainTests {
         await channel.postAndWait(1)
         #expect(events.all == ["other ended", "drained"])
         withExtendedLifetime(draining) {}
-    }
-
-    @Test func cancelAndDrainOfAListenerThatIsIdleOrCancelledReturns() async {
-        let channel = Channel<Int>()
-        let plain = channel.listen { _ in }
-        let isolated = channel.listen { @MainActor _ in }
-        for token in [plain, isolated] {
-            await token.cancelAndDrain()
-            await token.cancelAndDrain()
-            #expect(!token.isActive)
-        }
-    }
-
-    /// Those that hear on one queue or actor have their calls in one turn.
-    @Test func cancelAndDrainWaitsForNoCallOfAnotherListener() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            for _ in 0..<20 {
-                let channel = Channel<Int>()
-                let queue = DispatchQueue.suspended()
-                let (entered, ended) = (Tally(), Tally())
-                let drained = DispatchSemaphore(value: 0)
-                let slot = Slot<ListenerToken>()
-                let token = channel.listen(on: queue) { _ in
-                    entered.add()
-                    while slot.value?.isActive != false { sched_yield() }
-                    // Until the one that drains waits, most likely.
-                    for _ in 0..<100 { sched_yield() }
-                }
-                slot.value = token
-                let other = channel.listen(on: queue) { _ in
-                    drained.wait()
-                    ended.add()
-                }
-                channel.post(1)
-                queue.resume()
-                await entered.wait(until: 1)
-                await token.cancelAndDrain()
-                drained.signal()
-                await ended.wait(until: 1)
-                withExtendedLifetime(other) {}
-            }
-        }
     }
 
     @Test func theClosureOfAnAsyncListenerIsFreedThoughItIsDrainedDuringItsLastCall() async {
@@ -244,7 +201,7 @@ struct DrainTests {
                 channel.post(1)
                 await entered.wait()
                 async let draining: Void = token.cancelAndDrain()
-                while token.isActive { await Task.yield() }
+                await wait(for: token.isActive) { !$0 }
                 // Until the one that drains waits, most likely.
                 for _ in 0..<100 { await Task.yield() }
                 gate.open()
@@ -256,33 +213,6 @@ struct DrainTests {
     }
 
     // MARK: How drains end and what they count
-
-    /// The messages behind the one being delivered have been taken out of the mailbox already when the
-    /// listener is cancelled.
-    @Test func cancelAndDrainEndsThoughMessagesWaitBehindTheCallItWaitsFor() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            for _ in 0..<20 {
-                let channel = Channel<Int>()
-                let queue = DispatchQueue.suspended()
-                let slot = Slot<ListenerToken>()
-                let entered = Tally()
-                let token = channel.listen(on: queue) { _ in
-                    entered.add()
-                    while slot.value?.isActive != false { sched_yield() }
-                    // Until the one that drains waits, most likely.
-                    for _ in 0..<100 { sched_yield() }
-                }
-                slot.value = token
-                for message in 0..<3 { channel.post(message) }
-                queue.resume()
-                await entered.wait(until: 1)
-                await token.cancelAndDrain()
-                #expect(entered.value == 1)
-                #expect(token.discardedCount == 2)
-            }
-        }
-    }
 
     @Test(arguments: [BufferingPolicy.unbounded, .oldest(8), .newest(8)])
     func aMessageCountsAsDeliveredWhenItsCallBegins(policy: BufferingPolicy) async {
@@ -297,45 +227,5 @@ struct DrainTests {
         queue.resume()
         await queue.settle()
         #expect(counts.all == [1, 2, 3])
-    }
-
-    /// Each of those who wait for a call on another thread would otherwise look at all of them.
-    @Test func thousandsMayWaitForOneCall() async {
-        let few = await costOfDraining(500)
-        let many = await costOfDraining(8_000)
-        #expect(many < few * 6, "\(many) instead of \(few)")
-    }
-
-    /// How long it takes a listener to be drained while a call of another one is under way, at the best of a few
-    /// times.
-    private func costOfDraining(_ count: Int) async -> Duration {
-        var best = Duration.seconds(1)
-        for _ in 0..<3 {
-            let channel = Channel<Int>()
-            let (entered, started) = (Tally(), Tally())
-            let release = DispatchSemaphore(value: 0)
-            let busy = channel.listen { _ in
-                entered.add()
-                release.wait()
-            }
-            let tokens = (0..<count).map { _ in channel.listen { _ in } }
-            async let posting: Void = onThreads(1) { _ in channel.post(1) }
-            await entered.wait(until: 1)
-            let start = ContinuousClock.now
-            await withTaskGroup { group in
-                for token in tokens {
-                    group.addTask {
-                        started.add()
-                        await token.cancelAndDrain()
-                    }
-                }
-                await started.wait(until: count)
-                release.signal()
-            }
-            best = min(best, (ContinuousClock.now - start) / count)
-            await posting
-            withExtendedLifetime(busy) {}
-        }
-        return best
     }
 }

@@ -1,5 +1,4 @@
 import ChannelsTesting
-import Foundation
 import Testing
 
 @testable import Channels
@@ -50,39 +49,6 @@ struct PatternWalkTests {
         token.cancel()
         #expect(crowd.channels.allSatisfy { $0.isEmpty })
         #expect((1...64).contains(crowd.board.mostNamesVisitedAtOnce))
-    }
-
-    /// A thread that uses names while another adds and removes a pattern waits for far less than that takes.
-    /// One of several rounds must be undisturbed by the rest of the machine.
-    @Test func nobodyWaitsWhileAPatternIsAddedOrRemovedAmongManyNames() async throws {
-        let crowd = try Crowd(30_000)
-        var shares: [Double] = []
-        for round in 0..<20 where !shares.contains(where: { $0 < 0.25 }) {
-            let longest = Slot(0.0)
-            let taken = Slot(1.0)
-            let isOver = Tally()
-            await onThreads(2) { index in
-                if index == 0 {
-                    let start = ContinuousClock.now
-                    crowd.board[matching: "crowd.>"].listen { _ in }.cancel()
-                    taken.value = (ContinuousClock.now - start) / .nanoseconds(1)
-                    isOver.add()
-                    return
-                }
-                var most = 0.0
-                var number = 0
-                while isOver.value == 0 {
-                    number += 1
-                    let start = ContinuousClock.now
-                    let channel = try? crowd.board.channel("crowd.new-\(round)-\(number)", of: Int.self)
-                    channel?.listen { _ in }.cancel()
-                    most = max(most, (ContinuousClock.now - start) / .nanoseconds(1))
-                }
-                longest.value = most
-            }
-            shares.append((longest.value ?? 1) / (taken.value ?? 1))
-        }
-        #expect(shares.contains { $0 < 0.25 }, "waited for these parts of the time: \(shares)")
     }
 
     /// Names and patterns are created at the same time: afterwards each name has each pattern once.

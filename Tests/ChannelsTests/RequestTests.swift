@@ -90,29 +90,6 @@ struct RequestTests {
         withExtendedLifetime(responder) {}
     }
 
-    @Test func aResponderWhoseOwnerHasGoneDoesNotAnswer() async throws {
-        let channel = RequestChannel<Int, Int>()
-        var owner: Owner? = Owner()
-        channel.respond(owner!, priority: .high) { _, number in number }
-        let other = channel.respond { -$0 }
-        #expect(try await channel.ask(1) == 1)
-        owner = nil
-        #expect(try await channel.ask(1) == -1)
-        #expect(channel.responderCount == 1)
-        withExtendedLifetime((owner, other)) {}
-    }
-
-    @Test func eachAskCountsAsAPost() async throws {
-        let board = Switchboard(diagnostics: .counts)
-        let channel = board.requests(RequestName<Int, Int>("number.double"))
-        let token = channel.respond { 2 * $0 }
-        #expect(try await channel.ask(1) == 2)
-        #expect(board.snapshot().channels.map(\.posts) == [1])
-        #expect(try await channel.askAll(2).map { try $0.get() } == [4])
-        #expect(board.snapshot().channels.map(\.posts) == [2])
-        withExtendedLifetime(token) {}
-    }
-
     @Test(arguments: [false, true])
     func aResponderIsToldThatItsAskerWasCancelledOrHasWaitedEnough(isTimeout: Bool) async {
         let channel = RequestChannel<Witness, Witness>()
@@ -141,16 +118,6 @@ struct RequestTests {
         await ended.wait()
         await token.cancelAndDrain()
         await living.wait(untilAtMost: 0)
-    }
-
-    @Test func requestsThatNobodyAnswersAreCounted() async {
-        let requests = RequestChannel<Int, Int>(diagnostics: .counts)
-        let board = Switchboard(diagnostics: .counts)
-        board.watch(requests, as: "request.own")
-        #expect(await requests.askAll(1).isEmpty)
-        await #expect(throws: ChannelError.self) { try await requests.ask(2) }
-        let shown = board.snapshot().watched.first { $0.name == "request.own" }
-        #expect(shown?.posts == 2 && shown?.unheard == 2)
     }
 
     @Test(arguments: [nil, Duration.milliseconds(1), .zero, .seconds(-1)])
@@ -212,21 +179,6 @@ struct RequestTests {
         withExtendedLifetime(token) {}
     }
 
-    /// However deep they lead: what has been answered costs nothing any more.
-    @Test func aCallThatAsksThousandsOfTimesInTurnIsAnswered() async throws {
-        let (long, deep) = (RequestChannel<Int, Int>(), RequestChannel<Int, Int>())
-        let tokens = [
-            deep.respond { $0 > 0 ? try await deep.ask($0 - 1) + 1 : 1 },
-            long.respond { count in
-                var sum = 0
-                for _ in 0..<count { sum += try await deep.ask(12) }
-                return sum
-            },
-        ]
-        #expect(try await long.ask(14_000) == 14_000 * 13)
-        withExtendedLifetime(tokens) {}
-    }
-
     @Test func requestThatAsksThousandsAtOnceWhichAskAgainIsAnswered() async throws {
         let (wide, deep) = (RequestChannel<Int, Int>(), RequestChannel<Int, Int>())
         let tokens = [
@@ -266,26 +218,5 @@ struct RequestTests {
         let token = channel.respond { number in number }
         #expect(try await channel.ask(1, timeout: .seconds(Int64.max)) == 1)
         withExtendedLifetime(token) {}
-    }
-
-    @Test func askingIsNoDearerWithManyRespondersBehindTheFirst() async throws {
-        let channel = RequestChannel<Int, Int>()
-        let first = channel.respond(priority: .high) { $0 }
-        let few = try await costOfAsking(channel)
-        let others = (0..<10_000).map { _ in channel.respond { $0 } }
-        let many = try await costOfAsking(channel)
-        #expect(many < few * 10, "\(many) instead of \(few)")
-        withExtendedLifetime((first, others)) {}
-    }
-
-    /// How long it takes to ask, at the best of many times.
-    private func costOfAsking(_ channel: RequestChannel<Int, Int>) async throws -> Duration {
-        var best = Duration.seconds(1)
-        for number in 0..<50 {
-            let start = ContinuousClock.now
-            #expect(try await channel.ask(number) == number)
-            best = min(best, ContinuousClock.now - start)
-        }
-        return best
     }
 }

@@ -69,6 +69,20 @@ struct SenderTests {
         withKnownIssue("no address was used again", isIntermittent: true) { #expect(reused > 0) }
     }
 
+    @Test func anObjectThatPostsWhileItGoesIsNotKeptAsTheSender() async {
+        final class Leaving: Sendable {
+            let channel: Channel<Int>
+            init(_ channel: Channel<Int>) { self.channel = channel }
+            deinit { channel.post(1, from: self) }
+        }
+        let channel = Channel<Int>()
+        let hasSender = Recorder<Bool>()
+        let token = channel.posts.listen { post async in hasSender.record(post.sender != nil) }
+        _ = Leaving(channel)
+        #expect(await hasSender.first(1) == [false])
+        withExtendedLifetime(token) {}
+    }
+
     @Test func anObserverAtTheAddressOfOneThatHasGoneIsAdded() {
         let channel = ProtocolChannel<any Sounding>()
         for _ in 0..<500 {

@@ -69,7 +69,7 @@ struct StateChannelRaceTests {
             let token = listen()
             gate.add()
             await isDone.wait(until: 1)
-            while token.isActive { await Task.yield() }
+            await wait(for: token.isActive) { !$0 }
             #expect(heard.all == Array(0...last))
         }
     }
@@ -91,24 +91,6 @@ struct StateChannelRaceTests {
             }
         }
         #expect(state.value == 1_200)
-    }
-
-    @Test func eachListenerSeesEveryVersionOnceInIncreasingOrderWhenThreadsUpdate() async {
-        let state = StateChannel(0)
-        let clerk = Clerk()
-        let heard = (0..<4).map { _ in Recorder<Int>() }
-        let tokens = [
-            state.listen { heard[0].record($0) },
-            state.listen { (value: Int) async in heard[1].record(value) },
-            state.listen { @MainActor value in heard[2].record(value) },
-        ]
-        state.listen(clerk) { (_: isolated Clerk, value) in heard[3].record(value) }
-        await onThreads(3) { _ in for _ in 0..<500 { state.update { $0 += 1 } } }
-        for heard in heard {
-            await heard.wait { $0.last == 1_500 }
-            #expect(heard.all == Array(0...1_500))
-        }
-        withExtendedLifetime((tokens, clerk)) {}
     }
 
     @Test func theLastValueAListenerSeesIsTheOneStoredWhenTwoThreadsSet() async {
@@ -149,26 +131,9 @@ struct StateChannelRaceTests {
         }
     }
 
-    @Test func valuesEndWithTheValueStoredAndNeverGoBack() async {
-        for _ in 0..<50 {
-            let state = StateChannel(0)
-            async let reading = {
-                var seen: [Int] = []
-                for await value in state.values() {
-                    seen.append(value)
-                    if value == 400 { break }
-                }
-                return seen
-            }()
-            await onThreads(2) { _ in for _ in 0..<200 { state.update { $0 += 1 } } }
-            let seen = await reading
-            #expect(seen == seen.sorted() && Set(seen).count == seen.count)
-        }
-    }
-
     /// A value that was being delivered when the listener was resumed must not come after the one it got
     /// then.
-    @Test(.timeLimit(.minutes(2))) func versionsIncreaseForAListenerThatIsPausedAndResumedDuringSets() async {
+    @Test func versionsIncreaseForAListenerThatIsPausedAndResumedDuringSets() async {
         for _ in 0..<100 {
             let state = StateChannel(0)
             let heard = Recorder<Int>()
@@ -184,33 +149,11 @@ struct StateChannelRaceTests {
                 }
             }
             // A job may still deliver the last ones.
-            while heard.all.last != 300 { await Task.yield() }
+            await wait(for: heard.all.last) { $0 == 300 }
             let seen = heard.all
             #expect(zip(seen, seen.dropFirst()).allSatisfy { $0 <= $1 })
             withExtendedLifetime(token) {}
         }
-    }
-
-    /// Those that come while another thread delivers take their turn.
-    @Test func listenersThatComeAndGoGetTheirFirstValueAndDoNotDisturbOneThatStays() async {
-        let state = StateChannel(0)
-        let heard = Recorder(of: state)
-        let isOver = Tally()
-        await onThreads(3) { index in
-            if index == 0 {
-                for _ in 0..<1_000 { state.update { $0 += 1 } }
-                isOver.add()
-            } else {
-                while isOver.value == 0 {
-                    let calls = Tally()
-                    let passing = state.listen { _ in calls.add() }
-                    calls.spin(until: 1)
-                    passing.cancel()
-                }
-            }
-        }
-        #expect(heard.all == Array(0...1_000))
-        #expect(state.listenerCount == 1)
     }
 
     /// They cannot wait, so nothing bounds what they set but what they hear.

@@ -38,14 +38,35 @@ final class Tally: Sendable {
     /// Sets it to a value that is larger.
     func raise(to value: Int) { storage.max(value, ordering: .sequentiallyConsistent) }
 
-    /// Keeps the thread busy until the counter has reached a value.
+    /// Gives way to other threads until the counter has reached a value.
     func spin(until value: Int) { while self.value < value { sched_yield() } }
 
     /// Gives way to other tasks until the counter has reached a value.
-    func wait(until value: Int) async { while self.value < value { await Task.yield() } }
+    func wait(until value: Int, sourceLocation: SourceLocation = #_sourceLocation) async {
+        await ChannelsTests.wait(for: self.value, sourceLocation: sourceLocation) { $0 >= value }
+    }
 
     /// Gives way to other tasks until the counter has fallen to a value.
-    func wait(untilAtMost value: Int) async { while self.value > value { await Task.yield() } }
+    func wait(untilAtMost value: Int, sourceLocation: SourceLocation = #_sourceLocation) async {
+        await ChannelsTests.wait(for: self.value, sourceLocation: sourceLocation) { $0 <= value }
+    }
+}
+
+/// Gives way to other tasks until a value is as it should be. What takes ten minutes, however busy the machine is,
+/// hangs: then it says what the value was.
+func wait<Value>(
+    for value: @autoclosure () -> Value,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    until isEnough: (Value) -> Bool
+) async {
+    let end = ContinuousClock.now + .seconds(600)
+    while !isEnough(value()) {
+        guard ContinuousClock.now < end else {
+            Issue.record("waited here for ten minutes, and had \(value())", sourceLocation: sourceLocation)
+            return
+        }
+        await Task.yield()
+    }
 }
 
 /// A variable for closures that run on any thread.
@@ -107,7 +128,10 @@ final class Witness: Sendable {
 }
 
 /// Runs a body on several threads of their own, which begin together, and suspends until all have ended.
-func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
+///
+/// - Parameter stackSize: A thousand nested posts fit in debug builds, and under the address sanitizer, whose frames
+///   are large.
+func onThreads(_ count: Int, stackSize: Int = 64 << 20, _ body: @escaping @Sendable (Int) -> Void) async {
     let ready = Tally()
     let ended = Tally()
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -118,9 +142,7 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
                 body(index)
                 if ended.add() == count - 1 { continuation.resume() }
             }
-            // A thousand nested posts fit in debug builds, and under the address sanitizer, whose frames are
-            // large.
-            thread.stackSize = 64 << 20
+            thread.stackSize = stackSize
             thread.start()
         }
     }
@@ -169,8 +191,23 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// Ends a process that hangs, for tests that run in a process of their own.
-func endIfItHangs() { alarm(120) }
+/// Ends a process that hangs, for tests that run in a process of their own, after more time than a wait may take.
+func endIfItHangs(sourceLocation: SourceLocation = #_sourceLocation) {
+    Thread.detachNewThread {
+        _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 900)
+        Issue.record("the process of this test still runs after a quarter of an hour", sourceLocation: sourceLocation)
+        exit(EXIT_FAILURE)
+    }
+}
+
+extension Switchboard {
+    /// What the snapshot says of a channel, watched or not, or of a pattern.
+    func shown(_ name: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> ChannelSnapshot {
+        let snapshot = snapshot()
+        let all = snapshot.channels + snapshot.watched + snapshot.patterns
+        return try #require(all.first { $0.name == name }, sourceLocation: sourceLocation)
+    }
+}
 
 struct Trouble: Error, Equatable {
     var text = "trouble"

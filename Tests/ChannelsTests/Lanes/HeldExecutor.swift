@@ -1,4 +1,5 @@
 import Dispatch
+import Testing
 
 /// The executor of an actor that runs a job only when it is told to, and counts them.
 final class HeldExecutor: SerialExecutor {
@@ -21,7 +22,9 @@ final class HeldExecutor: SerialExecutor {
     func count(longerThan duration: Duration) -> Int { durations.withLock { $0.count { $0 > duration } } }
 
     /// Waits until so many stand there.
-    func wait(for count: Int) async { while jobs.withLock({ $0.count }) < count { await Task.yield() } }
+    func wait(for count: Int, sourceLocation: SourceLocation = #_sourceLocation) async {
+        await ChannelsTests.wait(for: jobs.withLock { $0.count }, sourceLocation: sourceLocation) { $0 >= count }
+    }
 
     /// Runs one of those that stand there.
     func run(at index: Int = 0) async {

@@ -1,0 +1,147 @@
+import Channels
+import ChannelsTesting
+import Testing
+
+/// The bounds of rule 9: in depth, in number, and by what is left of the stack.
+struct RecursionTests {
+    /// The 1st, 2nd, 4th, 8th … post refused is reported: there may be many.
+    @Test(arguments: [Reentrancy.nested(limit: 64), .queued])
+    func listenersThatEachPostAgainEndWithAFault(_ reentrancy: Reentrancy) async {
+        let faults = Recorder<Fault>()
+        let channel = Channel<Int>(reentrancy: reentrancy) { fault in
+            if fault.detail == "too many posts follow from one" { faults.record(fault) }
+        }
+        let tokens = (0..<2).map { _ in channel.listen { number in channel.post(number + 1) } }
+        await onThreads(1) { _ in channel.post(0) }
+        #expect(faults.count > 3 && faults.all.allSatisfy { $0.code == .recursionLimit })
+        #expect(faults.all.map(\.count) == faults.all.indices.map { 1 << $0 })
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func listenersOfAStateThatEachSetItAgainEndWithAFaultAndWhatIsRefusedChangesNothing() async {
+        let (faults, last) = (Tally(), Tally())
+        let state = StateChannel(0) { _ in faults.add() }
+        let tokens = (0..<2).map { _ in
+            state.listen { (value: Int) in
+                last.set(value)
+                if value > 0 { state.set(value + 1) }
+            }
+        }
+        await onThreads(1) { _ in state.set(1) }
+        #expect(faults.value > 0 && state.value == last.value)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func aListenerThatPostsHundredsOfThousandsOfMessagesBecauseOfOneIsServed() async {
+        let (causes, effects) = (Channel<Int>(), Channel<Int>())
+        let heard = Tally()
+        let tokens = [
+            causes.listen { count in for number in 0..<count { effects.post(number) } },
+            effects.listen { _ in heard.add() },
+        ]
+        await onThreads(1) { _ in causes.post(300_000) }
+        #expect(heard.value == 300_000)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test func aNestedPostIsRefusedWhereLittleOfTheStackIsLeft() async {
+        let faults = Recorder<Fault>()
+        let reached = Tally()
+        await onThreads(1, stackSize: 256 << 10) { _ in
+            let ring = (0..<1_100).map { _ in Channel<Int>(reentrancy: .nested(limit: 1_024)) { faults.record($0) } }
+            let tokens = ring.indices.map { index in
+                ring[index].listen { number in
+                    reached.add()
+                    ring[(index + 1) % ring.count].post(number)
+                }
+            }
+            ring[0].post(0)
+            withExtendedLifetime(tokens) {}
+        }
+        #expect(faults.all.map(\.code) == [.recursionLimit] && reached.value > 8)
+    }
+
+    @Test func aStateIsNotSetWhereLittleOfTheStackIsLeft() async {
+        let faults = Recorder<Fault>()
+        let reached = Tally()
+        await onThreads(1, stackSize: 256 << 10) { _ in
+            let ring = (0..<1_100).map { StateChannel<Int>(-$0) { faults.record($0) } }
+            let tokens = ring.indices.map { index in
+                ring[index].listen { number in
+                    guard number > 0 else { return }
+                    reached.add()
+                    ring[(index + 1) % ring.count].set(number)
+                }
+            }
+            ring[0].set(1)
+            withExtendedLifetime(tokens) {}
+        }
+        #expect(faults.all.map(\.code) == [.recursionLimit] && reached.value > 8)
+        #expect(faults.all.first?.detail?.contains("stack") == true)
+    }
+
+    /// The one that is refused hears the next value.
+    @Test func aFirstCallIsRefusedWhereLittleOfTheStackIsLeft() async {
+        let faults = Recorder<Fault>()
+        let heard = Recorder<Int>()
+        let states = (0..<1_100).map { _ in StateChannel<Int>(0) { faults.record($0) } }
+        let owner = Owner()
+        @Sendable func listen(to index: Int) {
+            states[index].listen(owner) { _, number in
+                heard.record(index)
+                if number == 0 { listen(to: index + 1) }
+            }
+        }
+        await onThreads(1, stackSize: 256 << 10) { _ in listen(to: 0) }
+        #expect(faults.all.map(\.code) == [.recursionLimit] && faults.all.first?.detail?.contains("stack") == true)
+        let reached = heard.all.count
+        #expect(reached > 8 && heard.all == Array(0..<reached))
+        states[reached].set(1)
+        #expect(heard.all.last == reached)
+    }
+
+    @Test func firstCallsThatLeadToFirstCallsEndWithTheFaultAtADepthOf1024() async {
+        let faults = Recorder<Fault>()
+        let heard = Tally()
+        await onThreads(1) { _ in
+            let states = (0..<1_100).map { _ in StateChannel<Int>(0) { faults.record($0) } }
+            let owner = Owner()
+            @Sendable func listen(to index: Int) {
+                states[index].listen(owner) { _, _ in
+                    heard.add()
+                    listen(to: index + 1)
+                }
+            }
+            listen(to: 0)
+        }
+        #expect(faults.all.map(\.detail) == ["limit 1024"] && heard.value == 1_024)
+    }
+
+    @Test func aStateListenerThatRegistersItselfAgainEndsWithTheFault() {
+        let faults = Recorder<Fault>()
+        let heard = Tally()
+        let state = StateChannel<Int>(0) { faults.record($0) }
+        let owner = Owner()
+        @Sendable func listen() {
+            state.listen(owner, once: true) { _, _ in
+                heard.add()
+                listen()
+            }
+        }
+        listen()
+        #expect(faults.all.map(\.detail) == ["limit 1024"] && heard.value == 1_024)
+    }
+
+    /// Many are no chain.
+    @Test func aFirstCallMayRegisterThousandsOfListeners() {
+        let faults = Recorder<Fault>()
+        let heard = Tally()
+        let state = StateChannel<Int>(0) { faults.record($0) }
+        let owner = Owner()
+        let token = state.listen { _ in
+            for _ in 0..<5_000 { state.listen(owner) { _, _ in heard.add() } }
+        }
+        #expect(heard.value == 5_000 && faults.all.isEmpty)
+        withExtendedLifetime((token, owner)) {}
+    }
+}
