@@ -97,21 +97,6 @@ struct BufferingTests {
         #expect(faults.all.map(\.count) == model.reported)
     }
 
-    @Test(arguments: 0..<10)
-    func aStateListenerThatKeepsTheNewestEndsWithTheValueStored(seed: Int) async {
-        var random = SeededGenerator(seed: seed)
-        let limit = Int.random(in: 1...4, using: &random)
-        let queue = DispatchQueue.suspended()
-        let state = StateChannel(0) { _ in }
-        let heard = Recorder<Int>()
-        let token = state.listen(on: queue, buffering: .newest(limit)) { heard.record($0) }
-        for value in 1...20 { state.set(value) }
-        #expect(token.droppedCount == 21 - limit)
-        queue.resume()
-        await queue.settle()
-        #expect(heard.all == Array((21 - limit)...20))
-    }
-
     @Test func aLimitThatIsNotPositiveTraps() async {
         await #expect(processExitsWith: .failure) { _ = BufferingPolicy.oldest(0) }
         await #expect(processExitsWith: .failure) { _ = BufferingPolicy.newest(-1) }

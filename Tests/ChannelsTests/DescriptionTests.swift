@@ -29,13 +29,6 @@ struct DescriptionTests {
         #expect(Set<ChannelPattern>([pattern, twice, "shop.>"]).count == 2)
     }
 
-    @Test func localTokensAreEqualIfTheyAreTheSameObject() {
-        let channel = LocalChannel<Int>()
-        let tokens = [channel.listen { _ in }, channel.listen { _ in }]
-        #expect(tokens[0] == tokens[0])
-        #expect(tokens[0] != tokens[1])
-    }
-
     @Test func aRefusedUpdateReturnsWhatItsBodyReturnsAndChangesNothing() {
         let faults = Recorder<Fault.Code>()
         let state = StateChannel(0) { faults.record($0.code) }

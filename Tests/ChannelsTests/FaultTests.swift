@@ -65,38 +65,6 @@ struct FaultTests {
         #expect(fault.channelKind == kind)
     }
 
-    @Test func aThrowingListenerStaysAndIsCalledAgain() {
-        let faults = Recorder<Fault>()
-        let channel = Channel<Int> { faults.record($0) }
-        let token = channel.listen { (_: Int) throws in throw Trouble() }
-        for message in 0..<5 { #expect(channel.post(message) == 1) }
-        #expect(token.isActive)
-        #expect(faults.all.map(\.count) == [1, 2, 3, 4, 5])
-    }
-
-    @Test func anInterceptorThatThrowsIsAFaultAndTheMessageGoesOnAsItWas() {
-        let faults = Recorder<Fault>()
-        let channel = Channel<Int> { faults.record($0) }
-        let heard = Recorder(of: channel)
-        let owner = Owner()
-        let token = channel.intercept { _ in throw Trouble() }
-        channel.intercept(owner) { _, _ in throw Trouble() }
-        channel.post(1)
-        #expect(heard.all == [1])
-        #expect(faults.all.map(\.code) == Array(repeating: .listenerThrew, count: 2))
-        withExtendedLifetime((token, owner)) {}
-    }
-
-    @Test func aThrowingListenerOnAQueueIsAFault() async {
-        let faults = Recorder<Fault>()
-        let channel = Channel<Int> { faults.record($0) }
-        let token = channel.listen(on: .global()) { _ in throw Trouble() }
-        let report = await channel.postAndWait(1)
-        #expect(report.failures.count == 1)
-        #expect(faults.all.map(\.code) == [.listenerThrew])
-        withExtendedLifetime(token) {}
-    }
-
     @Test func theHandlerRunsOnTheThreadThatFoundTheFault() async {
         let threads = Recorder<ObjectIdentifier>()
         let channel = Channel<Int> { _ in threads.record(ObjectIdentifier(Thread.current)) }
@@ -151,32 +119,6 @@ struct FaultTests {
             channel.value = nil
         }
         #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("listenerThrew"))
-    }
-
-    @Test func theFaultOfALoopThroughAnInterceptorNamesTheInterceptor() {
-        let faults = Recorder<Fault>()
-        let channel = Channel<Int>(reentrancy: .nested(limit: 5)) { faults.record($0) }
-        let site = RegistrationSite(fileID: #fileID, line: #line + 1)
-        let token = channel.intercept { post in
-            channel.post(post.message + 1)
-            return .continue
-        }
-        channel.post(1)
-        #expect(faults.all.map(\.code) == [.recursionLimit])
-        #expect(faults.all.first?.registrationSite == site)
-        // The closure holds the channel.
-        token.cancel()
-    }
-
-    @MainActor @Test func theFaultOfALoopOnTheMainActorNamesTheListener() {
-        let faults = Recorder<Fault>()
-        let channel = Channel<Int>(reentrancy: .nested(limit: 5)) { faults.record($0) }
-        let site = RegistrationSite(fileID: #fileID, line: #line + 1)
-        let token = channel.listen { @MainActor message in channel.post(message + 1) }
-        channel.post(1)
-        #expect(faults.all.map(\.code) == [.recursionLimit])
-        #expect(faults.all.first?.registrationSite == site)
-        token.cancel()
     }
 
     /// As in a service that was started without.

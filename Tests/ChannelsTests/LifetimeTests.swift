@@ -25,18 +25,6 @@ struct LifetimeTests {
         withExtendedLifetime((token, owner)) {}
     }
 
-    @Test func memoryStaysBoundedBesideManyListenersThatLive() {
-        let channel = Channel<Int>()
-        let living = Tally()
-        let staying = (0..<500).map { _ in Owner() }
-        for owner in staying { channel.listen(owner) { _, _ in } }
-        for _ in 0..<5_000 {
-            channel.listen(Owner()) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) {} }
-        }
-        #expect(living.value <= 600)
-        withExtendedLifetime(staying) {}
-    }
-
     /// The search for owners that have gone must not take what it counts in one round for more and more,
     /// whoever comes and goes at the end.
     @Test func memoryStaysBoundedAfterListenersHaveComeAndGone() {
@@ -103,31 +91,67 @@ struct LifetimeTests {
         withExtendedLifetime(staying) {}
     }
 
-    @Test func anInterceptorWhoseOwnerHasGoneIsNotAskedAndTakenOutByTheNextPost() {
-        let channel = Channel<Int>()
+    /// Also where calls are counted, and where the listener is called on its actor at once or has its turn there.
+    @MainActor @Test(arguments: [Diagnostics.off, .counts])
+    func anEntryWhoseOwnerHasGoneIsFreedHoweverItIsCalled(diagnostics: Diagnostics) {
+        let board = Switchboard(diagnostics: diagnostics)
+        let channel = board.channel("gone.channel" as ChannelName<Int>)
+        let state = board.state("gone.state" as StateName<Int>, initial: 0)
         let heard = Recorder(of: channel)
         let living = Tally()
-        var owner: Owner? = Owner()
-        channel.intercept(owner!) { [witness = Witness(living)] _, _ in withExtendedLifetime(witness) { .stop } }
-        #expect(channel.post(1) == 0)
-        owner = nil
-        #expect(channel.post(2) == 1)
-        #expect(heard.all == [2])
-        #expect(living.value == 0 && owner == nil)
+        do {
+            let owner = Owner()
+            listenWithoutIsolation(to: channel, state, owner, living)
+            channel.listen(owner) { [one = Witness(living)] _, _ in withExtendedLifetime(one) {} }
+            state.listen(owner) { [one = Witness(living)] _, _ in withExtendedLifetime(one) {} }
+        }
+        #expect(channel.post(1) == 1 && heard.all == [1])
+        state.set(1)
+        #expect(living.value == 0)
     }
 
-    @Test func duringACallTheOwnerIsHeld() {
-        let channel = Channel<Int>()
+    private func listenWithoutIsolation(
+        to channel: Channel<Int>,
+        _ state: StateChannel<Int>,
+        _ owner: Owner,
+        _ living: Tally
+    ) {
+        channel.intercept(owner) { [one = Witness(living)] _, _ in withExtendedLifetime(one) { .stop } }
+        channel.listen(owner) { [one = Witness(living)] _, _ in withExtendedLifetime(one) {} }
+        channel.listen(owner, once: true) { [one = Witness(living)] _, _ in withExtendedLifetime(one) {} }
+        state.listen(owner) { [one = Witness(living)] _, _ in withExtendedLifetime(one) {} }
+    }
+
+    enum Call: CaseIterable { case ofAChannel, ofAPattern, onTheMainActor }
+
+    @MainActor @Test(arguments: Call.allCases, [Diagnostics.off, .counts])
+    func duringACallTheOwnerIsHeld(_ call: Call, _ diagnostics: Diagnostics) {
+        let board = Switchboard(diagnostics: diagnostics)
+        let channel = board.channel("held.channel" as ChannelName<Int>)
         let events = Recorder<String>()
         let owner = Slot(Owner { events.record("gone") })
-        channel.listen(owner.value!) { me, _ in
+        listen(to: channel, board, call, owner.value!) {
             owner.value = nil
             events.record("called")
-            withExtendedLifetime(me) {}
         }
-        channel.post(1)
+        #expect(channel.post(1) == 1)
         #expect(events.all == ["called", "gone"])
         #expect(channel.post(2) == 0)
+    }
+
+    /// Closures written here have no isolation unless they say so.
+    private func listen(
+        to channel: Channel<Int>,
+        _ board: Switchboard,
+        _ call: Call,
+        _ owner: Owner,
+        _ body: @escaping @Sendable () -> Void
+    ) {
+        switch call {
+        case .ofAChannel: channel.listen(owner) { _, _ in body() }
+        case .ofAPattern: board[matching: "held.*"].listen(owner) { _, _ in body() }
+        case .onTheMainActor: channel.listen(owner) { @MainActor _, _ in body() }
+        }
     }
 
     @Test func anOwnerReleasedByAnEarlierListenerIsNotCalled() {
@@ -140,26 +164,6 @@ struct LifetimeTests {
         #expect(channel.post(1) == 2)
         #expect(heard.all == ["gone", "last"])
         withExtendedLifetime((first, last)) {}
-    }
-
-    @Test func ownersMayDieOnAnotherThreadInTheMiddleOfAPost() async {
-        let channel = Channel<Int>()
-        let calls = Tally()
-        let stays = channel.listen { _ in calls.add() }
-        for _ in 0..<10 {
-            let owners = Recorder<Owner>()
-            for _ in 0..<200 {
-                let owner = Owner()
-                owners.record(owner)
-                channel.listen(owner) { _, _ in }
-            }
-            await onThreads(3) { index in
-                if index == 0 { _ = owners.takeAll() } else { for message in 0..<20 { channel.post(message) } }
-            }
-        }
-        #expect(calls.value == 400)
-        #expect(channel.listenerCount == 1)
-        withExtendedLifetime(stays) {}
     }
 
     /// The owner dies at the very time at which it is called: its deinit runs on either thread, and posts.
@@ -229,15 +233,6 @@ struct LifetimeTests {
         for token in kept.all { token.cancel() }
     }
 
-    @Test func aCancelledListenersClosureIsFreedThoughItsTokenIsHeld() {
-        let channel = Channel<Int>()
-        let living = Tally()
-        let token = channel.listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }
-        token.cancel()
-        #expect(living.value == 0)
-        withExtendedLifetime(token) {}
-    }
-
     @Test func aListenerCancelledDuringAPostIsFreedWhenThePostHasEnded() {
         let channel = Channel<Int>()
         let living = Tally()
@@ -280,7 +275,7 @@ struct LifetimeTests {
             let token = channel.listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }
             token.cancel()
         }
-        while living.value > 0 { await Task.yield() }
+        await wait(for: living.value) { $0 == 0 }
         isOver.add()
         await posting
     }
@@ -368,14 +363,7 @@ struct LifetimeTests {
                 channel.listen(owner!) { _, _ in withExtendedLifetime(witness) {} }
             }
             owner = nil
-            let ended = DispatchSemaphore(value: 0)
-            let thread = Thread {
-                for _ in 0..<8 { channel.listen { _ in }.cancel() }
-                ended.signal()
-            }
-            thread.stackSize = 512 << 10
-            thread.start()
-            ended.wait()
+            await onThreads(1, stackSize: 512 << 10) { _ in for _ in 0..<8 { channel.listen { _ in }.cancel() } }
             precondition(living.value >= 20_000 - 64, "\(living.value)")
         }
     }

@@ -91,19 +91,6 @@ struct LocalChannelTests {
         #expect(!token.isActive)
     }
 
-    @Test func theSenderIsPassedOnAndItsOwnListenersSkippedWithoutEcho() {
-        let channel = LocalChannel<Int>()
-        let poster = Plain()
-        var senders: [Bool] = []
-        channel.listen(poster) { me, message in me.heard.append(message) }
-        let token = channel.posts.listen { senders.append($0.sender === poster) }
-        #expect(channel.post(1, from: poster, echo: false) == 1)
-        #expect(channel.post(2, from: poster) == 2)
-        #expect(poster.heard == [2])
-        #expect(senders == [true, true])
-        withExtendedLifetime(token) {}
-    }
-
     @Test func aChannelDeallocatedDuringAPostFinishesThatPost() {
         var channel: LocalChannel<Int>? = LocalChannel()
         var heard: [Int] = []

@@ -130,7 +130,7 @@ struct LockTests {
                 _ = await channel.next { $0 == 1 }
                 use(channel)
             }()
-            while channel.listenerCount < 2 { await Task.yield() }
+            await wait(for: channel.listenerCount) { $0 >= 2 }
             channel.post(1)
             await reading
             await next

@@ -1,7 +1,6 @@
 import Channels
 import ChannelsTesting
 import Dispatch
-import Foundation
 import Testing
 
 private struct Sales: Sendable, Equatable {
@@ -28,16 +27,6 @@ struct MappedStateTests {
         sales.set(Sales(total: 1))
         sales.set(Sales(total: 1))
         #expect(heard.all == [Sales(), Sales(total: 1)])
-    }
-
-    @Test func everyListenerHearsTheCurrentPartFirst() {
-        let totals = sales.map(\.total)
-        let first = Recorder(of: totals)
-        sales.set(Sales(total: 3))
-        let second = Recorder(of: totals)
-        sales.set(Sales(total: 4))
-        #expect(first.all == [0, 3, 4])
-        #expect(second.all == [3, 4])
     }
 
     @Test func listenerKeepsItsPlaceAmongThoseOfTheState() {
@@ -106,15 +95,7 @@ struct MappedStateTests {
             if depth < 1_023 { chain.post(depth + 1) } else { state.set(Sales(total: 7)) }
         }
         let sequence = state.map(\.total).messages(buffering: .unbounded)
-        await withCheckedContinuation { done in
-            let thread = Thread {
-                chain.post(1)
-                done.resume()
-            }
-            // For as many calls of a debug build.
-            thread.stackSize = 64 << 20
-            thread.start()
-        }
+        await onThreads(1) { _ in chain.post(1) }
         #expect(state.value.total == 7)
         #expect(faults.all.map(\.code) == [.recursionLimit])
         state.set(Sales(total: 7, dish: "soup"))

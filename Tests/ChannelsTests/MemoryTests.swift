@@ -20,74 +20,110 @@ struct MemoryTests {
         }
     }
 
-    @Test func messagesThatWaitInAQueuedChannelAreGivenBack() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            let channel = Channel<[Int]>(reentrancy: .queued)
-            let token = channel.listen { if $0.count < 3 { channel.post($0 + [0]) } }
-            requireNoGrowth { for _ in 0..<1_000 { channel.post([0]) } }
-            token.cancel()
-        }
-    }
+    enum Kind: CaseIterable, Codable {
+        case messagesThatWait, runsOfPriorities, channels, observers
+        case ownersHeardByPattern, namesUnderAPattern
 
-    @Test func lanesOfPrioritiesThatComeAndGoAreGivenBack() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            let channel = Channel<Int>()
-            var round = 0
-            requireNoGrowth {
-                round += 1
-                let tokens = (0..<2_000).map { channel.listen(priority: Priority(round * 10_000 + $0)) { _ in } }
-                precondition(channel.post(1) == tokens.count)
-                for token in tokens { token.cancel() }
+        func check() throws {
+            switch self {
+            case .messagesThatWait: MemoryTests.messagesThatWait()
+            case .runsOfPriorities: MemoryTests.runsOfPriorities()
+            case .channels: MemoryTests.channels()
+            case .observers: MemoryTests.observers()
+            case .ownersHeardByPattern: MemoryTests.ownersHeardByPattern()
+            case .namesUnderAPattern: try MemoryTests.namesUnderAPattern()
             }
         }
     }
 
-    @Test func channelsOfEveryKindAreGivenBack() async {
-        await #expect(processExitsWith: .success) {
+    @Test(arguments: Kind.allCases)
+    func whatComesAndGoesAgainAndAgainIsGivenBack(kind: Kind) async {
+        await #expect(processExitsWith: .success) { [kind] in
             endIfItHangs()
-            requireNoGrowth {
-                for number in 0..<300 {
-                    let channel = Channel<[Int]>()
-                    let token = channel.listen { _ in }
-                    let interceptor = channel.intercept { _ in .continue }
-                    channel.post([number])
-                    let local = LocalChannel<[Int]>()
-                    let localToken = local.listen { _ in }
-                    local.post([number])
-                    let state = StateChannel([number])
-                    // One that sets the state again: its turn is kept until the round under way has ended.
-                    let stateToken = state.listen { if $0.count < 4 { state.set($0 + [0]) } }
-                    state.update { $0.append(1) }
-                    state.set([2, 3])
-                    let requests = RequestChannel<Int, [Int]>()
-                    let responder = requests.respond { [$0] }
-                    token.cancel()
-                    interceptor.cancel()
-                    localToken.cancel()
-                    stateToken.cancel()
-                    responder.cancel()
-                }
+            try kind.check()
+        }
+    }
+
+    private static func messagesThatWait() {
+        let channel = Channel<[Int]>(reentrancy: .queued)
+        let token = channel.listen { if $0.count < 3 { channel.post($0 + [0]) } }
+        requireNoGrowth { for _ in 0..<1_000 { channel.post([0]) } }
+        token.cancel()
+    }
+
+    private static func runsOfPriorities() {
+        let channel = Channel<Int>()
+        var round = 0
+        requireNoGrowth {
+            round += 1
+            let tokens = (0..<2_000).map { channel.listen(priority: Priority(round * 10_000 + $0)) { _ in } }
+            precondition(channel.post(1) == tokens.count)
+            for token in tokens { token.cancel() }
+        }
+    }
+
+    private static func channels() {
+        requireNoGrowth {
+            for number in 0..<300 {
+                let channel = Channel<[Int]>()
+                let token = channel.listen { _ in }
+                let interceptor = channel.intercept { _ in .continue }
+                channel.post([number])
+                let local = LocalChannel<[Int]>()
+                let localToken = local.listen { _ in }
+                local.post([number])
+                let state = StateChannel([number])
+                // One that sets the state again: its turn is kept until the round under way has ended.
+                let stateToken = state.listen { if $0.count < 4 { state.set($0 + [0]) } }
+                state.update { $0.append(1) }
+                state.set([2, 3])
+                let requests = RequestChannel<Int, [Int]>()
+                let responder = requests.respond { [$0] }
+                token.cancel()
+                interceptor.cancel()
+                localToken.cancel()
+                stateToken.cancel()
+                responder.cancel()
             }
         }
     }
 
-    @Test func observersOfAProtocolAreGivenBack() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            let channel = ProtocolChannel<any Sounding>()
-            requireNoGrowth {
-                for _ in 0..<500 {
-                    let bell = Bell()
-                    precondition(channel.add(bell))
-                    channel.notify { $0.sound() }
-                    channel.remove(bell)
-                }
-                for _ in 0..<500 { precondition(channel.add(Bell())) }
+    private static func observers() {
+        let channel = ProtocolChannel<any Sounding>()
+        requireNoGrowth {
+            for _ in 0..<500 {
+                let bell = Bell()
+                precondition(channel.add(bell))
                 channel.notify { $0.sound() }
+                channel.remove(bell)
+            }
+            for _ in 0..<500 { precondition(channel.add(Bell())) }
+            channel.notify { $0.sound() }
+        }
+    }
+
+    private static func ownersHeardByPattern() {
+        let board = Switchboard()
+        let stays = board[matching: "memory.>"].listen { _ in }
+        requireNoGrowth { for _ in 0..<500 { board[matching: "memory.*"].listen(Owner()) { _, _ in } } }
+        stays.cancel()
+    }
+
+    private static func namesUnderAPattern() throws {
+        let board = Switchboard()
+        let everything = board[matching: "memory.>"].listen { _ in }
+        var round = 0
+        try requireNoGrowth {
+            round += 1
+            for number in 0..<300 {
+                let name = try ChannelName<Int>(validating: "memory.\(round).name-\(number)")
+                let token = board.channel(name).listen { _ in }
+                precondition(board[name].post(number) == 2)
+                token.cancel()
+                board[matching: "memory.*.name-7"].listen { _ in }.cancel()
             }
         }
+        everything.cancel()
     }
 
     @Test func theTableOfNamesIsGivenBackWithTheNames() async {
@@ -105,16 +141,6 @@ struct MemoryTests {
             let growth = bytesInUse() - before
             // Which channel has which name takes two words for each name, in a table that is not full.
             precondition(growth < 50_000 * 24, "\(growth) bytes more")
-        }
-    }
-
-    @Test func listenersByPatternWhoseOwnersHaveGoneAreGivenBackBesideOneThatStays() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            let board = Switchboard()
-            let stays = board[matching: "memory.>"].listen { _ in }
-            requireNoGrowth { for _ in 0..<500 { board[matching: "memory.*"].listen(Owner()) { _, _ in } } }
-            stays.cancel()
         }
     }
 
@@ -138,28 +164,6 @@ struct MemoryTests {
         }
     }
 
-    @Test func namesThatComeAndGoAreGivenBackUnderAPattern() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            let board = Switchboard()
-            let everything = board[matching: "memory.>"].listen { _ in }
-            var round = 0
-            try requireNoGrowth {
-                round += 1
-                for number in 0..<300 {
-                    let name = try ChannelName<Int>(validating: "memory.\(round).name-\(number)")
-                    let token = board.channel(name).listen { _ in }
-                    precondition(board[name].post(number) == 2)
-                    token.cancel()
-                    board[matching: "memory.*.name-7"].listen { _ in }.cancel()
-                }
-            }
-            everything.cancel()
-        }
-    }
-}
-
-extension MemoryTests {
     /// There are as many records as there ever were threads at a time.
     @Test func threadsThatHaveEndedLeaveTheirRecordsToTheNext() async {
         await #expect(processExitsWith: .success) {
@@ -196,15 +200,6 @@ private func threadsAliveAtOnce(_ count: Int, _ body: @escaping @Sendable () -> 
 /// Ends the process where a round leaves more behind, on average, than a stray block or two.
 func requireNoGrowth(of round: () throws -> Void) rethrows {
     let growth = try growthOfMemory(in: round)
-    precondition(growth < 8 * 2_048, "\(growth) bytes more after eight rounds")
-}
-
-/// The same for a round that waits.
-func requireNoGrowth(of round: () async throws -> Void) async rethrows {
-    for _ in 0..<2 { try await round() }
-    let before = bytesInUse()
-    for _ in 0..<8 { try await round() }
-    let growth = bytesInUse() - before
     precondition(growth < 8 * 2_048, "\(growth) bytes more after eight rounds")
 }
 

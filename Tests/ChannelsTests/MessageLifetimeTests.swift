@@ -37,32 +37,6 @@ struct MessageLifetimeTests {
         queue.resume()
     }
 
-    @Test func discardedMessagesAreReleasedAtCancel() {
-        let queue = DispatchQueue.suspended()
-        let channel = Channel<Witness>()
-        let token = channel.listen(on: queue) { _ in }
-        for number in 0..<50 { channel.post(Witness(living, number)) }
-        #expect(living.value == 50)
-        token.cancel()
-        #expect(living.value == 0)
-        queue.resume()
-    }
-
-    @Test func messagesThatWaitDoNotKeepTheirOwnerAliveAndAreDiscardedCountedAndReleasedWhenItHasGone() async {
-        let queue = DispatchQueue.suspended()
-        let channel = Channel<Witness>()
-        let (gone, calls) = (Tally(), Tally())
-        var owner: Owner? = Owner { gone.add() }
-        let token = channel.listen(owner!, on: queue) { _, _ in calls.add() }
-        for number in 0..<4 { channel.post(Witness(living, number)) }
-        owner = nil
-        #expect(gone.value == 1 && owner == nil && !token.isActive)
-        queue.resume()
-        await queue.settle()
-        #expect(calls.value == 0 && living.value == 0)
-        #expect(token.discardedCount == 4 && token.waitingCount == 0)
-    }
-
     @Test(arguments: [BufferingPolicy.unbounded, .newest(8), .oldest(8)], [false, true])
     func aMessageThatHasWaitedLivesUntilItsListenerReturns(policy: BufferingPolicy, hasSender: Bool) async {
         let queue = DispatchQueue.suspended()

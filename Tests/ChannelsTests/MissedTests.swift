@@ -63,18 +63,6 @@ struct MissedTests {
         withExtendedLifetime((owner, stopping)) {}
     }
 
-    @Test func aListenerOfAStateCountsTheValuesSetWhileItIsPaused() {
-        let state = StateChannel(0)
-        let heard = Recorder<Int>()
-        let token = state.listen { heard.record($0) }
-        token.pause()
-        for value in 1...3 { state.set(value) }
-        #expect(token.missedCount == 3)
-        token.resume()
-        #expect(heard.all == [0, 3])
-        #expect(token.missedCount == 3)
-    }
-
     /// posted = delivered + waiting + dropped + discarded + missed, while threads post and another pauses.
     @Test(arguments: [BufferingPolicy.unbounded, .oldest(2), .newest(2)])
     func theAccountsAddUpWhenThreadsPostAndOnePausesAndResumes(policy: BufferingPolicy) async {

@@ -104,23 +104,6 @@ struct NamedChannelTests {
 
     // MARK: One text for two kinds
 
-    @Test func aNameOfAStateUsedForMessagesOrTheOtherWayRoundThrowsAtRunTimeNamingBoth() throws {
-        let board = Switchboard()
-        let state: StateName<Int> = "mixed.state"
-        board.state(state, initial: 1).set(2)
-        let error = #expect(throws: ChannelError.self) { try board.channel(state.text, of: Int.self) }
-        #expect(error?.code == .typeMismatch)
-        let expected = "channel 'mixed.state' carries a state of type Int, not messages of type Int"
-        #expect(error?.description == expected)
-        let messages: ChannelName<Int> = "mixed.messages"
-        let token = board[messages].listen { _ in }
-        let other = #expect(throws: ChannelError.self) { try board.state(messages.text, of: Int.self, initial: 0) }
-        #expect(other?.code == .typeMismatch && other?.description.contains("carries messages of type Int") == true)
-        #expect(throws: ChannelError.self) { try board.requests(state.text, of: Int.self, returning: Int.self) }
-        token.cancel()
-        #expect(try board.state(messages.text, of: Int.self, initial: 3).value == 3, "the name is free again")
-    }
-
     @Test(arguments: ["post", "listen", "channel", "state"])
     func aTypedNameThatIsInUseForAnotherKindTrapsNamingBoth(use: String) async throws {
         let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) { [use] in

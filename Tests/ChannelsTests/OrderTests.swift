@@ -49,21 +49,6 @@ struct OrderTests {
         withExtendedLifetime(first) {}
     }
 
-    @Test func aListenerAddedByAnotherThreadDuringAPostIsNotCalledByIt() {
-        let channel = Channel<Int>()
-        let heard = Recorder<Int>()
-        let tokens = Recorder<ListenerToken>()
-        let first = channel.listen { message in
-            guard message == 1 else { return }
-            onAnotherThread { tokens.record(channel.listen { heard.record($0) }) }
-        }
-        channel.post(1)
-        #expect(heard.all == [])
-        channel.post(2)
-        #expect(heard.all == [2])
-        withExtendedLifetime(first) {}
-    }
-
     @Test func higherPriorityIsCalledFirstAndWithinAPriorityTheListenerRegisteredFirst() {
         let channel = Channel<Void>()
         let heard = Recorder<String>()

@@ -72,47 +72,6 @@ struct RaceTests {
         }
     }
 
-    @Test func aListenerThatSetsTheStateInItsFirstCallIsBounded() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            let faults = Recorder<Fault>()
-            let state = StateChannel(0) { faults.record($0) }
-            let token = state.listen { state.set($0 + 1) }
-            precondition((1_000...1_024).contains(state.value), "\(state.value)")
-            precondition(faults.all.map(\.code) == [.recursionLimit])
-            token.cancel()
-        }
-    }
-
-    /// The task that a call leaves behind is not inside a later call.
-    @Test func aTaskLeftBehindByACallWaitsForALaterOne() async {
-        let channel = Channel<Int>()
-        let (secondHasBegun, secondMayEnd, drained) = (Gate(), Gate(), Gate())
-        let token = Slot<ListenerToken>()
-        let hasEnded = Slot(false)
-        token.value = channel.listen { (message: Int) async in
-            if message == 0 {
-                Task {
-                    await secondHasBegun.wait()
-                    await token.value?.cancelAndDrain()
-                    #expect(hasEnded.value == true)
-                    drained.open()
-                }
-            } else {
-                secondHasBegun.open()
-                await secondMayEnd.wait()
-                hasEnded.value = true
-            }
-        }
-        await channel.postAndWait(0)
-        channel.post(1)
-        await secondHasBegun.wait()
-        while token.value?.isActive == true { await Task.yield() }
-        secondMayEnd.open()
-        await drained.wait()
-        token.value = nil
-    }
-
     @Test func aListenerMayBeCancelledWhileItResumes() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()

@@ -5,23 +5,6 @@ import Testing
 
 /// Rule 9: posts made inside listeners.
 struct ReentrancyTests {
-    @Test(arguments: [false, true])
-    func theFaultOfALoopThroughAPatternNamesThePatternsListener(hasOwner: Bool) {
-        let faults = Recorder<Fault>()
-        let board = Switchboard { faults.record($0) }
-        let name: ChannelName<Int> = "loop.channel"
-        let (owner, pattern) = (Owner(), board[matching: "loop.*"])
-        let line: UInt = 1_234
-        let token =
-            hasOwner
-            ? pattern.listen(owner, line: line) { [weak board] _, _ in board?[name].post(1) }
-            : pattern.listen(line: line) { [weak board] _ in board?[name].post(1) }
-        #expect(board[name].post(0) == 1)
-        #expect(faults.all.map(\.code) == [.recursionLimit])
-        #expect(faults.all.first?.registrationSite == RegistrationSite(fileID: #fileID, line: Int(line)))
-        withExtendedLifetime((owner, token)) {}
-    }
-
     @Test func whatADeinitPostsOnAQueuedChannelWaitsBehindWhatWasPostedBefore() {
         let channel = Channel<Int>(reentrancy: .queued)
         let heard = Recorder<Int>()
@@ -73,6 +56,41 @@ struct ReentrancyTests {
         // The closure holds the channel.
         token.cancel()
         withExtendedLifetime(owner) {}
+    }
+
+    /// What posts the same again.
+    enum Loop: CaseIterable { case owner, token, interceptor, mainActor, pattern, patternWithOwner }
+
+    @MainActor @Test(arguments: Loop.allCases, [Diagnostics.off, .counts])
+    func theFaultOfALoopNamesTheListenerOfWhateverKind(_ loop: Loop, _ diagnostics: Diagnostics) {
+        let faults = Recorder<Fault>()
+        let board = Switchboard(onFault: { faults.record($0) }, diagnostics: diagnostics)
+        let (channel, owner) = (board.channel("loop.channel" as ChannelName<Int>), Owner())
+        let tokens = [channel.listen { _ in }, listen(to: channel, board, loop, owner, line: 1_234)]
+        channel.post(0)
+        #expect(faults.all.map(\.code) == [.recursionLimit])
+        #expect(faults.all.first?.registrationSite == RegistrationSite(fileID: #fileID, line: 1_234))
+        withExtendedLifetime((tokens, owner)) {}
+    }
+
+    /// Closures written here have no isolation unless they say so.
+    private func listen(to channel: Channel<Int>, _ board: Switchboard, _ loop: Loop, _ owner: Owner, line: UInt)
+        -> ListenerToken
+    {
+        let pattern = board[matching: "loop.*"]
+        let post: @Sendable () -> Void = { [weak channel] in channel?.post(1) }
+        return switch loop {
+        case .owner: channel.listen(owner, line: line) { _, _ in post() }
+        case .token: channel.listen(line: line) { _ in post() }
+        case .interceptor:
+            channel.intercept(line: line) { _ in
+                post()
+                return .continue
+            }
+        case .mainActor: channel.listen(line: line) { @MainActor [weak channel] _ in channel?.post(1) }
+        case .pattern: pattern.listen(line: line) { _ in post() }
+        case .patternWithOwner: pattern.listen(owner, line: line) { _, _ in post() }
+        }
     }
 
     @Test func theDefaultLimitIs64PostsOfOneChannelOnOneStack() {
@@ -199,7 +217,7 @@ struct ReentrancyTests {
             asks.listen { message in Task { reports.record(await channel.postAndWait(message)) } },
         ]
         channel.post(1)
-        while tokens[1].waitingCount < 2 { await Task.yield() }
+        await wait(for: tokens[1].waitingCount) { $0 >= 2 }
         #expect(reports.count == 0)
         queue.resume()
         #expect(await reports.wait(count: 1).map(\.completed) == [2])

@@ -3,13 +3,17 @@ import ChannelsTesting
 import Testing
 
 struct SequencePostTests {
+    private func stream(_ numbers: ClosedRange<Int>) -> AsyncStream<Int> {
+        AsyncStream { source in
+            for number in numbers { source.yield(number) }
+            source.finish()
+        }
+    }
+
     @Test func everyElementIsPostedInOrderAndTheEndIsTold() async {
         let channel = Channel<Int>()
         let heard = Recorder(of: channel)
-        let (numbers, source) = AsyncStream<Int>.makeStream()
-        for number in 1...3 { source.yield(number) }
-        source.finish()
-        await numbers.post(to: channel)
+        await stream(1...3).post(to: channel)
         #expect(heard.all == [1, 2, 3])
     }
 
@@ -58,23 +62,12 @@ struct SequencePostTests {
         #expect(state.value == 3)
     }
 
-    @Test func elementsArePostedOnANamedChannel() async {
-        let board = Switchboard()
+    @Test func elementsArePostedOnANamedChannelAndStoredInAState() async {
+        let (board, state) = (Switchboard(), StateChannel(0))
         let heard = Recorder(of: board[Int.self])
-        let (numbers, source) = AsyncStream<Int>.makeStream()
-        source.yield(7)
-        source.finish()
-        await numbers.post(to: board[Int.self])
-        #expect(heard.all == [7])
-    }
-
-    @Test func elementsAreStoredInAState() async {
-        let state = StateChannel(0)
-        let (numbers, source) = AsyncStream<Int>.makeStream()
-        source.yield(5)
-        source.finish()
-        await numbers.post(to: state)
-        #expect(state.value == 5)
+        await stream(7...7).post(to: board[Int.self])
+        await stream(5...5).post(to: state)
+        #expect(heard.all == [7] && state.value == 5)
     }
 
     @MainActor
@@ -82,10 +75,7 @@ struct SequencePostTests {
         let channel = Channel<Int>()
         let heard = Recorder<Int>()
         let token = channel.listen { heard.record($0) }
-        let (numbers, source) = AsyncStream<Int>.makeStream()
-        source.yield(1)
-        source.finish()
-        await numbers.post(to: channel)
+        await stream(1...1).post(to: channel)
         #expect(heard.all == [1])
         withExtendedLifetime(token) {}
     }

@@ -4,15 +4,6 @@ import Testing
 
 /// `messages()` and `next`.
 struct SequenceTests {
-    @Test func aSequenceListensFromTheCallOnAndCountsAsAListener() async {
-        let channel = Channel<Int>()
-        let messages = channel.messages()
-        #expect(channel.listenerCount == 1)
-        #expect(channel.post(1) == 1)
-        var iterator = messages.makeAsyncIterator()
-        #expect(await iterator.next() == 1)
-    }
-
     @Test func twoIteratorsShareOneBufferAndTwoSequencesDoNot() async {
         let channel = Channel<Int>()
         let shared = channel.messages()
@@ -56,21 +47,6 @@ struct SequenceTests {
         channel = nil
         #expect(watched == nil)
         #expect(await ended)
-    }
-
-    @Test func aReaderWhoseTaskIsCancelledEndsAndNextReturnsNil() async {
-        let channel = Channel<Int>()
-        let reading = Task {
-            for await _ in channel.messages() {}
-            return true
-        }
-        let waiting = Task { await channel.next() }
-        while channel.listenerCount < 2 { await Task.yield() }
-        reading.cancel()
-        waiting.cancel()
-        #expect(await reading.value)
-        #expect(await waiting.value == nil)
-        while !channel.isEmpty { await Task.yield() }
     }
 
     /// Readers are told apart: the one that was cancelled ends, whichever waited first.

@@ -13,6 +13,24 @@ struct StateOrderTests {
     }
 
     /// Each of four threads sets a state and posts on a channel in turn.
+    private func setAndPost(_ count: Int, on state: StateChannel<Note>, _ channel: Channel<Note>) async {
+        await onThreads(4) { thread in
+            for number in 0..<count {
+                state.set(Note(thread: thread, number: number, isState: true))
+                channel.post(Note(thread: thread, number: number, isState: false))
+            }
+        }
+    }
+
+    private func checkOrderOfEach(_ count: Int, _ heard: [Note]) {
+        for thread in 0..<4 {
+            for isState in [true, false] {
+                let expected = (0..<count).map { Note(thread: thread, number: $0, isState: isState) }
+                #expect(heard.filter { $0.thread == thread && $0.isState == isState } == expected)
+            }
+        }
+    }
+
     @Test(arguments: [true, false])
     func valuesSetByManyThreadsAreHeardOnceAndInTheOrderOfEach(onQueue: Bool) async {
         let state = StateChannel(Note(thread: -1, number: 0, isState: true))
@@ -21,33 +39,17 @@ struct StateOrderTests {
         let queue = DispatchQueue(label: "listeners")
         let clerk = Clerk()
         let plain = Tally()
-        let tokens: [ListenerToken]
-        if onQueue {
-            tokens = [
-                state.listen(on: queue) { heard.record($0) }, channel.listen(on: queue) { heard.record($0) },
-                state.listen { _ in plain.add() },
-            ]
-        } else {
-            tokens = [
-                state.listen(clerk) { (_: isolated Clerk, note) in heard.record(note) },
-                channel.listen(clerk) { (_: isolated Clerk, note) in heard.record(note) },
-                state.listen { _ in plain.add() },
-            ]
+        var tokens = [state.listen { _ in plain.add() }]
+        for source in [state, channel] as [any Listenable<Note>] {
+            tokens.append(
+                onQueue
+                    ? source.listen(on: queue) { heard.record($0) }
+                    : source.listen(clerk) { (_: isolated Clerk, note) in heard.record(note) }
+            )
         }
         let count = 400
-        await onThreads(4) { thread in
-            for number in 0..<count {
-                state.set(Note(thread: thread, number: number, isState: true))
-                channel.post(Note(thread: thread, number: number, isState: false))
-            }
-        }
-        _ = await heard.wait(count: 4 * 2 * count + 1)
-        for thread in 0..<4 {
-            for isState in [true, false] {
-                let expected = (0..<count).map { Note(thread: thread, number: $0, isState: isState) }
-                #expect(heard.all.filter { $0.thread == thread && $0.isState == isState } == expected)
-            }
-        }
+        await setAndPost(count, on: state, channel)
+        checkOrderOfEach(count, await heard.wait(count: 4 * 2 * count + 1))
         await plain.wait(until: 4 * count + 1)
         #expect(plain.value == 4 * count + 1)
         withExtendedLifetime((tokens, clerk)) {}
@@ -121,23 +123,6 @@ struct StateOrderTests {
         withExtendedLifetime(first) {}
     }
 
-    @MainActor @Test func aListenerRegisteredInsideAListenerHearsTheValueStoredAndNoOther() {
-        let state = StateChannel(0)
-        let heard = Recorder<Int>()
-        let added = Slot<ListenerToken>()
-        let token = state.listen { @MainActor value in
-            guard value == 1 else { return }
-            state.set(2)
-            state.set(3)
-            added.value = state.listen { @MainActor value in heard.record(value) }
-        }
-        state.set(1)
-        #expect(heard.all == [3])
-        state.set(4)
-        #expect(heard.all == [3, 4])
-        withExtendedLifetime(token) {}
-    }
-
     @MainActor @Test func aListenerThatResumesInsideAListenerHearsTheValueStoredOnce() async {
         let state = StateChannel(0)
         let heard = Recorder<Int>()
@@ -184,7 +169,6 @@ struct StateOrderTests {
 
     // MARK: Patterns
 
-    /// Each of four threads sets a named state and posts on a named channel in turn.
     @Test(arguments: [true, false])
     func aPatternHearsWhatEachThreadSetsOnceAndInItsOrder(onQueue: Bool) async throws {
         let board = Switchboard()
@@ -205,19 +189,8 @@ struct StateOrderTests {
             pattern.listen { _ in plain.add() },
         ]
         let count = 400
-        await onThreads(4) { thread in
-            for number in 0..<count {
-                state.set(Note(thread: thread, number: number, isState: true))
-                channel.post(Note(thread: thread, number: number, isState: false))
-            }
-        }
-        _ = await heard.wait(count: 4 * 2 * count)
-        for thread in 0..<4 {
-            for isState in [true, false] {
-                let expected = (0..<count).map { Note(thread: thread, number: $0, isState: isState) }
-                #expect(heard.all.filter { $0.thread == thread && $0.isState == isState } == expected)
-            }
-        }
+        await setAndPost(count, on: state, channel)
+        checkOrderOfEach(count, await heard.wait(count: 4 * 2 * count))
         await plain.wait(until: 1 + 4 * 3 * count)
         #expect(tokens[0].deliveredCount == 4 * 2 * count)
         withExtendedLifetime((tokens, clerk)) {}
@@ -267,23 +240,6 @@ struct StateOrderTests {
         #expect(token.missedCount == 1)
     }
 
-    @Test func aPostWhoseMessageAStateReplacesInThePatternsBufferIsWaitedForNoLonger() async throws {
-        let board = Switchboard()
-        let state = board.state("shop.state", initial: 0)
-        let channel = try board.channel("shop.channel", of: Int.self)
-        let queue = DispatchQueue.suspended()
-        let token = board[matching: "shop.*"].listen(on: queue, buffering: .newest(1)) { _ in }
-        let setter = channel.listen(priority: .low) { state.set($0) }
-        let report = await channel.postAndWait(1)
-        #expect(report.reached == 2)
-        #expect(report.completed == 1)
-        #expect(report.dropped == 1)
-        #expect(token.droppedCount == 1)
-        setter.cancel()
-        token.cancel()
-        queue.resume()
-    }
-
     @Test func aValueThatDoesNotFitIntoThePatternsBufferIsAFault() throws {
         let faults = Recorder<Fault.Code>()
         let board = Switchboard(onFault: { faults.record($0.code) })
@@ -296,13 +252,5 @@ struct StateOrderTests {
         #expect(faults.all == [.bufferOverflow])
         token.cancel()
         queue.resume()
-    }
-
-    /// Not on the main actor.
-    private nonisolated func listen(
-        to state: StateChannel<Int>,
-        _ body: @escaping @Sendable (Int) -> Void
-    ) -> ListenerToken {
-        state.listen(priority: .high) { value in body(value) }
     }
 }

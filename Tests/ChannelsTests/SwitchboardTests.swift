@@ -75,15 +75,6 @@ struct SwitchboardTests {
         withExtendedLifetime(pattern) {}
     }
 
-    @Test func aLiveSequenceListens() async throws {
-        let board = Switchboard()
-        let messages = board.channel(.number).messages()
-        #expect(board.snapshot().channels.count == 1)
-        #expect(board[.number].post(5) == 1)
-        var iterator = messages.makeAsyncIterator()
-        #expect(await iterator.next() == 5)
-    }
-
     @Test func aTypeConflictThrowsNamingBothTypesAtRunTime() throws {
         let board = Switchboard()
         let held = board.channel(.number)
@@ -95,15 +86,6 @@ struct SwitchboardTests {
         #expect(throws: ChannelError.self) { try board.state("rules.number", of: Int.self, initial: 0) }
         #expect(throws: ChannelError.self) { try board.requests("rules.number", of: Int.self, returning: Int.self) }
         withExtendedLifetime(held) {}
-    }
-
-    @Test func aTypedNameConflictTraps() async {
-        await #expect(processExitsWith: .failure) {
-            let board = Switchboard()
-            let held = board.channel(ChannelName<Int>("name"))
-            _ = board.channel(ChannelName<String>("name"))
-            withExtendedLifetime(held) {}
-        }
     }
 
     @Test func aNamedStateIsHeldUntilRemovedAndALaterInitialIsIgnored() {
@@ -247,39 +229,6 @@ struct SwitchboardTests {
         #expect(calls.value == 1_500)
         #expect(board.snapshot().channels.isEmpty)
         withExtendedLifetime(token) {}
-    }
-
-    @Test func namedListenersMissNothingWhileOthersComeAndGoOnTheSameName() async {
-        let board = Switchboard()
-        let calls = Tally()
-        await onThreads(3) { index in
-            for number in 0..<500 {
-                let own = Tally()
-                let token = board[.number].listen { message in if message == index { own.add() } }
-                board[.number].post(index)
-                if own.value == 1 { calls.add() }
-                if number % 2 == 0 { token.cancel() }
-                withExtendedLifetime(token) {}
-            }
-        }
-        #expect(calls.value == 1_500)
-        #expect(board.snapshot().channels.isEmpty)
-    }
-
-    /// Rule 15, also where the last reference to the channel is the switchboard's.
-    @Test func aNameRemovedDuringAPostFinishesThatPost() {
-        let board = Switchboard()
-        let heard = Recorder<String>()
-        let owner = Owner()
-        board[.number].listen(owner) { _, _ in
-            heard.record("first")
-            board.removeChannel(.number)
-        }
-        board[.number].listen(owner) { _, _ in heard.record("second") }
-        #expect(board[.number].post(1) == 2)
-        #expect(heard.all == ["first", "second"])
-        #expect(board[.number].post(2) == 0)
-        withExtendedLifetime(owner) {}
     }
 
     /// Rule 9: a post by name inside a listener that was the only one is still a post inside a post.

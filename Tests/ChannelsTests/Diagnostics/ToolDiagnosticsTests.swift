@@ -12,10 +12,7 @@ struct ToolDiagnosticsTests {
     private let first = Tool()
     private let second = Tool()
 
-    private func shown(_ name: String = "tool.number") throws -> ChannelSnapshot {
-        let snapshot = board.snapshot()
-        return try #require((snapshot.channels + snapshot.watched + snapshot.patterns).first { $0.name == name })
-    }
+    private func shown(_ name: String = "tool.number") throws -> ChannelSnapshot { try board.shown(name) }
 
     @Test func whatTheProgramAndTheToolsAskForIsRecordedTogether() throws {
         let token = board[number].listen { _ in }

@@ -28,9 +28,7 @@ struct TracingTests {
     let board = Switchboard(onFault: { _ in }, diagnostics: .trace)
     let number = ChannelName<Int>("trace.number")
 
-    private func traced(_ name: String = "trace.number") throws -> ChannelSnapshot {
-        try #require(board.snapshot().channels.first { $0.name == name })
-    }
+    private func shown(_ name: String = "trace.number") throws -> ChannelSnapshot { try board.shown(name) }
 
     @Test func postersAreToldApartByTypeAndByWhereThePostIsWritten() async throws {
         let owner = Owner()
@@ -40,10 +38,10 @@ struct TracingTests {
         let line = #line - 1
         for message in 0..<2 { channel.post(message) }
         await channel.postAndWait(5)
-        #expect(try traced().posters.map(\.senderType) == ["Owner", nil, nil])
-        #expect(try traced().posters.map(\.posts) == [3, 2, 1])
-        #expect(try traced().posters.map { $0.site?.line } == [line, line + 2, line + 3].map(Int.init))
-        #expect(try traced().posters.allSatisfy { $0.site?.fileID == #fileID })
+        #expect(try shown().posters.map(\.senderType) == ["Owner", nil, nil])
+        #expect(try shown().posters.map(\.posts) == [3, 2, 1])
+        #expect(try shown().posters.map { $0.site?.line } == [line, line + 2, line + 3].map(Int.init))
+        #expect(try shown().posters.allSatisfy { $0.site?.fileID == #fileID })
         withExtendedLifetime(token) {}
     }
 
@@ -69,10 +67,10 @@ struct TracingTests {
         board.add(bell, for: (any Sounding).self)
         board.notify((any Sounding).self) { $0.sound() }
         queued.post(0)
-        #expect(try lines(traced("trace.state")) == [line + 5, line + 6])
-        #expect(try lines(traced("trace.request")) == [line + 7, line + 8])
+        #expect(try lines(shown("trace.state")) == [line + 5, line + 6])
+        #expect(try lines(shown("trace.request")) == [line + 7, line + 8])
         #expect(try lines(board.snapshot().protocols.first) == [line + 10])
-        #expect(try lines(traced("trace.queued")) == [line + 2, line + 11])
+        #expect(try lines(shown("trace.queued")) == [line + 2, line + 11])
         withExtendedLifetime(tokens) {}
     }
 
@@ -84,7 +82,7 @@ struct TracingTests {
             board[number].listen { _ in await Task.yield() },
         ]
         for message in 0..<4 { await board[number].postAndWait(message) }
-        for listener in try traced().listeners {
+        for listener in try shown().listeners {
             #expect(listener.waited?.count == 4, "\(listener)")
             #expect(listener.spent?.count == 4, "\(listener)")
             #expect(try #require(listener.spent?.longest) >= #require(listener.spent?.mean))
@@ -99,7 +97,7 @@ struct TracingTests {
             while .now - start < .milliseconds(3) {}
         }
         board[number].post(1)
-        #expect(try #require(traced().listeners.first?.spent?.longest) >= .milliseconds(2))
+        #expect(try #require(shown().listeners.first?.spent?.longest) >= .milliseconds(2))
         withExtendedLifetime(token) {}
     }
 
@@ -108,17 +106,17 @@ struct TracingTests {
         board[number].post(1)
         var iterator = messages.makeAsyncIterator()
         _ = await iterator.next()
-        #expect(try traced().listeners.map { $0.waited?.count } == [1])
+        #expect(try shown().listeners.map { $0.waited?.count } == [1])
     }
 
     @Test func theLastMessagesAreKeptAndTheOldestComesFirst() throws {
         board.diagnostics = .trace(keeping: 3)
         let token = board[number].listen { _ in }
         for message in 1...5 { board[number].post(message) }
-        #expect(try traced().messages.map(\.text) == ["3", "4", "5"])
-        #expect(try traced().messages.map(\.number) == [3, 4, 5])
+        #expect(try shown().messages.map(\.text) == ["3", "4", "5"])
+        #expect(try shown().messages.map(\.number) == [3, 4, 5])
         board.diagnostics = .trace
-        #expect(try traced().messages.isEmpty)
+        #expect(try shown().messages.isEmpty)
         withExtendedLifetime(token) {}
     }
 
@@ -129,8 +127,8 @@ struct TracingTests {
             board[number].post(message)
             board.diagnostics = .trace(keeping: 2 + message)
         }
-        #expect(try traced().posters.map(\.posts) == [3])
-        #expect(try traced().messages.map(\.text) == ["1", "2", "3"])
+        #expect(try shown().posters.map(\.posts) == [3])
+        #expect(try shown().messages.map(\.text) == ["1", "2", "3"])
         withExtendedLifetime(token) {}
     }
 
@@ -138,7 +136,7 @@ struct TracingTests {
         let token = board[number].listen { _ in }
         board[number].post(1)
         let lines = "\(board.snapshot())".split(separator: "\n").map(String.init)
-        let channel = try traced()
+        let channel = try shown()
         let expected = ["  \(channel.posters[0])", "  \(channel.listeners[0])"]
         #expect(lines.count == 4 && lines[1].hasPrefix("trace.number: Int, 1 post"))
         #expect(lines[2].hasPrefix("  ") && lines[2] == expected[0])
@@ -171,7 +169,7 @@ struct TracingTests {
         let token = channel.listen { _ in heard.add() }
         channel.post(Chatty(channel: channel))
         #expect(heard.value == 2)
-        #expect(try traced("trace.chatty").messages.map(\.text) == ["chatty"])
+        #expect(try shown("trace.chatty").messages.map(\.text) == ["chatty"])
         withExtendedLifetime(token) {}
     }
 
@@ -190,7 +188,7 @@ struct TracingTests {
         board.diagnostics = .trace(keeping: 1)
         let channel = board.channel(ChannelName<String>("trace.text"))
         channel.post(String(repeating: "x", count: 100_000))
-        #expect(try traced("trace.text").messages.map(\.text.count) == [1_025])
+        #expect(try shown("trace.text").messages.map(\.text.count) == [1_025])
     }
 
     @Test func valuesOfAStateAreKeptHoweverTheyAreSet() throws {
@@ -199,8 +197,8 @@ struct TracingTests {
         let token = state.listen { _ in }
         state.set(1)
         state.update { $0 = 2 }
-        #expect(try traced("trace.state").messages.map(\.text) == ["1", "2"])
-        #expect(try traced("trace.state").posts == 2)
+        #expect(try shown("trace.state").messages.map(\.text) == ["1", "2"])
+        #expect(try shown("trace.state").posts == 2)
         withExtendedLifetime(token) {}
     }
 }

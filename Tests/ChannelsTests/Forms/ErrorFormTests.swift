@@ -34,7 +34,6 @@ struct ErrorFormTests {
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         for word in ["Int", "String", "shop.x"] { #expect(text.contains(word), "\(text)") }
-        await #expect(processExitsWith: .failure) { _ = Reentrancy.nested(limit: 0) }
     }
 
     enum Mistake: String, CaseIterable, Codable {

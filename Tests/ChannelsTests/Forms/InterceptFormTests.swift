@@ -46,20 +46,20 @@ struct InterceptFormTests {
         let (source, post) = make(kind)
         source.listen(owner) { me, number in me.hear("\(number)") }
         source.intercept(owner) { me, post in post.sender === me ? .replace(post.message * 2) : .continue }
-        // One that throws lets the message go on.
+        // Those that throw let the message go on.
         source.intercept(owner) { _, _ in throw Trouble() }
         let tokens = [
             source.intercept(priority: .low) { post in post.sender == nil ? .stop : .continue },
             source.intercept(priority: .high) { post in
                 #expect(post.channelName == (kind == .named ? "forms.number" : nil))
-                return .continue
+                throw Trouble()
             },
         ]
         #expect(post(1, owner) == 1)
         #expect(post(1, FormListener()) == 1)
         #expect(post(1, nil) == 0)
         #expect(owner.heard.all == ["2", "1"])
-        #expect(faults.all.map(\.code) == Array(repeating: .listenerThrew, count: 3))
+        #expect(faults.all.map(\.code) == Array(repeating: .listenerThrew, count: 6))
         withExtendedLifetime(tokens) {}
     }
 

@@ -92,7 +92,7 @@ struct ListenFormTests {
         } else {
             owners = nil
             // The drain that delivered the first value may hold the owner for a moment yet.
-            while listener != nil || actor != nil { await Task.yield() }
+            await wait(for: listener == nil && actor == nil) { $0 }
             #expect(token?.isActive == false)
         }
         source.post(1...2)

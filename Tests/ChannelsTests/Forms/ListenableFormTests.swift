@@ -52,7 +52,7 @@ struct ListenableFormTests {
         let source: any Listenable<Int> = channel
         var messages = source.messages(buffering: .newest(2)).makeAsyncIterator()
         let next = Task { await source.next { $0 > 1 } }
-        while channel.listenerCount < 2 { await Task.yield() }
+        await wait(for: channel.listenerCount) { $0 >= 2 }
         for number in 1...3 { channel.post(number) }
         #expect(await messages.next() == 2)
         #expect(await next.value == 2)

@@ -149,7 +149,7 @@ struct ListenerIsolationFormTests {
         for number in 1...5 { channel.post(number, isolation: nil) }
         #expect(tokens.map(\.waitingCount) == [2, 2, 1, 1])
         #expect(tokens.map(\.droppedCount) == [3, 3, 4, 4])
-        while view.heard.count < 6 { await Task.yield() }
+        await wait(for: view.heard.count) { $0 >= 6 }
         #expect(view.heard.sorted() == ["a4", "a5", "b1", "b2", "c5", "d1"])
     }
 

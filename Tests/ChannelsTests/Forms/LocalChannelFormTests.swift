@@ -88,6 +88,7 @@ struct LocalChannelFormTests {
         token.resume()
         #expect(clicks.post(2) == 4)
         token.cancel()
+        #expect(tokens.list[0] == tokens.list[0] && tokens.list[0] != token)
         tokens = ([], [])
         #expect(!token.isActive)
         #expect(clicks.listenerCount == 1)

@@ -16,6 +16,11 @@ private protocol Shape: Sendable { var area: Int { get } }
 private struct Square: Shape { var area: Int }
 private struct Empty: Equatable, Sendable {}
 
+private enum Choice: Equatable, Sendable {
+    case none
+    indirect case nested(Choice, String)
+}
+
 /// Messages of every shape arrive as they were posted.
 struct MessageTypeFormTests {
     let owner = FormListener()
@@ -81,6 +86,11 @@ struct MessageTypeFormTests {
         #expect(MemoryLayout<Empty>.size == 0)
         await arrives(Page(title: "first")) { $0 == Page(title: "first") }
         await arrives(Empty()) { $0 == Empty() }
+        await arrives(UInt8.max) { $0 == .max }
+        await arrives(SIMD64<UInt8>(repeating: 3)) { $0 == SIMD64(repeating: 3) }
+        await arrives(String(repeating: "long", count: 100)) { $0 == String(repeating: "long", count: 100) }
+        await arrives(Choice.nested(.nested(.none, "a"), "b")) { $0 == .nested(.nested(.none, "a"), "b") }
+        await arrives(Int??.some(.none)) { $0 == .some(.none) }
         let (parcel, work): (Parcel, @Sendable (Int) -> Int) = (Parcel(), { $0 * 2 })
         await arrives(parcel) { $0 === parcel }
         await arrives(["a": [1, 2]]) { $0 == ["a": [1, 2]] }
@@ -96,29 +106,33 @@ struct MessageTypeFormTests {
         await arrives(Int.self as Any.Type) { $0 == Int.self }
     }
 
-    /// A generic context, in which the type of the message is not known.
     private func arrives<Message: Sendable>(_ message: Message, isRight: @Sendable @escaping (Message) -> Bool) async {
-        let (channel, state) = (Channel<Message>(), StateChannel(message))
-        let (owners, heard) = (FormOwners(), Recorder<Bool>())
-        let tokens = ListenForm.allCases.flatMap { form in
-            [
-                form.listen(to: channel, owners) { heard.record(isRight($0)) },
-                form.listen(to: channel.posts, owners) { heard.record(isRight($0.message)) },
-                form.listen(to: state, owners) { heard.record(isRight($0)) },
-            ]
+        for reentrancy in [Reentrancy.nested(limit: 64), .queued] {
+            let (channel, state) = (Channel<Message>(reentrancy: reentrancy), StateChannel(message))
+            let (owners, heard) = (FormOwners(), Recorder<Bool>())
+            let tokens = ListenForm.allCases.flatMap { form in
+                [
+                    form.listen(to: channel, owners) { heard.record(isRight($0)) },
+                    form.listen(to: channel.posts, owners, buffering: .oldest(9)) { heard.record(isRight($0.message)) },
+                    form.listen(to: state, owners) { heard.record(isRight($0)) },
+                ]
+            }
+            let interceptor = channel.intercept { post in isRight(post.message) ? .replace(post.message) : .stop }
+            var read = channel.messages().makeAsyncIterator()
+            var readPosts = channel.posts.messages(buffering: .newest(9)).makeAsyncIterator()
+            var readValues = state.messages().makeAsyncIterator()
+            for _ in 0..<2 {
+                #expect(await channel.postAndWait(message).completed == 22)
+                state.set(message)
+            }
+            #expect(await heard.first(70) == Array(repeating: true, count: 70))
+            for _ in 0..<2 { #expect(await read.next().map(isRight) == true) }
+            for _ in 0..<2 { #expect(await readPosts.next().map { isRight($0.message) } == true) }
+            #expect(await readValues.next().map(isRight) == true)
+            let local = LocalChannel<Message>(reentrancy: reentrancy)
+            let localToken = local.listen { heard.record(isRight($0)) }
+            #expect(local.post(message) == 1 && heard.all.count == 71 && heard.all.last == true)
+            withExtendedLifetime((tokens, interceptor, localToken)) {}
         }
-        let interceptor = channel.intercept { post in isRight(post.message) ? .replace(post.message) : .stop }
-        var read = channel.messages().makeAsyncIterator()
-        var readPosts = channel.posts.messages().makeAsyncIterator()
-        var readValues = state.messages().makeAsyncIterator()
-        for _ in 0..<2 {
-            #expect(await channel.postAndWait(message).completed == 22)
-            state.set(message)
-        }
-        #expect(await heard.first(70) == Array(repeating: true, count: 70))
-        for _ in 0..<2 { #expect(await read.next().map(isRight) == true) }
-        for _ in 0..<2 { #expect(await readPosts.next().map { isRight($0.message) } == true) }
-        #expect(await readValues.next().map(isRight) == true)
-        withExtendedLifetime((tokens, interceptor)) {}
     }
 }

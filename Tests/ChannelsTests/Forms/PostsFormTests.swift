@@ -53,7 +53,7 @@ struct PostsFormTests {
         let named = board[FormSources.name]
         let (posts, matching) = (named.posts.messages(), board[matching: ">"].messages())
         let next = Task { [owner] in await named.posts.next { $0.sender === owner } }
-        while named.listenerCount < 3 { await Task.yield() }
+        await wait(for: named.listenerCount) { $0 >= 3 }
         named.post(1)
         named.post(2, from: owner)
         var (first, second) = (posts.makeAsyncIterator(), matching.makeAsyncIterator())

@@ -71,18 +71,4 @@ struct RequestFormTests {
             #expect(await prices.askAll("x").isEmpty)
         }
     }
-
-    /// The responder does not listen to cancellation.
-    @Test func askerLeavesWhenItsTimeIsOver() async throws {
-        let gate = Gate()
-        prices.respond(owner) { _, item in
-            await gate.wait()
-            return 1
-        }
-        let late = await #expect(throws: ChannelError.self) { try await prices.ask("late", timeout: .milliseconds(1)) }
-        #expect(late?.code == .timedOut)
-        #expect(late?.description.contains("RequestChannel<String, Int> gave no answer within") == true)
-        gate.open()
-        #expect(try await prices.ask("in time", timeout: .seconds(600)) == 1)
-    }
 }

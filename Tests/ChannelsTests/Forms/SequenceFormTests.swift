@@ -46,7 +46,7 @@ struct SequenceFormTests {
     func nextReturnsTheFirstMessageThatSatisfies(_ kind: FormSources) async {
         let source = kind.make()
         let task = Task { await source.next { $0 > 3 } }
-        while source.count() == 0 { await Task.yield() }
+        await wait(for: source.count()) { $0 > 0 }
         source.post([1, 2, 5, 9, 1])
         #expect(await task.value == 5)
         #expect(source.count() == 0)
@@ -57,7 +57,7 @@ struct SequenceFormTests {
         let source = kind.make()
         let reader = source.messages(.newest(1))
         let (next, read) = (Task { await source.next { $0 > 3 } }, Task { await reader.next(kind.first.count + 1) })
-        while source.count() < 2 { await Task.yield() }
+        await wait(for: source.count()) { $0 >= 2 }
         next.cancel()
         read.cancel()
         #expect(await next.value == nil)

@@ -66,7 +66,7 @@ struct StateChannelFormTests {
         do {
             let short = StateChannel(1)
             task = Task { [weak short] in await short?.next { $0 > 5 } }
-            while short.isEmpty { await Task.yield() }
+            await wait(for: short.isEmpty) { !$0 }
         }
         #expect(await task.value == nil)
     }

@@ -46,22 +46,6 @@ struct TokenFormTests {
         #expect(owner.heard.all == ["a2", "b2", "c2", "b2", "c2", "b3"])
     }
 
-    @Test func postedIsDeliveredWaitingDroppedAndDiscardedAndMissedIsWhatWasPostedDuringAPause() async {
-        let queue = DispatchQueue.suspended()
-        let token = channel.listen(owner, on: queue, buffering: .newest(2)) { me, number in me.hear("\(number)") }
-        token.pause()
-        for number in 1...3 { #expect(channel.post(number) == 0) }
-        token.resume()
-        for number in 1...5 { channel.post(number) }
-        #expect((token.missedCount, token.waitingCount, token.droppedCount) == (3, 2, 3))
-        #expect((token.deliveredCount, token.discardedCount) == (0, 0))
-        token.cancel()
-        #expect(token.discardedCount == 2)
-        queue.resume()
-        await token.cancelAndDrain()
-        #expect(owner.heard.all.isEmpty)
-    }
-
     @Test func prioritiesAreIntegersOfWhichThreeHaveNames() {
         #expect([Priority.low, .normal, .high].map(\.rawValue) == [-100, 0, 100])
         #expect([Priority.high, 3, .low, -7].sorted() == [.low, -7, 3, .high])

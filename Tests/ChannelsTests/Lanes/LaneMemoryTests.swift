@@ -10,50 +10,138 @@ struct LaneMemoryTests {
     /// More than Dispatch keeps, and less than the smallest block for each of sixteen thousand times.
     private static var dispatchKeeps: Int { 400_000 }
 
-    @Test func listenersOnAQueueAreGivenBackWithWhatWaitsForThem() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            let queue = DispatchQueue(label: "memory")
-            let channel = Channel<[Int]>()
-            await requireNoGrowth(beyond: Self.dispatchKeeps) {
-                for number in 0..<2_000 {
-                    let owner = Kitchen()
-                    let heard = channel.listen(on: queue) { _ in }
-                    channel.listen(owner, on: queue) { _, _ in }
-                    queue.suspend()
-                    for _ in 0..<4 { channel.post([number, number]) }
-                    heard.cancel()
-                    queue.resume()
-                    await channel.postAndWait([number])
-                }
+    enum Kind: CaseIterable, Codable {
+        case listenersOnAQueue, fullBuffers, actors, sequences, statesAndPatterns, requests
+
+        func check() async {
+            switch self {
+            case .listenersOnAQueue: await LaneMemoryTests.listenersOnAQueue()
+            case .fullBuffers: await LaneMemoryTests.fullBuffers()
+            case .actors: await LaneMemoryTests.actors()
+            case .sequences: await LaneMemoryTests.sequences()
+            case .statesAndPatterns: await LaneMemoryTests.statesAndPatterns()
+            case .requests: await LaneMemoryTests.requests()
             }
         }
     }
 
-    @Test func whatABufferDropsIsGivenBack() async {
-        await #expect(processExitsWith: .success) {
+    @Test(arguments: Kind.allCases)
+    func whatHearsAndWaitsAgainAndAgainIsGivenBack(kind: Kind) async {
+        await #expect(processExitsWith: .success) { [kind] in
             endIfItHangs()
-            let queue = DispatchQueue(label: "memory")
-            let board = Switchboard(onFault: { _ in })
-            let newest = board.channel("memory.newest" as ChannelName<[Int]>)
-            let oldest = board.channel("memory.oldest" as ChannelName<[Int]>)
-            let tokens = [
-                newest.listen(on: queue, buffering: .newest(3)) { _ in },
-                oldest.listen(on: queue, buffering: .oldest(3)) { _ in },
-            ]
-            await requireNoGrowth(beyond: Self.dispatchKeeps) {
-                for _ in 0..<100 {
-                    queue.suspend()
-                    for number in 0..<100 {
-                        newest.post([number])
-                        oldest.post([number])
-                    }
-                    queue.resume()
-                    await newest.postAndWait([0])
-                    await oldest.postAndWait([0])
-                }
+            await kind.check()
+        }
+    }
+
+    private static func listenersOnAQueue() async {
+        let queue = DispatchQueue(label: "memory")
+        let channel = Channel<[Int]>()
+        await requireNoGrowth(beyond: dispatchKeeps) {
+            for number in 0..<2_000 {
+                let owner = Kitchen()
+                let heard = channel.listen(on: queue) { _ in }
+                channel.listen(owner, on: queue) { _, _ in }
+                queue.suspend()
+                for _ in 0..<4 { channel.post([number, number]) }
+                heard.cancel()
+                queue.resume()
+                await channel.postAndWait([number])
             }
-            for token in tokens { token.cancel() }
+        }
+    }
+
+    private static func fullBuffers() async {
+        let queue = DispatchQueue(label: "memory")
+        let board = Switchboard(onFault: { _ in })
+        let newest = board.channel("memory.newest" as ChannelName<[Int]>)
+        let oldest = board.channel("memory.oldest" as ChannelName<[Int]>)
+        let tokens = [
+            newest.listen(on: queue, buffering: .newest(3)) { _ in },
+            oldest.listen(on: queue, buffering: .oldest(3)) { _ in },
+        ]
+        await requireNoGrowth(beyond: dispatchKeeps) {
+            for _ in 0..<100 {
+                queue.suspend()
+                for number in 0..<100 {
+                    newest.post([number])
+                    oldest.post([number])
+                }
+                queue.resume()
+                await newest.postAndWait([0])
+                await oldest.postAndWait([0])
+            }
+        }
+        for token in tokens { token.cancel() }
+    }
+
+    private static func actors() async {
+        let channel = Channel<[Int]>()
+        await requireNoGrowth(beyond: dispatchKeeps) {
+            for number in 0..<2_000 {
+                let cook = Cook()
+                channel.listen(cook) { cook, message in cook.cook(message) }
+                let token = channel.listen { (message: [Int]) async in await cook.cook(message) }
+                for _ in 0..<4 { channel.post([number]) }
+                await channel.postAndWait([number])
+                await token.cancelAndDrain()
+            }
+        }
+    }
+
+    private static func sequences() async {
+        let channel = Channel<[Int]>()
+        let state = StateChannel([0])
+        await requireNoGrowth {
+            for number in 0..<200 {
+                var messages = channel.messages().makeAsyncIterator()
+                var values = state.values().makeAsyncIterator()
+                for _ in 0..<10 {
+                    channel.post([number])
+                    state.set([number])
+                }
+                for _ in 0..<4 { _ = await messages.next() }
+                _ = await values.next()
+            }
+        }
+    }
+
+    private static func statesAndPatterns() async {
+        let queue = DispatchQueue(label: "memory")
+        let board = Switchboard()
+        await requireNoGrowth(beyond: dispatchKeeps) {
+            for number in 0..<1_000 {
+                let state = board.state("memory.state" as StateName<[Int]>, initial: [number])
+                let channel = board.channel("memory.posts" as ChannelName<[Int]>)
+                let tokens = [
+                    board[matching: "memory.>"].listen(on: queue) { _ in },
+                    state.listen(on: queue) { _ in },
+                    channel.listen(on: queue) { [weak state] in state?.set($0) },
+                ]
+                for round in 0..<4 {
+                    state.set([number, round])
+                    channel.post([round])
+                }
+                await channel.postAndWait([number])
+                state.update { $0.append(number) }
+                for token in tokens { await token.cancelAndDrain() }
+            }
+        }
+    }
+
+    private static func requests() async {
+        let requests = RequestChannel<Int, [Int]>()
+        let cook = Cook()
+        await requireNoGrowth(beyond: dispatchKeeps) {
+            for number in 0..<1_000 {
+                _ = try? await requests.ask(number)
+                let token = requests.respond { request in await cook.answer(request) }
+                _ = try? await requests.ask(number, timeout: .seconds(1_000))
+                _ = await requests.askAll(number)
+                token.cancel()
+            }
+            let token = requests.respond { _ in await never() }
+            for number in 0..<5 { _ = try? await requests.ask(number, timeout: .milliseconds(1)) }
+            await token.cancelAndDrain()
         }
     }
 
@@ -79,86 +167,31 @@ struct LaneMemoryTests {
         }
     }
 
-    @Test func actorsAndAsyncListenersAreGivenBack() async {
+    @Test func aSequenceThatHasBeenReadKeepsOneBlockForMessagesToCome() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
-            let channel = Channel<[Int]>()
-            await requireNoGrowth(beyond: Self.dispatchKeeps) {
-                for number in 0..<2_000 {
-                    let cook = Cook()
-                    channel.listen(cook) { cook, message in cook.cook(message) }
-                    let token = channel.listen { (message: [Int]) async in await cook.cook(message) }
-                    for _ in 0..<4 { channel.post([number]) }
-                    await channel.postAndWait([number])
-                    await token.cancelAndDrain()
-                }
+            guard isMemoryMeasured() else { return }
+            // A block has 16 KB.
+            let message = (0, 0, 0, 0, 0, 0, 0, 0)
+            let channel = Channel<(Int, Int, Int, Int, Int, Int, Int, Int)>()
+            let read = Tally()
+            let count = 100
+            let tasks = (0..<count).map { _ in
+                let messages = channel.messages()
+                return Task { for await _ in messages { read.add() } }
             }
-        }
-    }
-
-    @Test func sequencesAreGivenBackWithWhatNobodyRead() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            let channel = Channel<[Int]>()
-            let state = StateChannel([0])
-            await requireNoGrowth {
-                for number in 0..<200 {
-                    var messages = channel.messages().makeAsyncIterator()
-                    var values = state.values().makeAsyncIterator()
-                    for _ in 0..<10 {
-                        channel.post([number])
-                        state.set([number])
-                    }
-                    for _ in 0..<4 { _ = await messages.next() }
-                    _ = await values.next()
-                }
+            for _ in 0..<20 { channel.post(message) }
+            await read.wait(until: 20 * count)
+            let before = bytesInUse()
+            for _ in 0..<2_000 { channel.post(message) }
+            await read.wait(until: 2_020 * count)
+            // The readers may be about to wait.
+            let end = ContinuousClock.now + .seconds(2)
+            while bytesInUse() - before > 18_000 * count {
+                precondition(ContinuousClock.now < end, "\((bytesInUse() - before) / count) bytes more for each")
+                await Task.yield()
             }
-        }
-    }
-
-    @Test func statesAndPatternsHeardOnAQueueAreGivenBack() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            let queue = DispatchQueue(label: "memory")
-            let board = Switchboard()
-            await requireNoGrowth(beyond: Self.dispatchKeeps) {
-                for number in 0..<1_000 {
-                    let state = board.state("memory.state" as StateName<[Int]>, initial: [number])
-                    let channel = board.channel("memory.posts" as ChannelName<[Int]>)
-                    let tokens = [
-                        board[matching: "memory.>"].listen(on: queue) { _ in },
-                        state.listen(on: queue) { _ in },
-                        channel.listen(on: queue) { [weak state] in state?.set($0) },
-                    ]
-                    for round in 0..<4 {
-                        state.set([number, round])
-                        channel.post([round])
-                    }
-                    await channel.postAndWait([number])
-                    state.update { $0.append(number) }
-                    for token in tokens { await token.cancelAndDrain() }
-                }
-            }
-        }
-    }
-
-    @Test func requestsAreGivenBackAlsoWhereNobodyAnswersInTime() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            let requests = RequestChannel<Int, [Int]>()
-            let cook = Cook()
-            await requireNoGrowth(beyond: Self.dispatchKeeps) {
-                for number in 0..<1_000 {
-                    _ = try? await requests.ask(number)
-                    let token = requests.respond { request in await cook.answer(request) }
-                    _ = try? await requests.ask(number, timeout: .seconds(1_000))
-                    _ = await requests.askAll(number)
-                    token.cancel()
-                }
-                let token = requests.respond { _ in await Self.never() }
-                for number in 0..<5 { _ = try? await requests.ask(number, timeout: .milliseconds(1)) }
-                await token.cancelAndDrain()
-            }
+            for task in tasks { task.cancel() }
         }
     }
 
@@ -196,32 +229,4 @@ private actor Cook {
     private var last: [Int] = []
     func cook(_ message: [Int]) { last = message }
     func answer(_ request: Int) -> [Int] { [request] }
-
-    @Test func aSequenceThatHasBeenReadKeepsOneBlockForMessagesToCome() async {
-        await #expect(processExitsWith: .success) {
-            endIfItHangs()
-            guard isMemoryMeasured() else { return }
-            // A block has 16 KB.
-            let message = (0, 0, 0, 0, 0, 0, 0, 0)
-            let channel = Channel<(Int, Int, Int, Int, Int, Int, Int, Int)>()
-            let read = Tally()
-            let count = 100
-            let tasks = (0..<count).map { _ in
-                let messages = channel.messages()
-                return Task { for await _ in messages { read.add() } }
-            }
-            for _ in 0..<20 { channel.post(message) }
-            await read.wait(until: 20 * count)
-            let before = bytesInUse()
-            for _ in 0..<2_000 { channel.post(message) }
-            await read.wait(until: 2_020 * count)
-            // The readers may be about to wait.
-            let end = ContinuousClock.now + .seconds(2)
-            while bytesInUse() - before > 18_000 * count {
-                precondition(ContinuousClock.now < end, "\((bytesInUse() - before) / count) bytes more for each")
-                await Task.yield()
-            }
-            for task in tasks { task.cancel() }
-        }
-    }
 }

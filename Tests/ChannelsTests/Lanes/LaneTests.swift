@@ -126,20 +126,4 @@ struct LaneTests {
             withExtendedLifetime(tokens) {}
         }
     }
-
-    /// A loop through lanes is a program, and no recursion.
-    @Test func listenersThatPostToEachOtherForLongAreServed() async {
-        let channels = [Channel<Int>(), Channel<Int>()]
-        let queue = DispatchQueue(label: "loop")
-        let last = Tally()
-        let tokens = channels.indices.map { index in
-            channels[index].listen(on: queue) { number in
-                last.raise(to: number)
-                if number < 20_000 { channels[1 - index].post(number + 1) }
-            }
-        }
-        channels[0].post(1)
-        await last.wait(until: 20_000)
-        withExtendedLifetime(tokens) {}
-    }
 }

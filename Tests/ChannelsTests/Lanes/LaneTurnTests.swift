@@ -25,25 +25,6 @@ struct LaneTurnTests {
         withExtendedLifetime(actor) {}
     }
 
-    /// The lane has nothing for anybody else, so its turns begin and end without the lock.
-    @Test func whatWasTakenForTheOnlyListenerIsReleasedAtOnceWhereItIsCancelledBetweenTwoTurns() async {
-        let (channel, living) = (Channel<Witness>(), Tally())
-        let executor = HeldExecutor()
-        let actor = HeldActor(on: executor)
-        let token = channel.listen(actor) { _, _ in }
-        for number in 0..<500 { channel.post(Witness(living, number)) }
-        for _ in 0..<3 { await executor.run() }
-        await executor.wait(for: 1)
-        let delivered = token.deliveredCount
-        token.cancel()
-        #expect(living.value == 0)
-        #expect(delivered > 0 && token.deliveredCount == delivered && token.discardedCount == 500 - delivered)
-        // The job that stands there finds nothing.
-        await executor.run()
-        #expect(token.deliveredCount == delivered && token.waitingCount == 0)
-        withExtendedLifetime(actor) {}
-    }
-
     /// Those who cancel leave to the drain what it has taken in the turn that is under way.
     @Test func whatWasTakenForAListenerThatAnotherCancelsInTheSameTurnIsReleased() async {
         let (channel, other, living) = (Channel<Witness>(), Channel<Int>(), Tally())
@@ -184,7 +165,7 @@ struct LaneTurnTests {
         queue.resume()
         await entered.wait(until: 1)
         let first = Task { await tokens[0].cancelAndDrain() }
-        while !lane.isAwaited { await Task.yield() }
+        await wait(for: lane.isAwaited) { $0 }
         gates[0].signal()
         await first.value
         await entered.wait(until: 2)
