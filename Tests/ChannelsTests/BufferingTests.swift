@@ -32,9 +32,9 @@ struct BufferingTests {
         }
     }
 
-    @Test(arguments: 0..<40)
-    func aMailboxKeepsDropsReportsDeliversAndDiscardsAsTheModelSays(seed: Int) async {
-        var random = SeededGenerator(seed: seed)
+    @Test(arguments: Seed.first(40))
+    func aMailboxKeepsDropsReportsDeliversAndDiscardsAsTheModelSays(seed: Seed) async {
+        var random = SeededGenerator(seed: seed.number)
         var (policy, model) = Self.policy(&random)
         let queue = DispatchQueue.suspended()
         let faults = Recorder<Fault>()
@@ -75,9 +75,9 @@ struct BufferingTests {
         #expect(heard.all == delivered)
     }
 
-    @Test(arguments: 0..<40)
-    func aSequenceKeepsDropsReportsAndYieldsAsTheModelSays(seed: Int) async {
-        var random = SeededGenerator(seed: seed)
+    @Test(arguments: Seed.first(40))
+    func aSequenceKeepsDropsReportsAndYieldsAsTheModelSays(seed: Seed) async {
+        var random = SeededGenerator(seed: seed.number)
         var (policy, model) = Self.policy(&random)
         let faults = Recorder<Fault>()
         let channel = Channel<Int> { faults.record($0) }

@@ -13,7 +13,7 @@ struct DispatchStressTests {
     @Test func listenersThatStayHearEachPostOnceAndWhatGoesIsFreed() async {
         await repeatRounds("posts and changes") { seed in
             let living = Tally()
-            let outcome = await Crowd(seed: seed, living: living).run()
+            let outcome = await Crowd(seed: seed.number, living: living).run()
             #expect(
                 outcome.heard.allSatisfy { $0 == outcome.posts },
                 "seed \(seed): \(outcome.posts) posts, heard \(outcome.heard)"
@@ -31,7 +31,7 @@ struct DispatchStressTests {
         await repeatRounds("nested posts") { seed in
             let living = Tally()
             let ring = Ring(living: living)
-            let outcome = await ring.run(seed: seed)
+            let outcome = await ring.run(seed: seed.number)
             #expect(outcome.heard == 2 * Ring.chainsOfEach * 1_024, "seed \(seed)")
             #expect(outcome.refused == 2 * Ring.chainsOfEach, "seed \(seed)")
             ring.close()
@@ -41,12 +41,12 @@ struct DispatchStressTests {
     }
 
     /// One round, or as many as fit into the time asked for; prints what was done when it was asked for.
-    private func repeatRounds(_ what: String, _ round: (Int) async -> Int) async {
+    private func repeatRounds(_ what: String, _ round: (Seed) async -> Int) async {
         let seconds = ProcessInfo.processInfo.environment["CHANNELS_STRESS_SECONDS"].flatMap(Double.init)
         let end = ContinuousClock.now.advanced(by: .seconds((seconds ?? 0) / 2))
         var (rounds, posts) = (0, 0)
         repeat {
-            posts += await round(rounds)
+            posts += await round(Seed.first(1)[0].advanced(by: rounds))
             rounds += 1
         } while ContinuousClock.now < end
         if let seconds { print("\(what): \(rounds) rounds, \(posts) posts in \(seconds / 2) s") }

@@ -7,13 +7,13 @@ struct NameRaceTests {
 
     /// Each thread uses names shared by all, as one type or another, and one of its own: there it hears what
     /// it posts, however much comes and goes beside it. Nothing is left behind.
-    @Test(arguments: 0..<60)
-    func postsByNameFindWhatIsThereWhileNamesComeAndGoWithOtherTypes(seed: Int) async {
+    @Test(arguments: Seed.first(60))
+    func postsByNameFindWhatIsThereWhileNamesComeAndGoWithOtherTypes(seed: Seed) async {
         let living = Tally()
         do {
             let board = Switchboard(onFault: { _ in })
             await onThreads(3) { index in
-                var random = SeededGenerator(seed: seed * 3 + index)
+                var random = SeededGenerator(seed: seed.number * 3 + index)
                 var kept: [ListenerToken] = []
                 for round in 0..<60 { step(round, index, board, living, &random, &kept) }
             }
@@ -61,8 +61,8 @@ struct NameRaceTests {
 
     /// Two threads post by one name while a third ends its listeners, and with them the channel, and listens
     /// anew: a post hears of all or of none, and nothing is left behind.
-    @Test(arguments: 0..<20)
-    func twoThreadsMayPostByANameWhoseChannelComesAndGoes(seed: Int) async {
+    @Test(arguments: Seed.first(20))
+    func twoThreadsMayPostByANameWhoseChannelComesAndGoes(seed: Seed) async {
         let board = Switchboard()
         let name: ChannelName<Int> = "race.comes-and-goes"
         let living = Tally()
@@ -75,7 +75,7 @@ struct NameRaceTests {
                 isOver.add()
                 return
             }
-            var random = SeededGenerator(seed: seed)
+            var random = SeededGenerator(seed: seed.number)
             while isOver.value < 2 {
                 let token = board[name].listen { [witness = Witness(living)] _ in
                     heard.add()

@@ -120,9 +120,9 @@ struct NameTests {
     }
 
     /// Compares with a dictionary while names come and go.
-    @Test(arguments: 0..<4)
-    func aNameIsFoundAsLongAsItsChannelIsHeldAndNoLonger(seed: Int) throws {
-        var random = SeededGenerator(seed: seed)
+    @Test(arguments: Seed.first(4))
+    func aNameIsFoundAsLongAsItsChannelIsHeldAndNoLonger(seed: Seed) throws {
+        var random = SeededGenerator(seed: seed.number)
         let board = Switchboard()
         var held: [String: Channel<Int>] = [:]
         for _ in 0..<4_000 {
@@ -185,15 +185,15 @@ struct NameTests {
     }
 
     /// Compares with a recursive definition.
-    @Test(arguments: 0..<10)
-    func patternsMatchAsARecursiveModelSays(seed: Int) throws {
+    @Test(arguments: Seed.first(10))
+    func patternsMatchAsARecursiveModelSays(seed: Seed) throws {
         func matches(_ pattern: [String], _ name: [String]) -> Bool {
             guard let first = pattern.first else { return name.isEmpty }
             guard let token = name.first else { return false }
             if first == ">" { return true }
             return (first == "*" || first == token) && matches(Array(pattern.dropFirst()), Array(name.dropFirst()))
         }
-        var random = SeededGenerator(seed: seed)
+        var random = SeededGenerator(seed: seed.number)
         for _ in 0..<200 {
             var pattern = (0..<Int.random(in: 1...4, using: &random)).map { _ in
                 ["a", "b", "*"].randomElement(using: &random)!

@@ -76,14 +76,14 @@ struct OrderTests {
     }
 
     /// Registers and cancels at random and compares with a sorted array.
-    @Test(arguments: 0..<20)
-    func theOrderIsByPriorityThenRegistrationWhateverCameAndWent(seed: Int) {
-        var random = SeededGenerator(seed: seed)
+    @Test(arguments: Seed.first(20))
+    func theOrderIsByPriorityThenRegistrationWhateverCameAndWent(seed: Seed) {
+        var random = SeededGenerator(seed: seed.number)
         let channel = Channel<Void>()
         let heard = Recorder<Int>()
         let owner = Owner()
         var model: [(rank: Int, number: Int, token: ListenerToken)] = []
-        let spread = [1, 3, 40, 1_000][seed % 4]
+        let spread = [1, 3, 40, 1_000][seed.number % 4]
         for number in 0..<600 {
             if Int.random(in: 0..<6, using: &random) == 0, !model.isEmpty {
                 model.remove(at: Int.random(in: 0..<model.count, using: &random)).token.cancel()

@@ -144,4 +144,71 @@ struct RecursionTests {
         #expect(heard.value == 5_000 && faults.all.isEmpty)
         withExtendedLifetime((token, owner)) {}
     }
+
+    /// In a process of its own: a stack overflow would end the whole run.
+    @Test func aRingOfChannelsIsBoundedBy1024PostsPerThread() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            for reentrancy in [Reentrancy.nested(limit: 10_000), .queued] {
+                let faults = Recorder<Fault>()
+                let ring = (0..<3_000).map { _ in Channel<Int>(reentrancy: reentrancy) { faults.record($0) } }
+                let calls = Tally()
+                let refused = Tally()
+                let tokens = ring.indices.map { index in
+                    ring[index].listen { message in
+                        calls.add()
+                        if ring[(index + 1) % ring.count].post(message + 1) == 0 { refused.add() }
+                    }
+                }
+                await onThreads(1) { _ in ring[0].post(1) }
+                precondition(calls.value == 1_024, "\(calls.value)")
+                precondition(refused.value == 1)
+                precondition(faults.all.map(\.code) == [.recursionLimit])
+                precondition(faults.all[0].detail?.contains("1024") == true, "\(faults.all)")
+                withExtendedLifetime(tokens) {}
+            }
+        }
+    }
+
+    @Test func aRingOfNestedChannelsOfOwnersStatesAndProtocolsIsBoundedToo() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let faults = Recorder<Fault>()
+            let states = (0..<2_000).map { StateChannel($0) { faults.record($0) } }
+            let owner = Owner()
+            let calls = Tally()
+            for index in states.indices {
+                states[index].listen(owner) { _, value in
+                    guard value < 0 else { return }
+                    calls.add()
+                    states[(index + 1) % states.count].set(value - 1)
+                }
+            }
+            await onThreads(1) { _ in states[0].set(-1) }
+            precondition(calls.value > 500 && calls.value <= 1_024, "\(calls.value)")
+            precondition(faults.all.map(\.code) == [.recursionLimit])
+            // The closures hold the channels.
+            for state in states { state.removeListeners(of: owner) }
+        }
+    }
+
+    @Test func aRingOfStatesThatAreResumedIsBoundedToo() async {
+        await #expect(processExitsWith: .success) {
+            endIfItHangs()
+            let faults = Recorder<Fault>()
+            let states = (0..<2_000).map { StateChannel($0) { faults.record($0) } }
+            let tokens = Slot<[ListenerToken]>([])
+            let isReady = Slot(false)
+            tokens.value = states.indices.map { index in
+                states[index].listen { _ in
+                    if isReady.value == true { tokens.value![(index + 1) % states.count].resume() }
+                }
+            }
+            for token in tokens.value! { token.pause() }
+            isReady.value = true
+            await onThreads(1) { _ in tokens.value![0].resume() }
+            precondition(faults.all.map(\.code) == [.recursionLimit])
+            tokens.value = []
+        }
+    }
 }

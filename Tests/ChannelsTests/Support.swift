@@ -191,6 +191,31 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
+/// The seed of a randomised test. Where the test fails, its argument is shown: the seed, with the command that repeats it.
+struct Seed: Sendable, CustomStringConvertible {
+    let number: Int
+    private let suite: String
+
+    var description: String {
+        "\(number), again with CHANNELS_SEED=\(number) swift test --disable-xctest --filter \(suite)"
+    }
+
+    /// As many seeds, or the one that `CHANNELS_SEED` asks for, of the suite that has the name of its file.
+    static func first(_ count: Int, fileID: String = #fileID) -> [Seed] {
+        let suite = fileID.split { "/.".contains($0) }.dropLast().last ?? ""
+        return numbers(count).map { Seed(number: $0, suite: String(suite)) }
+    }
+
+    func advanced(by count: Int) -> Seed { Seed(number: number + count, suite: suite) }
+
+    static func numbers(_ count: Int) -> Range<Int> {
+        guard let seed = ProcessInfo.processInfo.environment["CHANNELS_SEED"].flatMap({ Int($0) }) else {
+            return 0..<count
+        }
+        return seed..<seed + 1
+    }
+}
+
 /// Ends a process that hangs, for tests that run in a process of their own, after more time than a wait may take.
 func endIfItHangs(sourceLocation: SourceLocation = #_sourceLocation) {
     Thread.detachNewThread {

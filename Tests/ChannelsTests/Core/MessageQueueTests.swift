@@ -65,10 +65,10 @@ struct MessageQueueTests {
         }
     }
 
-    @Test(arguments: 0..<100)
-    func itHoldsWhatTheModelHoldsAndNothingElseLives(seed: Int) {
-        var random = SeededGenerator(seed: seed)
-        let mostWithEnvelope = [0, 1, 5, 10][seed % 4]
+    @Test(arguments: Seed.first(100))
+    func itHoldsWhatTheModelHoldsAndNothingElseLives(seed: Seed) {
+        var random = SeededGenerator(seed: seed.number)
+        let mostWithEnvelope = [0, 1, 5, 10][seed.number % 4]
         do {
             let run = Run(living, envelopes)
             for _ in 0..<20 {

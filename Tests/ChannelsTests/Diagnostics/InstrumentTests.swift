@@ -119,24 +119,21 @@ struct InstrumentTests {
         withExtendedLifetime((instrument, tokens)) {}
     }
 
-    @Test func whatAnInstrumentGivesAStateTravelsToMailboxes() {
+    @Test func whatAnInstrumentGivesAStateTravelsToMailboxes() async {
         let instrument = board.add(Scribe("a", lines))
         let queue = DispatchQueue(label: "instrument")
         let state = board.state(StateName<Int>("instrument.state"), initial: 0)
-        let token = state.listen(on: queue) { _ in }
-        // A slow turn gives the queue up: what waits has the next one. A call is counted before it is made.
-        func waitForCalls(_ count: Int) {
-            while token.deliveredCount < count { queue.sync {} }
-            queue.sync {}
-        }
-        waitForCalls(1)
+        let heard = Recorder<Int>()
+        let token = state.listen(on: queue) { heard.record($0) }
+        _ = await heard.first(1)
+        // The instrument is told of the end of a call, too.
+        await queue.settle(turns: 1)
         _ = lines.takeAll()
         state.set(1)
         state.update { $0 = 2 }
-        waitForCalls(3)
-        let all = lines.all
-        #expect(all.filter { $0 == "a posts instrument.state" }.count == 2)
-        #expect(all.filter { $0 == "a calls queue with context of a" }.count == 2)
+        #expect(await heard.first(3) == [0, 1, 2])
+        #expect(lines.all.filter { $0 == "a posts instrument.state" }.count == 2)
+        #expect(lines.all.filter { $0 == "a calls queue with context of a" }.count == 2)
         withExtendedLifetime((instrument, token)) {}
     }
 

@@ -354,9 +354,9 @@ struct LaneLifeTests {
     // MARK: What is left of full buffers
 
     /// Unbounded and bounded listeners by turns on one queue, against a list of what was posted.
-    @Test(arguments: 0..<40)
-    func whatBoundedBuffersKeepIsHeardInThePlacesOfWhatTheyDropped(seed: Int) async {
-        var random = SeededGenerator(seed: seed)
+    @Test(arguments: Seed.first(40))
+    func whatBoundedBuffersKeepIsHeardInThePlacesOfWhatTheyDropped(seed: Seed) async {
+        var random = SeededGenerator(seed: seed.number)
         let queue = DispatchQueue.suspended()
         let policies: [BufferingPolicy] = [.unbounded, .newest(1), .newest(3), .oldest(2), .oldest(1)]
         let channels = policies.map { _ in Channel<Int> { _ in } }

@@ -7,9 +7,9 @@ import Testing
 struct LaneStateTests {
     /// Posts, turns, calls and cancellations as the seed has it. What was let in and neither dropped nor
     /// discarded is called in the order posted, and every account adds up, after each step.
-    @Test(arguments: 0..<200)
-    func theLaneCallsCountsAndHoldsWhatTheModelSays(seed: Int) {
-        var run = Run(seed: seed)
+    @Test(arguments: Seed.first(200))
+    func theLaneCallsCountsAndHoldsWhatTheModelSays(seed: Seed) {
+        var run = Run(seed: seed.number)
         for _ in 0..<300 {
             run.step()
             guard run.check() else { return }

@@ -68,16 +68,10 @@ func onSchedules(
     sourceLocation: SourceLocation = #_sourceLocation,
     _ scenario: @escaping @Sendable (Schedule) async -> Void
 ) async {
-    let environment = ProcessInfo.processInfo.environment
-    let seeds: Range<Int>
-    if let seed = environment["CHANNELS_SEED"].flatMap({ Int($0) }) {
-        seeds = seed..<seed + 1
-    } else {
-        seeds = 0..<(environment["CHANNELS_SEEDS"].flatMap { Int($0) } ?? 2_000)
-    }
+    let count = ProcessInfo.processInfo.environment["CHANNELS_SEEDS"].flatMap { Int($0) } ?? 2_000
     let failure = Slot<(seed: Int, text: String)>()
     await onThreads(1) { _ in
-        for seed in seeds {
+        for seed in Seed.numbers(count) {
             guard let problem = problem(of: scenario, seed: seed) else { continue }
             failure.value = (seed, problem)
             return
