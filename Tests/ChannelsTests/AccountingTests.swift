@@ -36,7 +36,7 @@ struct AccountingTests {
         #expect(token.waitingCount == 0)
     }
 
-    @Test func onceWithAMailboxIsInactiveFromEnqueueingAndCancelBeforeTheCallDiscards() async {
+    @Test func onceWithAMailboxIsInactiveFromEnqueueingOnAndCancelDiscards() async {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Int>()
         let heard = Recorder<String>()

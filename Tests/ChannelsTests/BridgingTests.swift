@@ -86,7 +86,7 @@ struct BridgingTests {
         #expect(ends.value == 1 && messages.allSatisfy { $0.waitingCount == 1 })
     }
 
-    @Test func whoDoesNotWaitIsToldAfterTheMessagesTurnOnAQueuedChannel() {
+    @Test func onAQueuedChannelWhoDoesNotWaitIsToldAfterwards() {
         let channel = Channel<Int>(reentrancy: .queued)
         let events = Recorder<String>()
         let token = channel.listen { message in

@@ -6,7 +6,7 @@ import Testing
 
 /// Rules 2 and 3: the end of a listener.
 struct CancellationTests {
-    @Test func aListenerCancelledDuringAPostAndNotYetReachedIsNotCalled() {
+    @Test func aListenerCancelledDuringAPostBeforeItsTurnIsNotCalled() {
         let channel = Channel<Int>()
         let heard = Recorder<String>()
         let victim = Slot<ListenerToken>()
@@ -53,7 +53,7 @@ struct CancellationTests {
     }
 
     /// Each of many tokens is cancelled by two threads while a third posts; every removal happens once.
-    @Test func cancelMayBeCalledAnyNumberOfTimesByAnyThreadAndEndsTheListenerOnce() async {
+    @Test func anyThreadMayCancelAgainAndAgainAndEndsTheListenerOnce() async {
         let channel = Channel<Int>()
         let living = Tally()
         var made: [ListenerToken] = []
@@ -108,7 +108,7 @@ struct CancellationTests {
     }
 
     /// The message has left the mailbox and waits for the actor, which is busy.
-    @Test func afterCancelOnTheOwnIsolationOfAnAsyncListenerNoCallBegins() async {
+    @Test func afterCancelOnAnAsyncListenersOwnIsolationNoCallBegins() async {
         let channel = Channel<Int>()
         let calls = Tally()
         let executor = HeldExecutor()
@@ -145,7 +145,7 @@ struct CancellationTests {
         #expect(own.value?.deliveredCount == 3 && own.value?.discardedCount == 47)
     }
 
-    @Test func removeListenersEndsEveryListenerAndInterceptorOfTheOwnerAndNoOther() {
+    @Test func removeListenersEndsListenersAndInterceptorsOfTheOwnerAndNoOther() {
         let channel = Channel<Int>()
         let heard = Recorder<String>()
         let leaving = Owner()

@@ -7,7 +7,7 @@ import Testing
 struct ChurnTests {
     /// Threads register and cancel while others post: each listener that stays gets every message exactly
     /// once, in order.
-    @Test func listenersThatStayGetEveryMessageExactlyOnceInOrderWhileOthersComeAndGo() async {
+    @Test func listenersThatStayHearEverythingOnceInOrderAmongOthersThatGo() async {
         let channel = Channel<(poster: Int, number: Int)>()
         let owner = Owner()
         let clerk = Clerk()

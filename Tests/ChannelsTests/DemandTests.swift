@@ -16,7 +16,7 @@ struct DemandTests {
     }
 
     /// Nobody posts: each new channel looks at two others, and forgets those that have gone.
-    @Test func thatAnOwnerHasGoneIsNoticedWhileOtherChannelsComeAndGo() {
+    @Test func anOwnersEndIsNoticedWhileOtherChannelsComeAndGo() {
         let told = Tally()
         let channels = (0..<20).map { _ in Channel<Int>(name: nil) { told.add() } }
         for round in 0..<50 {

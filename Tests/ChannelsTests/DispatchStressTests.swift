@@ -27,7 +27,7 @@ struct DispatchStressTests {
 
     /// Chains of posts through a ring of channels, longer than a thread may nest: each post is heard once or
     /// refused with a fault.
-    @Test func postsNestedBeyondTheLimitAreHeardOnceOrRefusedWithAFault() async {
+    @Test func postsBeyondTheLimitAreHeardOnceOrRefusedWithAFault() async {
         await repeatRounds("nested posts") { seed in
             let living = Tally()
             let ring = Ring(living: living)

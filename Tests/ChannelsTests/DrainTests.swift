@@ -67,7 +67,7 @@ struct DrainTests {
         #expect(events.all == ["cancelled", "the call ended", "drained"])
     }
 
-    @Test func severalTasksOneOfThemCancelledMayWaitForTheCallOfAMailbox() async {
+    @Test func severalTasksOneOfThemCancelledMayDrainOneListener() async {
         let channel = Channel<Int>()
         let events = Recorder<String>()
         let (entered, gate) = (Gate(), Gate())
@@ -128,7 +128,7 @@ struct DrainTests {
         await posting
     }
 
-    @Test func cancelAndDrainInATaskThatAListenerStartsReturnsAtOnce() async {
+    @Test func cancelAndDrainInATaskOfTheListenerReturnsAtOnce() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let channel = Channel<Int>()
@@ -142,7 +142,7 @@ struct DrainTests {
         }
     }
 
-    @Test func cancelAndDrainOfAListenerThatWaitsForTheCallerReturnsAtOnce() async {
+    @Test func cancelAndDrainOfWhoWaitsForTheCallerReturnsAtOnce() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let first = Channel<Int>()
@@ -186,7 +186,7 @@ struct DrainTests {
         withExtendedLifetime(draining) {}
     }
 
-    @Test func theClosureOfAnAsyncListenerIsFreedThoughItIsDrainedDuringItsLastCall() async {
+    @Test func anAsyncListenersClosureIsFreedThoughDrainedDuringItsCall() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let living = Tally()

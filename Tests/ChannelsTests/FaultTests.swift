@@ -6,7 +6,7 @@ import Testing
 
 /// Rule 10, and what becomes of faults.
 struct FaultTests {
-    @Test func aListenerThatThrowsDisturbsNobodyAndIsAFaultWithErrorChannelAndSite() async {
+    @Test func aThrowingListenerDisturbsNobodyAndIsAFaultWithItsSite() async {
         let faults = Recorder<Fault>()
         let board = Switchboard { faults.record($0) }
         let heard = Recorder<String>()
@@ -77,7 +77,7 @@ struct FaultTests {
     }
 
     /// The default handler reports the 1st, 2nd, 4th, 8th … of a kind and place, one line each.
-    @Test func theDefaultHandlerWritesOneLineToStandardErrorForThe1st2nd4th8th() async throws {
+    @Test func theDefaultHandlerWritesLinesForThe1st2nd4th8th() async throws {
         let result = try await #require(
             processExitsWith: .success,
             observing: [\.standardErrorContent]

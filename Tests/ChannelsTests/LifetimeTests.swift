@@ -6,7 +6,7 @@ import Testing
 
 /// Rules 5 and 15: owners and channels that go.
 struct LifetimeTests {
-    @Test func anOwnerThatHasGoneIsNotCalledAndItsEntryIsFreedAtTheNextPost() {
+    @Test func anOwnerThatHasGoneIsNotCalledItsEntryFreed() {
         let channel = Channel<Int>()
         let living = Tally()
         let heard = Recorder<Int>()
@@ -62,7 +62,7 @@ struct LifetimeTests {
         withExtendedLifetime(staying) {}
     }
 
-    @Test func memoryStaysBoundedForEveryKindOfListenerWhoseOwnerGoesWhenNobodyEverPosts() {
+    @Test func memoryStaysBoundedWhoeversOwnerGoesWhenNobodyPosts() {
         let channel = Channel<Int>()
         let local = LocalChannel<Int>()
         let state = StateChannel(0)
@@ -167,7 +167,7 @@ struct LifetimeTests {
     }
 
     /// The owner dies at the very time at which it is called: its deinit runs on either thread, and posts.
-    @Test func anOwnerWhoseDeinitCancelsAndPostsMayDieInTheMiddleOfAPost() async {
+    @Test func anOwnerWhoseDeinitCancelsAndPostsMayDieDuringAPost() async {
         let channel = Channel<Int>()
         let goodbyes = Tally()
         let log = channel.listen { message in if message == -1 { goodbyes.add() } }
@@ -233,7 +233,7 @@ struct LifetimeTests {
         for token in kept.all { token.cancel() }
     }
 
-    @Test func aListenerCancelledDuringAPostIsFreedWhenThePostHasEnded() {
+    @Test func aListenerCancelledDuringAPostIsFreedWhenItHasEnded() {
         let channel = Channel<Int>()
         let living = Tally()
         let own = Slot<ListenerToken>()
@@ -247,7 +247,7 @@ struct LifetimeTests {
         #expect(own.value?.isActive == false)
     }
 
-    @Test func aListenerCancelledDuringAPostOnAnotherThreadIsFreedWhenThatPostHasEnded() async {
+    @Test func aListenerCancelledDuringAnotherThreadsPostIsFreedAtItsEnd() async {
         let channel = Channel<Int>()
         let living = Tally()
         let entered = Tally()
@@ -298,7 +298,7 @@ struct LifetimeTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func aChannelDeallocatedDuringAPostFinishesThatPostThenEveryTokenIsInactive() {
+    @Test func aChannelDeallocatedDuringAPostFinishesItThenTokensAreInactive() {
         let channel = Slot(Channel<Int>())
         weak let watched = channel.value
         let heard = Recorder<Int>()

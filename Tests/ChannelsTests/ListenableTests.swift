@@ -5,7 +5,7 @@ import Testing
 
 /// Sources made of other sources: posts, patterns, and those that others write.
 struct ListenableTests {
-    @Test func aWrapperKeepsPlaceBufferingAndSiteAndCountsAsTheListenersItForwards() {
+    @Test func aWrapperKeepsThePlaceBufferingAndSiteOfWhatItForwards() {
         let channel = Channel<Int>(onFault: { _ in })
         let texts = Texts(source: Texts(source: channel))
         let heard = Recorder<String>()
@@ -43,7 +43,7 @@ struct ListenableTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func aWrapperOfAStateHearsTheCurrentValueFirstAndItsReaderTheNewest() async {
+    @Test func aStatesWrapperHearsTheCurrentValueItsReaderTheNewest() async {
         let state = StateChannel(1)
         let texts = Texts(source: state)
         let values = texts.messages()
@@ -57,7 +57,7 @@ struct ListenableTests {
         #expect(await texts.next() == "2")
     }
 
-    @Test func aWrapperThatDoesNotForwardASequencesListenerTrapsAndIsNamed() async throws {
+    @Test func aWrapperThatForwardsNoSequencesListenerTrapsAndIsNamed() async throws {
         let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             struct Deaf: Listenable {
                 let source: Channel<Int>
@@ -100,7 +100,7 @@ struct ListenableTests {
 
     /// Also where a reader has taken what waits into its hands already.
     @Test(arguments: [0, 1, 2], [false, true])
-    func anAdaptedSequenceYieldsWhatWaitsWhenItsChannelHasGoneThenEnds(read: Int, isBounded: Bool) async {
+    func anAdaptedSequenceOfAGoneChannelYieldsWhatWaitsThenEnds(read: Int, isBounded: Bool) async {
         let living = Tally()
         do {
             var channel: Channel<Witness>? = Channel()

@@ -74,7 +74,7 @@ struct LivenessTests {
         }
     }
 
-    @Test func aLockOfTheUserAroundSetAndInTheListenerDoesNotDeadlock() async {
+    @Test func aUsersLockAroundSetAndInTheListenerDoesNotDeadlock() async {
         let lock = NSRecursiveLock()
         let state = StateChannel(0) { _ in }
         let token = state.listen { (_: Int) in lock.withLock {} }
@@ -153,7 +153,7 @@ struct LivenessTests {
         }
     }
 
-    @Test func aTaskThatAlwaysFindsTheNextValueOfAStateLeavesItsActorToOthers() async {
+    @Test func aTaskThatAlwaysFindsAValueLeavesItsActorToOthers() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let (state, reader) = (StateChannel(1), Reader())
@@ -189,7 +189,7 @@ struct LivenessTests {
     }
 
     /// The threads of the pool are everybody's: the calls of an actor have one for some microseconds at a time.
-    @Test func aTaskWaitsForSomeCallsOfEachBusyActorAndNotForAll() async {
+    @Test func aTaskWaitsForSomeCallsOfBusyActorsNotForAll() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let count = 2 * ProcessInfo.processInfo.activeProcessorCount

@@ -61,7 +61,7 @@ struct LocalChannelTests {
         #expect(channel.isEmpty)
     }
 
-    @Test func aClosureIsFreedByCancelThoughTheTokenIsHeldAndDuringAPostWhenItHasEnded() {
+    @Test func cancelFreesAClosureAtOnceOrWhenThePostHasEnded() {
         let channel = LocalChannel<Int>()
         let living = Tally()
         let idle = channel.listen { [witness = Witness(living)] _ in withExtendedLifetime(witness) {} }

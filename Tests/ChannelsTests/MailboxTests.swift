@@ -39,7 +39,7 @@ struct MailboxTests {
         withExtendedLifetime((tokens, clerk)) {}
     }
 
-    @Test func aMailboxRunsOneCallAtATimeAlsoOnAConcurrentQueue() async {
+    @Test func aMailboxRunsOneCallAtATimeOnAConcurrentQueue() async {
         let channel = Channel<Int>()
         let running = Tally()
         let overlaps = Tally()
@@ -74,7 +74,7 @@ struct MailboxTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func aListenerOnAQueueNeverRunsBeforePostReturnsOnThatQueue() async {
+    @Test func aListenerOnAQueueNeverRunsBeforeAPostThereReturns() async {
         let queue = DispatchQueue(label: "serial")
         let channel = Channel<Int>()
         let heard = Recorder<Int>()
@@ -90,7 +90,7 @@ struct MailboxTests {
     }
 
     /// Also where the turn ended by time: a mailbox in which nothing waits is free.
-    @MainActor @Test func aPostOnTheActorIsHeardAtOnceAfterASlowCallOutOfTheMailbox() async {
+    @MainActor @Test func afterASlowCallTheActorsPostIsHeardAtOnce() async {
         let channel = Channel<Int>()
         let heard = Recorder<Int>()
         let token = channel.listen { message in
@@ -105,7 +105,7 @@ struct MailboxTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func aMessageThatWaitsHasTheSenderItWasPostedFromAndNoOther() async {
+    @Test func aMessageThatWaitsKeepsItsSenderAndNoOther() async {
         let channel = Channel<Int>()
         let queue = DispatchQueue.suspended()
         let sender = Owner()
@@ -122,7 +122,7 @@ struct MailboxTests {
     // MARK: Owners that have gone
 
     /// Rule 5: nothing waits for an owner that has gone, although nobody runs on its queue who would notice.
-    @Test func whatWaitsForAnOwnerThatHasGoneIsDiscardedThoughItsQueueStands() async {
+    @Test func whatWaitsForAGoneOwnerIsDiscardedThoughItsQueueStands() async {
         let living = Tally()
         let queue = DispatchQueue.suspended()
         let channel = Channel<Witness>()
@@ -138,7 +138,7 @@ struct MailboxTests {
     }
 
     /// Whoever posts may find that the owner has gone: where something travels with the message, each looks.
-    @Test func whoWaitsForAnOwnerThatHasGoneIsToldThoughItsQueueStands() async {
+    @Test func whoWaitsForAGoneOwnerIsToldThoughItsQueueStands() async {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Int>()
         var owner: Receiver? = Receiver()

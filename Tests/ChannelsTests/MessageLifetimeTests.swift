@@ -71,7 +71,7 @@ struct MessageLifetimeTests {
         #expect(channel.isEmpty)
     }
 
-    @Test func aSequenceOfAChannelThatHasGoneReleasesWhatIsNotRead() async {
+    @Test func aSequenceOfAGoneChannelReleasesWhatIsNotRead() async {
         do {
             var channel: Channel<Witness>? = Channel()
             let messages = channel!.messages()
@@ -148,7 +148,7 @@ struct MessageLifetimeTests {
         queue.resume()
     }
 
-    @Test func aValueThatAListenerReplacesLivesUntilTheListenersHaveHeardIt() {
+    @Test func aReplacedValueLivesUntilTheListenersHaveHeardIt() {
         let state = StateChannel(Witness(living))
         let living = living
         let lived = Recorder<Int>()

@@ -5,7 +5,7 @@ import Testing
 
 /// Messages posted while a listener is paused: missed and counted.
 struct MissedTests {
-    @Test func aListenerOfEveryKindCountsWhatItMissesOverAllItsPauses() async {
+    @Test func listenersOfEveryKindCountWhatTheyMissOverAllPauses() async {
         let board = Switchboard()
         let name: ChannelName<Int> = "missed"
         let (owner, clerk) = (Owner(), Clerk())

@@ -8,7 +8,7 @@ struct NameRaceTests {
     /// Each thread uses names shared by all, as one type or another, and one of its own: there it hears what
     /// it posts, however much comes and goes beside it. Nothing is left behind.
     @Test(arguments: Seed.first(60))
-    func postsByNameFindWhatIsThereWhileNamesComeAndGoWithOtherTypes(seed: Seed) async {
+    func postsByNameFindWhatIsThereWhileNamesComeAndGo(seed: Seed) async {
         let living = Tally()
         do {
             let board = Switchboard(onFault: { _ in })
@@ -89,7 +89,7 @@ struct NameRaceTests {
         #expect(living.value == 0)
     }
 
-    @Test func whatAPostByNameUsesIsFreedAtItsEndAndNotBefore() {
+    @Test func whatAPostByNameUsesIsFreedAtItsEnd() {
         let board = Switchboard()
         let name: ChannelName<Int> = "race.ends"
         let living = Tally()
@@ -113,7 +113,7 @@ struct NameRaceTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func aPostOnAnotherThreadKeepsAChannelWhoseNameIsRemovedUntilItEnds() async {
+    @Test func aPostKeepsAChannelWhoseNameIsRemovedUntilItEnds() async {
         let board = Switchboard()
         let name: ChannelName<Int> = "race.elsewhere"
         let living = Tally()

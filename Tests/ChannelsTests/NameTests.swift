@@ -121,7 +121,7 @@ struct NameTests {
 
     /// Compares with a dictionary while names come and go.
     @Test(arguments: Seed.first(4))
-    func aNameIsFoundAsLongAsItsChannelIsHeldAndNoLonger(seed: Seed) throws {
+    func aNameIsFoundWhileItsChannelIsHeldNoLonger(seed: Seed) throws {
         var random = SeededGenerator(seed: seed.number)
         let board = Switchboard()
         var held: [String: Channel<Int>] = [:]
@@ -180,7 +180,7 @@ struct NameTests {
         ("a.*.c", "a.b.d", false),
         ("é.*", "é.ü", true),
     ])
-    func aStarIsOneTokenAndALastGreaterThanIsOneOrMore(pattern: String, name: String, matches: Bool) throws {
+    func aStarIsOneTokenAGreaterThanOneOrMore(pattern: String, name: String, matches: Bool) throws {
         #expect(try ChannelPattern(validating: pattern).matches(name) == matches)
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 /// Channels of a name and of a type of messages, as a switchboard hands them out.
 struct NamedChannelTests {
-    @Test func aNamedChannelKeepsNoChannelAliveAndCountingOnAnUnusedNameCreatesNone() {
+    @Test func aNamedChannelKeepsNoneAliveAndCountingCreatesNone() {
         let board = Switchboard()
         let named = board["unused" as ChannelName<Int>]
         let pattern = board[matching: ">"].listen { _ in }
@@ -35,7 +35,7 @@ struct NamedChannelTests {
         #expect(watched == nil)
     }
 
-    @Test func postAndWaitOfANameWaitsForItsListenersAndKeepsNothingWhereThereAreNone() async {
+    @Test func postAndWaitByNameKeepsNothingWhereNobodyListens() async {
         let board = Switchboard()
         let name: ChannelName<Void> = "shop.opened"
         let calls = Tally()
@@ -105,7 +105,7 @@ struct NamedChannelTests {
     // MARK: One text for two kinds
 
     @Test(arguments: ["post", "listen", "channel", "state"])
-    func aTypedNameThatIsInUseForAnotherKindTrapsNamingBoth(use: String) async throws {
+    func aTypedNameInUseForAnotherKindTrapsNamingBoth(use: String) async throws {
         let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) { [use] in
             let board = Switchboard()
             let name: ChannelName<Int> = "mixed"

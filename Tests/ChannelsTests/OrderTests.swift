@@ -5,7 +5,7 @@ import Testing
 /// Rules 1 and 6: whom a post reaches, and in which order.
 struct OrderTests {
     @Test(arguments: [Priority.low, .normal, .high])
-    func aPostReachesTheListenersRegisteredWhenItBeginsWhateverThePriorityOfOneAddedDuringIt(priority: Priority) {
+    func aPostReachesTheListenersRegisteredWhenItBeginsNoneAddedLater(priority: Priority) {
         let channel = Channel<Int>()
         let heard = Recorder<Int>()
         let tokens = Recorder<ListenerToken>()
@@ -20,7 +20,7 @@ struct OrderTests {
         withExtendedLifetime((adding, last)) {}
     }
 
-    @Test func aListenerAddedByAnInterceptorDuringAPostIsNotCalledByIt() {
+    @Test func aListenerAddedByAnInterceptorMissesThatPost() {
         let channel = Channel<Int>()
         let heard = Recorder<Int>()
         let tokens = Recorder<ListenerToken>()
@@ -34,7 +34,7 @@ struct OrderTests {
         #expect(heard.all == [2])
     }
 
-    @Test func aListenerAddedDuringAPostIsReachedByAPostNestedInIt() {
+    @Test func aListenerAddedDuringAPostHearsPostsNestedInIt() {
         let channel = Channel<Int>()
         let heard = Recorder<String>()
         let tokens = Recorder<ListenerToken>()
@@ -49,7 +49,7 @@ struct OrderTests {
         withExtendedLifetime(first) {}
     }
 
-    @Test func higherPriorityIsCalledFirstAndWithinAPriorityTheListenerRegisteredFirst() {
+    @Test func higherPriorityIsCalledFirstAndWithinOneTheFirstRegistered() {
         let channel = Channel<Void>()
         let heard = Recorder<String>()
         let tokens = (0..<100).flatMap { number in
@@ -136,7 +136,7 @@ struct OrderTests {
     // MARK: More priorities than stand in one run of the index
 
     @Test(arguments: ["rising", "falling", "mixed"])
-    func listenersOfHundredsOfPrioritiesAreReachedFromTheHighestToTheLowest(order: String) {
+    func listenersOfHundredsOfPrioritiesAreReachedHighestFirst(order: String) {
         var generator = SeededGenerator(seed: 7)
         var priorities = Array(-300..<300)
         switch order {
@@ -154,7 +154,7 @@ struct OrderTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func interceptorsOfHundredsOfPrioritiesAreReachedFromTheHighestToTheLowest() {
+    @Test func interceptorsOfHundredsOfPrioritiesAreReachedHighestFirst() {
         let channel = Channel<Int>()
         let heard = Recorder<Int>()
         var tokens: [Int: ListenerToken] = [:]

@@ -53,7 +53,7 @@ struct PatternWalkTests {
 
     /// Names and patterns are created at the same time: afterwards each name has each pattern once.
     @Test(arguments: Seed.first(30))
-    func aNameAndAPatternThatComeAtTheSameTimeFindEachOtherOnce(seed: Seed) async throws {
+    func aNameAndAPatternThatComeTogetherFindEachOtherOnce(seed: Seed) async throws {
         let board = Switchboard()
         let heard = (0..<4).map { _ in Recorder<String>() }
         let tokens = Slot<[ListenerToken]>([])

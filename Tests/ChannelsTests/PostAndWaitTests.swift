@@ -24,7 +24,7 @@ struct PostAndWaitTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func whatWaitsForAnAsyncListenerWhoseOwnerGoesIsDiscardedAndNotWaitedFor() async {
+    @Test func whatWaitsWhenAnAsyncListenersOwnerGoesIsNotWaitedFor() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let channel = Channel<Int>()
@@ -78,7 +78,7 @@ struct PostAndWaitTests {
         }
     }
 
-    @Test func insideAListenerItDoesNotWaitForTheListenerItRunsIn() async {
+    @Test func insideAListenerItDoesNotWaitForThatListener() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let channel = Channel<Int>()
@@ -146,7 +146,7 @@ struct PostAndWaitTests {
     }
 
     /// A message with nothing to release, too.
-    @Test func aPostWhoseMessageIsReplacedInABufferIsWaitedForNoLonger() async {
+    @Test func aMessageReplacedInABufferIsWaitedForNoLonger() async {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Int>()
         let token = channel.listen(on: queue, buffering: .newest(1)) { _ in }
@@ -241,7 +241,7 @@ struct PostAndWaitTests {
     }
 
     /// The owner goes after ten of a hundred messages, when the drain has taken them all out of the queue.
-    @Test func itEndsForMessagesThatTheDrainHadTakenWhenTheOwnerWent() async {
+    @Test func itEndsForMessagesTakenWhenTheOwnerWent() async {
         let channel = Channel<Int>()
         let queue = DispatchQueue(label: "held")
         queue.suspend()

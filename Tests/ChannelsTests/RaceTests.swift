@@ -28,7 +28,7 @@ struct RaceTests {
     }
 
     /// It is in once at most, whoever adds and removes it.
-    @Test func anObserverMayBeAddedAndRemovedByTwoThreadsAtOnceAndIsNeverCalledTwice() async {
+    @Test func anObserverAddedAndRemovedByTwoThreadsIsNeverCalledTwice() async {
         let board = Switchboard()
         let bell = Bell()
         let most = Tally()

@@ -18,7 +18,7 @@ struct RecursionTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func listenersOfAStateThatEachSetItAgainEndWithAFaultAndWhatIsRefusedChangesNothing() async {
+    @Test func listenersThatEachSetTheirStateAgainEndWithAFault() async {
         let (faults, last) = (Tally(), Tally())
         let state = StateChannel(0) { _ in faults.add() }
         let tokens = (0..<2).map { _ in
@@ -32,7 +32,7 @@ struct RecursionTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func aListenerThatPostsHundredsOfThousandsOfMessagesBecauseOfOneIsServed() async {
+    @Test func aListenerMayPostHundredsOfThousandsOfMessagesBecauseOfOne() async {
         let (causes, effects) = (Channel<Int>(), Channel<Int>())
         let heard = Tally()
         let tokens = [
@@ -100,7 +100,7 @@ struct RecursionTests {
         #expect(heard.all.last == reached)
     }
 
-    @Test func firstCallsThatLeadToFirstCallsEndWithTheFaultAtADepthOf1024() async {
+    @Test func firstCallsInFirstCallsEndWithAFault1024Deep() async {
         let faults = Recorder<Fault>()
         let heard = Tally()
         await onThreads(1) { _ in
@@ -170,7 +170,7 @@ struct RecursionTests {
         }
     }
 
-    @Test func aRingOfNestedChannelsOfOwnersStatesAndProtocolsIsBoundedToo() async {
+    @Test func aRingOfStatesOfOneOwnerIsBoundedToo() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let faults = Recorder<Fault>()

@@ -5,7 +5,7 @@ import Testing
 
 /// Rule 9: posts made inside listeners.
 struct ReentrancyTests {
-    @Test func whatADeinitPostsOnAQueuedChannelWaitsBehindWhatWasPostedBefore() {
+    @Test func onAQueuedChannelADeinitsPostWaitsBehindThoseBefore() {
         let channel = Channel<Int>(reentrancy: .queued)
         let heard = Recorder<Int>()
         let cancelled = Slot<ListenerToken>()
@@ -37,7 +37,7 @@ struct ReentrancyTests {
 
     /// Every form of listener must be named by the fault.
     @Test(arguments: [false, true])
-    func pastTheNestedLimitPostReturnsZeroAndAFaultNamesChannelListenerAndLimit(hasOwner: Bool) {
+    func pastTheNestedLimitPostReturnsZeroAndAFaultNamesIt(hasOwner: Bool) {
         let faults = Recorder<Fault>()
         let channel = Channel<Int>(reentrancy: .nested(limit: 5)) { faults.record($0) }
         let results = Recorder<Int>()
@@ -127,7 +127,7 @@ struct ReentrancyTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func allListenersOfAQueuedChannelSeeOneOrderOfOneThreadsPosts() {
+    @Test func allListenersOfAQueuedChannelHearOneOrder() {
         let channel = Channel<Int>(reentrancy: .queued)
         let heard = (0..<3).map { _ in Recorder<Int>() }
         let tokens = heard.map { heard in
@@ -146,7 +146,7 @@ struct ReentrancyTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func aQueuedPostReachesTheListenersOfItsTurnAndReturnsTheNumberOfThoseRegisteredWhenCalled() {
+    @Test func aQueuedPostReachesThoseOfItsTurnAndCountsThoseBefore() {
         let channel = Channel<String>(reentrancy: .queued)
         let heard = Recorder<String>()
         let added = Slot<ListenerToken>()
@@ -194,7 +194,7 @@ struct ReentrancyTests {
         withExtendedLifetime(token) {}
     }
 
-    @MainActor @Test func aQueuedPostCallsAListenerOfItsActorBeforeTheRunningPostReturns() {
+    @MainActor @Test func aQueuedPostCallsItsActorsListenerBeforeTheRunningPostReturns() {
         let channel = Channel<Int>(reentrancy: .queued)
         var heard: [Int] = []
         let tokens = [
@@ -225,7 +225,7 @@ struct ReentrancyTests {
     }
 
     /// What is bounded is how many wait at a time.
-    @Test func anyNumberMayFollowFromOnePostOnAQueuedChannelOneAfterTheOther() {
+    @Test func anyNumberMayFollowFromOneQueuedPostOneAfterTheOther() {
         let channel = Channel<Int>(reentrancy: .queued) { fault in Issue.record("\(fault)") }
         let calls = Tally()
         let token = channel.listen { depth in
@@ -237,7 +237,7 @@ struct ReentrancyTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func aPostFromAnotherThreadDuringAQueuedPostIsThatThreadsOwn() {
+    @Test func aPostFromAnotherThreadIsThatThreadsOwn() {
         let channel = Channel<String>(reentrancy: .queued)
         let heard = Recorder<String>()
         let token = channel.listen { message in

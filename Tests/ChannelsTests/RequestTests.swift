@@ -6,7 +6,7 @@ import Testing
 /// The settled details of requests.
 struct RequestTests {
     @available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *)
-    @Test func cancelAndDrainOfAResponderWaitsForTheRequestsHandedToIt() async throws {
+    @Test func cancelAndDrainOfAResponderWaitsForItsRequests() async throws {
         let channel = RequestChannel<Int, Int>()
         let events = Recorder<String>()
         let (entered, gate) = (Gate(), Gate())
@@ -32,7 +32,7 @@ struct RequestTests {
         await #expect(throws: ChannelError.self) { try await channel.ask(8) }
     }
 
-    @Test func aResponderWhoseOwnerIsReleasedAfterTheAnswerDoesNotAnswerAgain() async throws {
+    @Test func aResponderWhoseOwnerHasGoneDoesNotAnswerAgain() async throws {
         let channel = RequestChannel<Int, Int>()
         for round in 0..<2_000 {
             var owner: Owner? = Owner()
@@ -54,7 +54,7 @@ struct RequestTests {
         #expect(own.value?.isActive == false)
     }
 
-    @Test func theResponderOfTheHighestPriorityAnswersAndItsErrorIsTheAskers() async throws {
+    @Test func theResponderOfHighestPriorityAnswersAndItsErrorIsTheAskers() async throws {
         let channel = RequestChannel<Int, String>()
         let low = channel.respond { "low \($0)" }
         let high = channel.respond(priority: .high) { _ in throw Trouble() }
@@ -91,7 +91,7 @@ struct RequestTests {
     }
 
     @Test(arguments: [false, true])
-    func aResponderIsToldThatItsAskerWasCancelledOrHasWaitedEnough(isTimeout: Bool) async {
+    func aResponderIsToldThatItsAskerWaitsNoLonger(isTimeout: Bool) async {
         let channel = RequestChannel<Witness, Witness>()
         let living = Tally()
         let (began, cancelled, ended) = (Gate(), Gate(), Gate())
@@ -121,7 +121,7 @@ struct RequestTests {
     }
 
     @Test(arguments: [nil, Duration.milliseconds(1), .zero, .seconds(-1)])
-    func askThrowsAtOnceWhenItIsCancelledOrItsTimeIsOverThoughTheResponderDoesNotListen(timeout: Duration?) async {
+    func askThrowsAtOnceWhenCancelledOrItsTimeIsOver(timeout: Duration?) async {
         let channel = Switchboard().requests("shop.price" as RequestName<Witness, Int>)
         let living = Tally()
         let (gate, entered, ended) = (Gate(), Gate(), Gate())
@@ -150,7 +150,7 @@ struct RequestTests {
         await living.wait(untilAtMost: 0)
     }
 
-    @Test func anAnswerInTimeLeavesNothingBehindAndWithoutAResponderThereIsNoWaiting() async throws {
+    @Test func anAnswerInTimeLeavesNothingBehindAndNobodyWaitsWithoutResponder() async throws {
         let channel = RequestChannel<Int, Witness>()
         let living = Tally()
         do {

@@ -5,7 +5,7 @@ import Testing
 
 /// Rules 11, 12 and 16: once, duplicates, and the sender.
 struct SenderTests {
-    @Test func theSenderIsTheObjectPassedAsFromForEveryKindOfListener() async {
+    @Test func theSenderIsTheObjectPassedAsFromWhoeverListens() async {
         let board = Switchboard()
         let name: ChannelName<Int> = "rules.sender"
         let sender = Owner()
@@ -45,7 +45,7 @@ struct SenderTests {
     }
 
     /// An object made at the address of one that has gone must not be taken for it.
-    @Test func exclusionIsByIdentityWithTheLivingOwnerNeverByAStoredAddress() {
+    @Test func exclusionIsByIdentityWithTheLivingOwnerNotByAddress() {
         let channel = Channel<Int>()
         var calls = 0
         var reused = 0
@@ -69,7 +69,7 @@ struct SenderTests {
         withKnownIssue("no address was used again", isIntermittent: true) { #expect(reused > 0) }
     }
 
-    @Test func anObjectThatPostsWhileItGoesIsNotKeptAsTheSender() async {
+    @Test func anObjectThatPostsInItsDeinitIsNoSender() async {
         final class Leaving: Sendable {
             let channel: Channel<Int>
             init(_ channel: Channel<Int>) { self.channel = channel }
@@ -95,7 +95,7 @@ struct SenderTests {
         #expect(channel.isEmpty)
     }
 
-    @Test func onceIsRemovedBeforeItIsCalledSoANestedPostCallsItOnce() {
+    @Test func onceIsRemovedBeforeItsCallAlsoForANestedPost() {
         for reentrancy in [Reentrancy.nested(limit: 64), .queued] {
             let channel = Channel<Int>(reentrancy: reentrancy)
             let heard = Recorder<Int>()
@@ -138,7 +138,7 @@ struct SenderTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test func addingOneObserverTwiceForOneProtocolMakesOneWhicheverThreadsAddIt() async {
+    @Test func addingOneObserverTwiceMakesOneWhicheverThreadsAddIt() async {
         for _ in 0..<200 {
             let board = Switchboard()
             let bell = Bell()

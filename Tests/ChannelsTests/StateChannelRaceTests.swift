@@ -13,7 +13,7 @@ struct StateChannelRaceTests {
         #expect(seen == Array(first...max(first, last)), what)
     }
 
-    @Test func aNewListenerSeesNoGapAndNoRepeatWhateverRacesWithItsRegistration() async {
+    @Test func aNewListenerSeesNoGapNorRepeatWhateverRacesWithIt() async {
         for _ in 0..<300 {
             let state = StateChannel(0)
             let plain = Recorder<Int>()
@@ -93,7 +93,7 @@ struct StateChannelRaceTests {
         #expect(state.value == 1_200)
     }
 
-    @Test func theLastValueAListenerSeesIsTheOneStoredWhenTwoThreadsSet() async {
+    @Test func theLastValueHeardIsTheOneStoredWhenTwoThreadsSet() async {
         for _ in 0..<200 {
             let state = StateChannel(0)
             let heard = Recorder(of: state)

@@ -5,7 +5,7 @@ import Testing
 
 /// Rule 14 and the settled details of states, on one thread.
 struct StateChannelTests {
-    @Test func aNewListenerGetsTheCurrentValueOnceThenEveryLaterOneExactlyOnce() {
+    @Test func aNewListenerGetsTheCurrentValueThenEveryLaterOneOnce() {
         let state = StateChannel(0)
         state.set(1)
         let heard = Recorder(of: state)
@@ -16,7 +16,7 @@ struct StateChannelTests {
         #expect(state.value == 3)
     }
 
-    @MainActor @Test func aMainActorListenerGetsItsFirstValueBeforeListenReturnsOnTheMainActor() {
+    @MainActor @Test func aMainActorListenerGetsItsFirstValueBeforeListenReturns() {
         let state = StateChannel(7)
         let heard = Recorder<Int>()
         let token = state.listen { @MainActor value in heard.record(value) }
@@ -26,7 +26,7 @@ struct StateChannelTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func aSetByAListenerWaitsUntilEveryListenerHasSeenTheValueBefore() {
+    @Test func aListenersSetWaitsUntilAllHaveHeardTheValueBefore() {
         let state = StateChannel(0)
         let heard = Recorder<String>()
         let tokens = (1...2).map { index in
@@ -44,7 +44,7 @@ struct StateChannelTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func aListenerAddedWhileAValueIsDeliveredTakesItsTurnAndGetsTheStoredValueOnce() {
+    @Test func aListenerAddedDuringADeliveryHearsTheStoredValueOnce() {
         let state = StateChannel(0)
         let heard = Recorder<Int>()
         let added = Slot<ListenerToken>()
@@ -75,7 +75,7 @@ struct StateChannelTests {
         #expect(heard.all == [0, 2, 3])
     }
 
-    @Test func aListenerThatResumesItselfGetsTheStoredValueOnceAndInOrder() {
+    @Test func aListenerThatResumesItselfHearsTheStoredValueOnce() {
         let state = StateChannel(0)
         let heard = Recorder<Int>()
         let own = Slot<ListenerToken>()
@@ -91,7 +91,7 @@ struct StateChannelTests {
         own.value?.cancel()
     }
 
-    @Test func aValueDroppedForTheOneOfAResumeIsCountedAndNoFault() async {
+    @Test func aValueDroppedForThatOfAResumeIsNoFault() async {
         let queue = DispatchQueue.suspended()
         let faults = Recorder<Fault>()
         let state = StateChannel(0) { faults.record($0) }
@@ -124,7 +124,7 @@ struct StateChannelTests {
 
     /// One that is new, or one that resumes.
     @Test(arguments: [false, true])
-    func aListenerThatComesWhereTooMuchFollowsFromOneValueIsAFaultAndHearsTheNext(resumes: Bool) {
+    func whereTooMuchFollowsFromAValueNewListenersHearTheNext(resumes: Bool) {
         let faults = Recorder<Fault>()
         let state = StateChannel(0) { faults.record($0) }
         let (heard, late) = (Recorder<Int>(), Slot<ListenerToken>())
@@ -180,7 +180,7 @@ struct StateChannelTests {
         #expect(state.value == 410)
     }
 
-    @Test func anUpdateThatThrowsRunsItsBodyOnceAndChangesAndDeliversNothing() {
+    @Test func anUpdateThatThrowsRunsOnceAndChangesAndDeliversNothing() {
         let state = StateChannel([1])
         let heard = Recorder(of: state)
         var runs = 0
@@ -216,7 +216,7 @@ struct StateChannelTests {
         }
     }
 
-    @Test func aListenerPausedAndResumedTwiceDuringARoundHearsTheValueOnce() {
+    @Test func aListenerResumedTwiceDuringARoundHearsTheValueOnce() {
         let state = StateChannel(0)
         let heard = Recorder<Int>()
         let other = Slot<ListenerToken>()
@@ -234,7 +234,7 @@ struct StateChannelTests {
     }
 
     /// A round of a state stands among the posts of its thread like any other post.
-    @Test func aPostMadeInARoundOfAStateWaitsForThePostOutsideIt() {
+    @Test func aPostInAStatesRoundWaitsForThePostOutside() {
         let channel = Channel<Int>(reentrancy: .queued)
         let state = StateChannel(0)
         let heard = Recorder<String>()
@@ -252,7 +252,7 @@ struct StateChannelTests {
     }
 
     /// One that resumes hears nothing that was set before, as if it had just been registered, and is no new one.
-    @Test func aListenerThatResumesWhileThoseOfItsOwnerAreRemovedIsRemovedToo() {
+    @Test func aListenerThatResumesWhileItsOwnersAreRemovedIsRemovedToo() {
         let queue = DispatchQueue.suspended()
         let owner = Owner()
         let resumed = Slot<ListenerToken>()

@@ -32,7 +32,7 @@ struct StateOrderTests {
     }
 
     @Test(arguments: [true, false])
-    func valuesSetByManyThreadsAreHeardOnceAndInTheOrderOfEach(onQueue: Bool) async {
+    func valuesOfManyThreadsAreHeardOnceInTheOrderOfEach(onQueue: Bool) async {
         let state = StateChannel(Note(thread: -1, number: 0, isState: true))
         let channel = Channel<Note>()
         let heard = Recorder<Note>()
@@ -76,7 +76,7 @@ struct StateOrderTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @MainActor @Test func aChainOfValuesSetOnTheMainActorIsHeardThereBeforeSetReturns() {
+    @MainActor @Test func aChainOfMainActorValuesIsHeardBeforeSetReturns() {
         let state = StateChannel(0)
         let heard = Recorder<Int>()
         let token = state.listen { @MainActor value in
@@ -108,7 +108,7 @@ struct StateOrderTests {
         withExtendedLifetime(token) {}
     }
 
-    @MainActor @Test func aListenerPausedInsideATurnThatIsToComeForItMissesTheValueAndCountsIt() {
+    @MainActor @Test func aListenerPausedBeforeItsTurnMissesTheValueAndCountsIt() {
         let state = StateChannel(0)
         let heard = Recorder<Int>()
         let slot = Slot<ListenerToken>()
@@ -145,7 +145,7 @@ struct StateOrderTests {
     // MARK: Beside channels
 
     @MainActor @Test(arguments: [true, false])
-    func aTurnExpectedByAListenerThatEndsDoesNotDelayLaterPosts(byCancelling: Bool) {
+    func theTurnOfAListenerThatEndsDoesNotDelayLaterPosts(byCancelling: Bool) {
         final class Owner: Sendable {}
         let state = StateChannel(0)
         let channel = Channel<Int>()
@@ -196,7 +196,7 @@ struct StateOrderTests {
         withExtendedLifetime((tokens, clerk)) {}
     }
 
-    @MainActor @Test func aPatternOnTheMainActorHearsAStateSetThereBeforeSetReturns() async {
+    @MainActor @Test func aMainActorPatternHearsAStateSetThereBeforeSetReturns() async {
         let board = Switchboard()
         let states: [StateChannel<Int>] = [
             board.state("shop.state", initial: 0), board.state("shop.other", initial: 0),
@@ -240,7 +240,7 @@ struct StateOrderTests {
         #expect(token.missedCount == 1)
     }
 
-    @Test func aValueThatDoesNotFitIntoThePatternsBufferIsAFault() throws {
+    @Test func aValueTooManyForAPatternsBufferIsAFault() throws {
         let faults = Recorder<Fault.Code>()
         let board = Switchboard(onFault: { faults.record($0.code) })
         let state = board.state("shop.state", initial: 0)

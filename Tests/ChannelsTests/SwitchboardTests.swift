@@ -88,7 +88,7 @@ struct SwitchboardTests {
         withExtendedLifetime(held) {}
     }
 
-    @Test func aNamedStateIsHeldUntilRemovedAndALaterInitialIsIgnored() {
+    @Test func aNamedStateIsHeldUntilRemovedWhateverALaterInitial() {
         let board = Switchboard()
         board.state(.stock, initial: 1).set(2)
         #expect(board.state(.stock, initial: 3).value == 2)
@@ -183,7 +183,7 @@ struct SwitchboardTests {
         #expect(try await board.requests(requests).ask(0) == 2)
     }
 
-    @Test func patternListenersTakeTheirPlaceAndCountAndHearPostsOnTheChannelItself() {
+    @Test func patternListenersTakeTheirPlaceAndCountLikeTheChannelsOwn() {
         let board = Switchboard()
         let heard = Recorder<String>()
         let tokens = [

@@ -25,7 +25,7 @@ struct HazardUseTests {
     }
 
     /// Looking for what to free makes the end of a post dearer.
-    @Test func postsLookForNothingAnyMoreWhenTheLastCancelledListenerIsFreed() async {
+    @Test func postsLookForNothingWhenTheLastCancelledListenerIsFreed() async {
         let channel = Channel<Int>()
         let list = channel.list
         let (entered, release) = (Tally(), DispatchSemaphore(value: 0))

@@ -98,7 +98,7 @@ struct MessageQueueTests {
         #expect(living.value == 0 && envelopes.value == 0)
     }
 
-    @Test func anEmptyQueueGivesItsLargeBlockBackAndCanBeFilledAgain() {
+    @Test func anEmptyQueueGivesItsBlockBackAndCanBeFilledAgain() {
         let run = Run(living, envelopes)
         for round in 0..<3 {
             for index in 0..<1_000 { run.append(withEnvelope: round == 1 && index == 990) }

@@ -66,7 +66,7 @@ struct NameSlotTests {
         #expect(parts.reduce(0, +) == count && (parts.max() ?? 0) < Forwarders.longestPart)
     }
 
-    @Test func aPostByNameKeepsNothingOfAChannelThatOnlyItsUserKeeps() {
+    @Test func aPostByNameKeepsNothingOfItsUsersChannel() {
         let board = Switchboard()
         let name: ChannelName<Int> = "slot.user"
         weak var list: ListenerList?

@@ -11,7 +11,7 @@ struct RepeatedLookTests {
         #expect(waits == [1, 2, 4, 8, nil])
     }
 
-    @Test func whatIsRetiredWhileALookIsFarOffIsLookedForInAMillisecond() {
+    @Test func whatIsRetiredLateIsLookedForInAMillisecond() {
         var look = RepeatedLook()
         _ = look.begin()
         for milliseconds in [1, 2, 4] { _ = look.end(after: milliseconds, isEmpty: false) }

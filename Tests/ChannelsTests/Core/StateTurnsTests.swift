@@ -73,7 +73,7 @@ struct StateTurnsTests {
         #expect(run.deliver(on: 1) == 6 && run.delivered == [1, 2, 3, 4, 5, 6] && run.deliverer == 0)
     }
 
-    @Test func aListenerThatResumesAgainBeforeAnythingElseHasOneTurnWithTheLaterNumber() {
+    @Test func aListenerThatResumesAgainAtOnceHasOneLaterTurn() {
         let run = Run()
         let (first, second) = (entry(), entry())
         run.set(0, from: 1)
@@ -88,7 +88,7 @@ struct StateTurnsTests {
         #expect(turn.entry === first && turn.before == 3)
     }
 
-    @Test func afterSixtyFourValuesOfOthersAJobGoesOnWithAShareOfItsOwn() {
+    @Test func after64ValuesOfOthersAJobGoesOn() {
         let run = Run()
         run.set(0, from: 11)
         for value in 1...150 { run.set(value, from: 12) }
@@ -108,7 +108,7 @@ struct StateTurnsTests {
         #expect(run.deliver(on: 1) == 1_000 && run.deliverer == 0)
     }
 
-    @Test func beyond1024ValuesThoseOfOthersAreABacklogAndARegistrationIsNone() {
+    @Test func beyond1024ValuesOthersAreABacklogARegistrationIsNone() {
         let run = Run()
         run.set(0, from: 1)
         for value in 1...1_024 { #expect(run.backlog(value, from: 2) == nil) }
@@ -118,7 +118,7 @@ struct StateTurnsTests {
         #expect(run.backlog(1_028, from: 2) == 1_028)
     }
 
-    @Test func aChannelThatGoesDuringADeliveryIsClosedWhenWhatWaitsHasBeenDelivered() {
+    @Test func aChannelThatGoesDuringADeliveryIsClosedAfterWhatWaits() {
         let run = Run()
         run.set(0, from: 1)
         run.set(1, from: 2)

@@ -78,7 +78,7 @@ struct CountingTests {
         queue.resume()
     }
 
-    @MainActor @Test func aPatternThatHearsAStateInItsTurnCountsEachValueOnce() throws {
+    @MainActor @Test func aPatternThatHearsAStateCountsEachValueOnce() throws {
         board.diagnostics = .counts
         let state = board.state(StateName<Int>("count.state"), initial: 0)
         let token = board[matching: "count.*"].listen { @MainActor _ in }

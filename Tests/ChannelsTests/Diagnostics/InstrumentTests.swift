@@ -194,7 +194,7 @@ struct InstrumentTests {
         withExtendedLifetime((instrument, token)) {}
     }
 
-    @Test func faultsOfAWatchedChannelAreToldUnderItsNameWhileNothingIsCounted() {
+    @Test func faultsOfAWatchedChannelAreToldUnderItsNameWithoutCounting() {
         let board = Switchboard(onFault: { _ in })
         let channel = Channel<Int>(onFault: { _ in })
         let names = Recorder<String>()

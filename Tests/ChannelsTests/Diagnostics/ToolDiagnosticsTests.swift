@@ -46,7 +46,7 @@ struct ToolDiagnosticsTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func whenTheLastToolHasGoneNothingIsCountedAndTheNextBeginsAtZero() throws {
+    @Test func afterTheLastToolNothingIsCountedTheNextBeginsAtZero() throws {
         let token = board[number].listen { _ in }
         let nobody: ChannelName<Int> = "tool.nobody"
         board.record(.counts, for: first)
@@ -77,7 +77,7 @@ struct ToolDiagnosticsTests {
         withExtendedLifetime(pattern) {}
     }
 
-    @Test func aChannelKeepsAndHidesWhatItWasCreatedToWhateverAToolAsksFor() throws {
+    @Test func aChannelKeepsAndHidesWhatItWasMadeToWhoeverAsks() throws {
         let channel = Channel<Sale>(diagnostics: .trace(keeping: 2, redacting: [Card.self]))
         let token = channel.listen { _ in }
         board.watch(channel, as: "tool.own")

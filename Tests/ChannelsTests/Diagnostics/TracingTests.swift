@@ -30,7 +30,7 @@ struct TracingTests {
 
     private func shown(_ name: String = "trace.number") throws -> ChannelSnapshot { try board.shown(name) }
 
-    @Test func postersAreToldApartByTypeAndByWhereThePostIsWritten() async throws {
+    @Test func postersAreToldApartByTypeAndPlaceOfThePost() async throws {
         let owner = Owner()
         let channel = board.channel(number)
         let token = channel.listen { _ in }
@@ -45,7 +45,7 @@ struct TracingTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func whereItIsWrittenIsKnownOfStatesRequestsProtocolsAndWhatIsQueued() async throws {
+    @Test func whereAPostIsWrittenIsKnownOfEveryKindOfChannel() async throws {
         func lines(_ channel: ChannelSnapshot?) throws -> Set<Int> {
             let sites = try #require(channel).posters.map(\.site)
             #expect(sites.allSatisfy { $0?.fileID == #fileID })
@@ -91,7 +91,7 @@ struct TracingTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func whatAListenerSpendsIsFromTheBeginningOfItsCallToItsEnd() throws {
+    @Test func whatAListenerSpendsIsFromBeginningToEndOfItsCall() throws {
         let token = board[number].listen { _ in
             let start = ContinuousClock.now
             while .now - start < .milliseconds(3) {}
@@ -144,7 +144,7 @@ struct TracingTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func whatIsToBeRedactedIsNotShownEvenInsideAMessageWithADescriptionOfItsOwn() throws {
+    @Test func whatIsToBeRedactedIsNotShownEvenInsideOtherMessages() throws {
         board.diagnostics = .trace(keeping: 8, redacting: [Card.self])
         let cards = board.channel(ChannelName<Card>("trace.card"))
         let payments = board.channel(ChannelName<Payment>("trace.payment"))

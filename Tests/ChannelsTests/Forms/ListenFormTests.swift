@@ -59,7 +59,7 @@ struct ListenFormTests {
     }
 
     @Test(arguments: FormSources.allCases, ListenForm.allCases)
-    func whatAFormThrowsIsAFaultThatNamesItsSiteAndDisturbsNobody(_ kind: FormSources, _ form: ListenForm) async {
+    func whatAFormThrowsIsAFaultAndDisturbsNobody(_ kind: FormSources, _ form: ListenForm) async {
         let faults = Recorder<Fault>()
         let source = kind.make { faults.record($0) }
         let token = source.listen(form, owners, .high, false, nil, {}) { throw Trouble(text: "\($0)") }

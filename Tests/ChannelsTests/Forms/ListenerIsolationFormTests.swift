@@ -91,7 +91,7 @@ private actor InitialisedActor {
 struct ListenerIsolationFormTests {
     let channel = Channel<Int>(onFault: { _ in })
 
-    @Test @MainActor func mainActorListenersAreCalledBeforeAPostFromTheMainActorReturns() {
+    @Test @MainActor func mainActorListenersAreCalledBeforeAPostFromThereReturns() {
         let view = FormView()
         let tokens = view.wire(channel)
         #expect(channel.post(1, from: view) == 8)
@@ -99,7 +99,7 @@ struct ListenerIsolationFormTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func mainActorListenersAreCalledOnTheMainActorFromElsewhereAndAsyncOnesToo() async {
+    @Test func mainActorListenersAreCalledThereFromElsewhereAsyncOnesToo() async {
         let view = FormView()
         let tokens = await view.wire(channel)
         let report = await channel.postAndWait(1)
@@ -161,7 +161,7 @@ struct ListenerIsolationFormTests {
         #expect(heard == ["a1", "b1 true", "c1", "d1"])
     }
 
-    @Test func actorOwnerIsCalledOnTheActorFromElsewhereAndItsAsyncClosuresToo() async {
+    @Test func actorOwnerIsCalledThereFromElsewhereItsAsyncClosuresToo() async {
         let actor = FormActor()
         await actor.wire(channel)
         let report = await channel.postAndWait(1, from: actor)
@@ -191,7 +191,7 @@ struct ListenerIsolationFormTests {
         #expect(channel.listenerCount == 6)
     }
 
-    @Test func closureOfAnActorThatUsesNothingOfItOrIsForAnotherOwnerRunsOnTheActor() async {
+    @Test func closureOfAnActorRunsThereWhateverItUsesAndWhoeverOwns() async {
         let (actor, owner) = (FormActor(), FormListener())
         await actor.wireWithoutUsingMe(channel, for: owner) {
             actor.assertIsolated()

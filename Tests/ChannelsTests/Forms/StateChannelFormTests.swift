@@ -11,7 +11,7 @@ struct StateChannelFormTests {
     private let level = StateChannel(3)
     private let owner = FormListener()
 
-    @Test func listenersHearTheCurrentValueFirstInTheOrderOfRegistrationThenLaterOnesByPriority() {
+    @Test func listenersHearTheCurrentValueWhenRegisteredLaterOnesByPriority() {
         sales.listen(owner) { me, sales in me.hear("a\(sales.total)") }
         sales.posts.listen(owner, priority: .high) { me, post in me.hear("b\(post.message.total) \(post.origin)") }
         sales.listen(owner) { me, sales in try me.hearOrThrow("c\(sales.total)") }

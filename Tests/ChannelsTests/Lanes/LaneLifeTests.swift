@@ -11,7 +11,7 @@ struct LaneLifeTests {
 
     /// A turn that lasts a millisecond ends early; every other one makes 64 calls.
     @Test(arguments: [(posts: 4, turns: 1), (posts: 100, turns: 25)])
-    func aBurstOverSixteenListenersIsOneDrainOfSixtyFourCallsATurn(posts: Int, turns: Int) async {
+    func aBurstOver16ListenersIsOneDrainOf64CallTurns(posts: Int, turns: Int) async {
         let channel = Channel<Int>()
         let heard = Tally()
         let executor = HeldExecutor()
@@ -50,7 +50,7 @@ struct LaneLifeTests {
     }
 
     /// Although the drain has taken more, of others, than it has used.
-    @Test func betweenTwoTurnsAListenerForWhichNothingWaitsIsCalledAtOnceByAPostOnItsActor() async {
+    @Test func betweenTurnsAnActorsPostCallsAnIdleListenerAtOnce() async {
         let (behind, channel) = (Channel<Int>(), Channel<Int>())
         let heard = Recorder<Int>()
         let executor = HeldExecutor()
@@ -91,7 +91,7 @@ struct LaneLifeTests {
 
     // MARK: Cancelling
 
-    @Test func aCallOfOneListenerDoesNotDelayCancelAndDrainOfAnotherOnItsLane() async {
+    @Test func oneListenersCallDoesNotDelayCancelAndDrainOfAnother() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let queue = DispatchQueue(label: "lane")
@@ -113,7 +113,7 @@ struct LaneLifeTests {
     }
 
     @Test(arguments: [BufferingPolicy.unbounded, .newest(50), .oldest(50)])
-    func whatWaitsForACancelledListenerIsReleasedAtOnceAlsoWhereTheLaneStandsStill(policy: BufferingPolicy) async {
+    func aCancelledListenersMessagesAreReleasedAtOnceInAStandingLane(policy: BufferingPolicy) async {
         let queue = DispatchQueue.suspended()
         let (channel, living) = (Channel<Witness>(), Tally())
         let heard = Recorder<Int>()
@@ -140,7 +140,7 @@ struct LaneLifeTests {
     /// The drain has taken messages of the listener when its turn ends, and it is cancelled before the next. After
     /// the first turn it has more in its hands. Where nobody else listens, turns begin and end without the lock.
     @Test(arguments: [1, 3], [false, true])
-    func whatADrainHasTakenIsReleasedAtOnceWhereItsListenerIsCancelledBetweenTwoTurns(
+    func whatADrainHasTakenIsReleasedAtACancelBetweenTurns(
         turns: Int,
         isAlone: Bool
     ) async {
@@ -169,7 +169,7 @@ struct LaneLifeTests {
     }
 
     /// The turn goes on with a call of another listener.
-    @Test func whoeverHasDrainedAListenerCanReleaseItsOwnerInTheMiddleOfATurn() async {
+    @Test func whoeverHasDrainedAListenerCanReleaseItsOwnerDuringATurn() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let queue = DispatchQueue(label: "lane")
@@ -201,7 +201,7 @@ struct LaneLifeTests {
     // MARK: Memory
 
     /// What is dropped from full buffers leaves nothing in a lane that stands still.
-    @Test func memoryStaysBoundedWhereConflatingListenersAreFedWithoutEndInALaneThatStandsStill() async {
+    @Test func memoryStaysBoundedForConflatingListenersInAStandingLane() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             let queue = DispatchQueue.suspended()
@@ -225,7 +225,7 @@ struct LaneLifeTests {
         }
     }
 
-    @Test func whatWaitsForListenersThatComeAndGoInALaneThatStandsStillIsReleasedAtOnceAndTheyWhenItGoesOn() async {
+    @Test func listenersThatComeAndGoLeaveNothingInAStandingLane() async {
         let queue = DispatchQueue.suspended()
         let (messages, captured) = (Tally(), Tally())
         let channel = Channel<Witness>()
@@ -266,7 +266,7 @@ struct LaneLifeTests {
     /// Kept: a key that is freed may have the address of the next one.
     private static let witness = DispatchSpecificKey<Witness>()
 
-    @Test func theLaneThatFollowsOneThatHasGoneIsTheQueuesOnlyOne() {
+    @Test func theLaneAfterOneThatHasGoneIsTheOnlyOne() {
         let queue = DispatchQueue(label: "lane")
         // It goes at once.
         _ = Lane.of(queue)
@@ -274,7 +274,7 @@ struct LaneLifeTests {
         #expect(Lane.of(queue) === first)
     }
 
-    @Test func theLaneOfAQueueGoesWhenNobodyListensAnyMoreAndKeepsItNot() async {
+    @Test func aQueuesLaneGoesWhenNobodyListensAndKeepsNoQueue() async {
         let channel = Channel<Int>()
         let living = Tally()
         weak var lane: Lane?
@@ -324,7 +324,7 @@ struct LaneLifeTests {
         #expect(tokens.map(\.droppedCount) == [0, 50, 0])
     }
 
-    @Test func anActorAtTheAddressOfOneThatHasGoneHasALaneOfItsOwn() async {
+    @Test func anActorAtAGoneOnesAddressHasItsOwnLane() async {
         let channel = Channel<Int>()
         for _ in 0..<200 {
             var former: Clerk? = Clerk()
@@ -355,7 +355,7 @@ struct LaneLifeTests {
 
     /// Unbounded and bounded listeners by turns on one queue, against a list of what was posted.
     @Test(arguments: Seed.first(40))
-    func whatBoundedBuffersKeepIsHeardInThePlacesOfWhatTheyDropped(seed: Seed) async {
+    func whatBoundedBuffersKeepIsHeardInPlaceOfWhatTheyDropped(seed: Seed) async {
         var random = SeededGenerator(seed: seed.number)
         let queue = DispatchQueue.suspended()
         let policies: [BufferingPolicy] = [.unbounded, .newest(1), .newest(3), .oldest(2), .oldest(1)]

@@ -167,7 +167,7 @@ struct LaneMemoryTests {
         }
     }
 
-    @Test func aSequenceThatHasBeenReadKeepsOneBlockForMessagesToCome() async {
+    @Test func aSequenceThatHasBeenReadKeepsOneBlock() async {
         await #expect(processExitsWith: .success) {
             endIfItHangs()
             guard isMemoryMeasured() else { return }

@@ -15,7 +15,7 @@ struct LanePosterTests {
         withExtendedLifetime(token) {}
     }
 
-    @MainActor @Test func whatOthersHavePostedElsewhereDoesNotKeepAPostOnTheActorWaiting() async {
+    @MainActor @Test func whatWaitsForOthersDoesNotDelayAPostOnTheActor() async {
         let (first, second) = (Channel<Int>(), Channel<Int>())
         let heard = Recorder<Int>()
         let tokens = [first, second].map { $0.listen { message in heard.record(message) } }
@@ -51,7 +51,7 @@ struct LanePosterTests {
     }
 
     @Test(arguments: [BufferingPolicy.unbounded, .newest(4), .oldest(4)])
-    func onceEverythingPostedOnTheActorHasBeenHeardAPostThereIsHeardAtOnce(policy: BufferingPolicy) async {
+    func onceAllIsHeardTheActorsPostIsHeardAtOnce(policy: BufferingPolicy) async {
         let busy = Channel<Int>()
         let heard = Recorder<Int>()
         let executor = HeldExecutor()

@@ -18,7 +18,7 @@ struct LaneStateTests {
         _ = run.check(atEnd: true)
     }
 
-    @Test func aLaneSaysThatItHoldsTooManyMessagesAgainWheneverTheirNumberHasDoubled() {
+    @Test func aLaneSaysThatTooManyWaitWheneverTheyHaveDoubled() {
         let layout = MessageLayout(Int.self)
         let mailbox = Mailbox(nil, layout, .newest(1))
         let entry = ListenerEntry(

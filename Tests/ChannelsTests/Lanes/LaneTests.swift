@@ -8,7 +8,7 @@ struct LaneTests {
     // MARK: Rule 7, across channels
 
     @Test(arguments: LanePlace.allCases)
-    func whatOneThreadPostsOnTwoChannelsIsHeardInTheOrderPosted(place: LanePlace) async {
+    func whatOneThreadPostsOnTwoChannelsIsHeardInOrder(place: LanePlace) async {
         let site = LaneSite(place)
         let (inserts, deletes) = (Channel<Int>(), Channel<Int>())
         let heard = Recorder<Int>()
@@ -31,7 +31,7 @@ struct LaneTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func whatOneThreadPostsOnChannelsStatesNamesAndPatternsIsHeardInTheOrderPostedWhoeverOwns() async {
+    @Test func whatOneThreadPostsOnChannelsStatesNamesIsHeardInOrder() async {
         let board = Switchboard()
         let (channel, state) = (Channel<Int>(), StateChannel(-1))
         let owners = (0..<3).map { _ in Owner() }
@@ -62,7 +62,7 @@ struct LaneTests {
         withExtendedLifetime((tokens, owners)) {}
     }
 
-    @Test func whatAnActorPostsOnTwoChannelsFromItsOwnIsolationIsHeardElsewhereInTheOrderPosted() async {
+    @Test func whatAnActorPostsOnTwoChannelsIsHeardElsewhereInOrder() async {
         let (first, second) = (Channel<Int>(), Channel<Int>())
         let heard = Recorder<Int>()
         let tokens = [
@@ -90,7 +90,7 @@ struct LaneTests {
     // MARK: Rule 6, beyond the poster's thread
 
     @Test(arguments: LanePlace.allCases)
-    func theHighAndTheLowListenerOfOneChannelAreCalledInTurn(place: LanePlace) async {
+    func highAndLowListenersOfOneChannelAreCalledInTurn(place: LanePlace) async {
         let site = LaneSite(place)
         let channel = Channel<Int>()
         let heard = Recorder<String>()

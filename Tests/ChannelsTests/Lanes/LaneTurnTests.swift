@@ -26,7 +26,7 @@ struct LaneTurnTests {
     }
 
     /// Those who cancel leave to the drain what it has taken in the turn that is under way.
-    @Test func whatWasTakenForAListenerThatAnotherCancelsInTheSameTurnIsReleased() async {
+    @Test func whatWasTakenIsReleasedWhenAnotherCancelsInTheSameTurn() async {
         let (channel, other, living) = (Channel<Witness>(), Channel<Int>(), Tally())
         let executor = HeldExecutor()
         let actor = HeldActor(on: executor)
@@ -49,7 +49,7 @@ struct LaneTurnTests {
     }
 
     /// Which is when the turn ends.
-    @Test func theClosureOfAnAsyncListenerThatIsCancelledInTheLastCallOfATurnIsFreed() async {
+    @Test func anAsyncListenersClosureIsFreedThoughCancelledInItsLastCall() async {
         let (channel, living) = (Channel<Int>(), Tally())
         let (entered, leave) = (Gate(), Gate())
         func listen(_ witness: Witness) -> ListenerToken {
@@ -69,7 +69,7 @@ struct LaneTurnTests {
         #expect(token.deliveredCount == 64)
     }
 
-    @Test func aMessageThatTakesThePlaceOfAnotherInAFullBufferTakesOverItsTicket() {
+    @Test func aMessageThatReplacesAnotherInABufferTakesOverItsTicket() {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Int>()
         let token = channel.listen(on: queue, buffering: .newest(1)) { _ in }
@@ -81,7 +81,7 @@ struct LaneTurnTests {
     }
 
     /// While the drain waits for many messages to come, a buffer that holds fewer would overflow.
-    @Test func theDrainDoesNotWaitForAsManyMessagesAsTheSmallestBufferHolds() {
+    @Test func theDrainWaitsForFewerMessagesThanTheSmallestBufferHolds() {
         let queue = DispatchQueue(label: "small buffers")
         let channel = Channel<Int>()
         let tokens = [.unbounded, .newest(64), .oldest(16), .oldest(32)].map { buffering in
@@ -93,7 +93,7 @@ struct LaneTurnTests {
 
     /// What a cancelled listener held is released when the lane has gone idle, and on a concurrent queue its next
     /// drain begins meanwhile.
-    @Test func aDrainThatStillReleasesWhatAListenerHeldDoesNotDisturbTheNext() async {
+    @Test func aDrainThatStillReleasesDoesNotDisturbTheNext() async {
         let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
         let (channel, next) = (Channel<Int>(), Channel<Int>())
         let (isReleasing, goOn) = (Gate(), DispatchSemaphore(value: 0))
@@ -131,7 +131,7 @@ struct LaneTurnTests {
     }
 
     /// Although the lane settles what it has called when its turn ends.
-    @Test func aListenerCalledBeforeInTheSameTurnHearsAPostOnItsActorAtOnce() async {
+    @Test func aListenerCalledInTheTurnHearsItsActorsPostAtOnce() async {
         let (first, second) = (Channel<Int>(), Channel<Int>())
         let heard = Recorder<Int>()
         let executor = HeldExecutor()
@@ -149,7 +149,7 @@ struct LaneTurnTests {
     }
 
     /// Whoever waits for the call before is told between the two, in the middle of a turn.
-    @Test func whoeverDrainsAListenerWaitsForItsCallAlsoWhereTheCallBeforeWasAwaited() async throws {
+    @Test func drainingAListenerWaitsForItsCallThoughAnotherWasAwaitedBefore() async throws {
         let queue = DispatchQueue.suspended()
         let channels = [Channel<Int>(), Channel<Int>()]
         let gates = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]

@@ -16,7 +16,7 @@ struct MailboxScheduleTests {
         }
     }
 
-    @Test func anAsyncListenerOfAnActorIsCalledOnItOneCallAtATime() async {
+    @Test func anActorsAsyncListenerIsCalledThereOneCallAtATime() async {
         await onSchedules { schedule in
             let channel = Channel<Note>()
             let clerk = Clerk()
@@ -145,7 +145,7 @@ struct MailboxScheduleTests {
 
 /// Several listeners that share the lane of an actor, in many orders of turns.
 struct LaneScheduleTests {
-    @Test func whatTwoPostersPostOnTwoChannelsIsHeardInTheOrderPosted() async {
+    @Test func whatTwoPostersPostOnTwoChannelsIsHeardInOrder() async {
         await onSchedules { schedule in
             let channels = [Channel<Note>(), Channel<Note>()]
             let teller = Teller(schedule)
@@ -168,7 +168,7 @@ struct LaneScheduleTests {
         }
     }
 
-    @Test func whatAListenerThatEndsLeavesInTheLaneNeitherDelaysNorReordersTheOthers() async {
+    @Test func whatAnEndedListenerLeavesNeitherDelaysNorReordersOthers() async {
         await onSchedules { schedule in
             let channels = [Channel<Note>(), Channel<Note> { _ in }]
             let teller = Teller(schedule)

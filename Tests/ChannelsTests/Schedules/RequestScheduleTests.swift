@@ -20,7 +20,7 @@ struct RequestScheduleTests {
         }
     }
 
-    @Test func askIsAnsweredByAResponderThatWasThereOrSaysThatThereIsNone() async {
+    @Test func askIsAnsweredByAResponderThereOrSaysThereIsNone() async {
         await onSchedules { schedule in
             let channel = RequestChannel<Int, Int>()
             let high = channel.respond(priority: .high) { number in

@@ -48,7 +48,7 @@ struct SequenceScheduleTests {
     }
 
     /// Every way to end: the channel goes, the task is cancelled, or the sequence and its channel live on.
-    @Test func aReaderEndsWhenItsTaskIsCancelledAndLeavesTheRestToTheNext() async {
+    @Test func aReaderCancelledEndsAndLeavesTheRestToTheNext() async {
         await onSchedules { schedule in
             var channel: Channel<Note>? = Channel()
             let messages = channel!.messages()
@@ -64,7 +64,7 @@ struct SequenceScheduleTests {
         }
     }
 
-    @Test func nextFindsTheFirstMessageThatSatisfiesTheConditionOrEndsWithTheTask() async {
+    @Test func nextFindsTheFirstMessageThatSatisfiesOrEndsWithTheTask() async {
         await onSchedules { schedule in
             let channel = Channel<Note>()
             let posted = Recorder<Int>()

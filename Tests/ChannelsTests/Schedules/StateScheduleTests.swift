@@ -4,7 +4,7 @@ import Testing
 
 /// State channels, in many orders of turns.
 struct StateScheduleTests {
-    @Test func everyListenerGetsTheCurrentValueAndEveryLaterOneOnceAndInOrder() async {
+    @Test func everyListenerGetsTheCurrentAndEveryLaterValueOnceInOrder() async {
         await onSchedules { schedule in
             let state = StateChannel(0)
             let clerk = Clerk()
@@ -60,7 +60,7 @@ struct StateScheduleTests {
         }
     }
 
-    @Test func aResumedListenerGetsTheCurrentValueFirstAndTheLastOneInTheEnd() async {
+    @Test func aResumedListenerGetsTheCurrentValueAndAtLastTheLast() async {
         await onSchedules { schedule in
             let state = StateChannel(0)
             let heard = Recorder<Int>()

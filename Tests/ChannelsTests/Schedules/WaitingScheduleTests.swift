@@ -4,7 +4,7 @@ import Testing
 
 /// `postAndWait`, in many orders of turns.
 struct WaitingScheduleTests {
-    @Test func postAndWaitReturnsWhenEveryListenerHasFinishedAndItsReportAddsUp() async {
+    @Test func postAndWaitReturnsWhenAllHaveFinishedItsReportAddsUp() async {
         await onSchedules { schedule in
             let channel = Channel<Note> { _ in }
             let finished = Tally()
@@ -53,7 +53,7 @@ struct WaitingScheduleTests {
         }
     }
 
-    @Test func postAndWaitReturnsWhenItsTaskIsCancelledThoughTheListenerGoesOn() async {
+    @Test func postAndWaitCancelledReturnsWhatHasFinishedThoughOthersGoOn() async {
         await onSchedules { schedule in
             let channel = Channel<Note>()
             let gate = Gate()
