@@ -4,8 +4,6 @@ import Testing
 
 /// Channels that feed on something else while somebody listens.
 struct DemandTests {
-    private final class Owner: Sendable {}
-
     @Test func itsMakerIsToldOfEachListenerThatComesAndGoes() {
         let told = Tally()
         let channel = Channel<Int>(name: nil) { told.add() }

@@ -35,8 +35,7 @@ struct DrainTests {
         first.post(2)
         await inLater.wait()
         go.open()
-        // Time to do it wrong.
-        for _ in 0..<200 { await Task.yield() }
+        await wait(for: token.isActive) { !$0 }
         end.open()
         await drained.wait()
         #expect(events.all == ["ended", "drained"])
@@ -138,7 +137,7 @@ struct DrainTests {
                 await Task { await own.value?.cancelAndDrain() }.value
             }
             let report = await channel.postAndWait(1)
-            precondition(report.completed == 1)
+            #expect(report.completed == 1)
         }
     }
 

@@ -67,8 +67,7 @@ struct LivenessTests {
                 }
             }
             if setterIsLeftBehind { await isOver.wait() }
-            #expect(faults.all.first?.code == .stateBacklog)
-            #expect(faults.all.first?.channelKind == .state)
+            #expect(faults.all.first?.code == .stateBacklog && faults.all.first?.channelKind == .state, "\(faults.all)")
             await heard.wait(until: 1_031)
             withExtendedLifetime((token, leaving)) {}
         }
@@ -182,8 +181,8 @@ struct LivenessTests {
             }
             channel.removeListeners(of: owner)
             removals.value = nil
-            precondition(channel.listenerCount == 4, "\(channel.listenerCount)")
-            precondition(channel.post(1) == 4 && arrived.value == 4)
+            #expect(channel.listenerCount == 4, "\(channel.listenerCount)")
+            #expect(channel.post(1) == 4 && arrived.value == 4)
             withExtendedLifetime(owner) {}
         }
     }
@@ -212,7 +211,7 @@ struct LivenessTests {
                 await calls.wait(until: 2_000 * count)
                 withExtendedLifetime(clerks) {}
             }
-            #expect(least < 160 * count)
+            #expect(least < 160 * count, "\(least) calls")
         }
     }
 }

@@ -66,8 +66,8 @@ struct MailboxTests {
             if message == 3 { gate.open() }
         }
         await MainActor.run {
-            postFromNoActor(1, on: channel)
-            postFromNoActor(2, on: channel)
+            postFromElsewhere(1, on: channel)
+            postFromElsewhere(2, on: channel)
         }
         await gate.wait()
         #expect(events.all == [1, 2, 3].flatMap { ["\($0) begins", "\($0) ends"] })
@@ -98,7 +98,7 @@ struct MailboxTests {
             while message == 1, .now - start < .milliseconds(3) {}
             heard.record(message)
         }
-        postFromNoActor(1, on: channel)
+        postFromElsewhere(1, on: channel)
         _ = await heard.first(1)
         channel.post(2)
         #expect(heard.all == [1, 2])
@@ -126,7 +126,7 @@ struct MailboxTests {
         let living = Tally()
         let queue = DispatchQueue.suspended()
         let channel = Channel<Witness>()
-        var owner: Receiver? = Receiver()
+        var owner: Owner? = Owner()
         let token = channel.listen(owner!, on: queue) { _, _ in }
         channel.post(Witness(living))
         owner = nil
@@ -141,7 +141,7 @@ struct MailboxTests {
     @Test func whoWaitsForAGoneOwnerIsToldThoughItsQueueStands() async {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Int>()
-        var owner: Receiver? = Receiver()
+        var owner: Owner? = Owner()
         let token = channel.listen(owner!, on: queue) { _, _ in }
         let waiting = Task { await channel.postAndWait(1) }
         await wait(for: token.waitingCount) { $0 > 0 }
@@ -158,7 +158,7 @@ struct MailboxTests {
         let queue = DispatchQueue.suspended()
         let channel = Channel<Witness>()
         for _ in 0..<2_000 {
-            let owner = Receiver()
+            let owner = Owner()
             channel.listen(owner, on: queue) { _, _ in }
             channel.post(Witness(living))
         }
@@ -167,8 +167,3 @@ struct MailboxTests {
         queue.resume()
     }
 }
-
-/// Posts without the isolation of its caller.
-private func postFromNoActor(_ message: Int, on channel: Channel<Int>) { channel.post(message) }
-
-private final class Receiver: Sendable {}

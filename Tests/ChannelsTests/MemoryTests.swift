@@ -15,7 +15,7 @@ struct MemoryTests {
             guard isMemoryMeasured() else { return }
             var kept: [UnsafeMutableRawPointer] = []
             let growth = growthOfMemory { kept += (0..<500).map { _ in .allocate(byteCount: 100, alignment: 16) } }
-            precondition(growth > 8 * 500 * 100, "\(growth)")
+            #expect(growth > 8 * 500 * 100, "\(growth)")
             for place in kept { place.deallocate() }
         }
     }
@@ -57,7 +57,7 @@ struct MemoryTests {
         requireNoGrowth {
             round += 1
             let tokens = (0..<2_000).map { channel.listen(priority: Priority(round * 10_000 + $0)) { _ in } }
-            precondition(channel.post(1) == tokens.count)
+            #expect(channel.post(1) == tokens.count)
             for token in tokens { token.cancel() }
         }
     }
@@ -140,7 +140,7 @@ struct MemoryTests {
             }
             let growth = bytesInUse() - before
             // Which channel has which name takes two words for each name, in a table that is not full.
-            precondition(growth < 50_000 * 24, "\(growth) bytes more")
+            #expect(growth < 50_000 * 24, "\(growth) bytes more")
         }
     }
 
@@ -156,11 +156,7 @@ struct MemoryTests {
                 await onThreads(2) { _ in for channel in channels { channel.post(1) } }
             }
             // The last threads may be about to end, and keep the channels until then.
-            let end = ContinuousClock.now + .seconds(10)
-            while bytesInUse() - before > 400_000 {
-                precondition(ContinuousClock.now < end, "\(bytesInUse() - before) bytes more")
-                await Task.yield()
-            }
+            await wait(for: bytesInUse() - before) { $0 <= 400_000 }
         }
     }
 
@@ -175,7 +171,7 @@ struct MemoryTests {
             for _ in 0..<4 { threadsAliveAtOnce(400) { channel.post(1) } }
             for _ in 0..<1_000 { threadsAliveAtOnce(1) { channel.post(1) } }
             // Threads that are about to end still have theirs: a few hundred records more, of 18 KB, and not 2,600.
-            precondition(!isMemoryMeasured() || bytesInUse() - memory < 20 << 20, "\(bytesInUse() - memory) bytes more")
+            #expect(!isMemoryMeasured() || bytesInUse() - memory < 20 << 20, "\(bytesInUse() - memory) bytes more")
             token.cancel()
         }
     }
@@ -197,22 +193,29 @@ private func threadsAliveAtOnce(_ count: Int, _ body: @escaping @Sendable () -> 
     for _ in 0..<count { gate.signal() }
 }
 
-/// Ends the process where a round leaves more behind, on average, than a stray block or two.
-func requireNoGrowth(of round: () throws -> Void) rethrows {
+/// Expects a round to leave no more behind, on average, than a stray block or two.
+func requireNoGrowth(
+    sourceLocation: SourceLocation = #_sourceLocation,
+    of round: () throws -> Void
+) rethrows {
     let growth = try growthOfMemory(in: round)
-    precondition(growth < 8 * 2_048, "\(growth) bytes more after eight rounds")
+    #expect(growth < 8 * 2_048, "\(growth) bytes more after eight rounds", sourceLocation: sourceLocation)
 }
 
 /// The same for a round that waits.
 ///
 /// - Parameter limit: Dispatch keeps about a thousand blocks for each thread that works for it: 250 KB in all have
 ///   been seen. So a round does what it does so often that a block each time is more.
-func requireNoGrowth(beyond limit: Int = 8 * 2_048, of round: () async throws -> Void) async rethrows {
+func requireNoGrowth(
+    beyond limit: Int = 8 * 2_048,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    of round: () async throws -> Void
+) async rethrows {
     for _ in 0..<2 { try await round() }
     let before = bytesInUse()
     for _ in 0..<8 { try await round() }
     let growth = bytesInUse() - before
-    precondition(growth < limit, "\(growth) bytes more after eight rounds")
+    #expect(growth < limit, "\(growth) bytes more after eight rounds", sourceLocation: sourceLocation)
 }
 
 /// How many bytes more are in use after eight rounds, which two went before.

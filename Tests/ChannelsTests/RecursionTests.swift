@@ -161,10 +161,10 @@ struct RecursionTests {
                     }
                 }
                 await onThreads(1) { _ in ring[0].post(1) }
-                precondition(calls.value == 1_024, "\(calls.value)")
-                precondition(refused.value == 1)
-                precondition(faults.all.map(\.code) == [.recursionLimit])
-                precondition(faults.all[0].detail?.contains("1024") == true, "\(faults.all)")
+                #expect(calls.value == 1_024, "\(calls.value)")
+                #expect(refused.value == 1)
+                #expect(faults.all.map(\.code) == [.recursionLimit])
+                #expect(faults.all[0].detail?.contains("1024") == true, "\(faults.all)")
                 withExtendedLifetime(tokens) {}
             }
         }
@@ -185,8 +185,8 @@ struct RecursionTests {
                 }
             }
             await onThreads(1) { _ in states[0].set(-1) }
-            precondition(calls.value > 500 && calls.value <= 1_024, "\(calls.value)")
-            precondition(faults.all.map(\.code) == [.recursionLimit])
+            #expect(calls.value > 500 && calls.value <= 1_024, "\(calls.value)")
+            #expect(faults.all.map(\.code) == [.recursionLimit])
             // The closures hold the channels.
             for state in states { state.removeListeners(of: owner) }
         }
@@ -207,7 +207,7 @@ struct RecursionTests {
             for token in tokens.value! { token.pause() }
             isReady.value = true
             await onThreads(1) { _ in tokens.value![0].resume() }
-            precondition(faults.all.map(\.code) == [.recursionLimit])
+            #expect(faults.all.map(\.code) == [.recursionLimit])
             tokens.value = []
         }
     }

@@ -146,7 +146,6 @@ struct StateOrderTests {
 
     @MainActor @Test(arguments: [true, false])
     func theTurnOfAListenerThatEndsDoesNotDelayLaterPosts(byCancelling: Bool) {
-        final class Owner: Sendable {}
         let state = StateChannel(0)
         let channel = Channel<Int>()
         let heard = Recorder<Int>()

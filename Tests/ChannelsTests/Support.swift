@@ -127,6 +127,9 @@ final class Witness: Sendable {
     deinit { living.add(-1) }
 }
 
+/// Posts without the isolation of its caller.
+func postFromElsewhere(_ message: Int, on channel: Channel<Int>) { channel.post(message) }
+
 /// Runs a body on several threads of their own, which begin together, and suspends until all have ended.
 ///
 /// - Parameter stackSize: A thousand nested posts fit in debug builds, and under the address sanitizer, whose frames

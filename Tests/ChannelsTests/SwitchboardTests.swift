@@ -75,19 +75,6 @@ struct SwitchboardTests {
         withExtendedLifetime(pattern) {}
     }
 
-    @Test func aTypeConflictThrowsNamingBothTypesAtRunTime() throws {
-        let board = Switchboard()
-        let held = board.channel(.number)
-        let error = #expect(throws: ChannelError.self) { try board.channel("rules.number", of: String.self) }
-        #expect(error?.code == .typeMismatch)
-        #expect(error?.description.contains("Int") == true)
-        #expect(error?.description.contains("String") == true)
-        #expect(error?.description.contains("rules.number") == true)
-        #expect(throws: ChannelError.self) { try board.state("rules.number", of: Int.self, initial: 0) }
-        #expect(throws: ChannelError.self) { try board.requests("rules.number", of: Int.self, returning: Int.self) }
-        withExtendedLifetime(held) {}
-    }
-
     @Test func aNamedStateIsHeldUntilRemovedWhateverALaterInitial() {
         let board = Switchboard()
         board.state(.stock, initial: 1).set(2)

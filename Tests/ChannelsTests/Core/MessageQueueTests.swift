@@ -117,7 +117,7 @@ struct MessageQueueTests {
             let before = bytesInUse()
             let runs = (0..<100).map { _ in IdleQueue(after: 2_000) }
             let kept = (bytesInUse() - before) / runs.count
-            precondition(kept < 3_000, "\(kept) bytes each")
+            #expect(kept < 3_000, "\(kept) bytes each")
             withExtendedLifetime(runs) {}
         }
     }

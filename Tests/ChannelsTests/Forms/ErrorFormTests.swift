@@ -6,23 +6,27 @@ struct ErrorFormTests {
     let board = Switchboard(onFault: { _ in })
 
     @Test func namesAreValidatedAndAKindMismatchNamesBoth() throws {
+        let sold = board.channel("shop.sold" as ChannelName<Int>)
         _ = board.state(StateName("shop.sales"), initial: 1)
         for text in ["", "a b", "a.*"] {
             #expect(throws: ChannelError.self) { try StateName<Int>(validating: text) }
             #expect(throws: ChannelError.self) { try RequestName<Int, Int>(validating: text) }
         }
-        for error in [
-            #expect(throws: ChannelError.self) { try board.channel("shop.sales", of: [Bool].self) },
-            #expect(throws: ChannelError.self) { try board.state("shop.sales", of: [Bool].self, initial: []) },
-            #expect(throws: ChannelError.self) {
-                try board.requests("shop.sales", of: [Bool].self, returning: Int.self)
-            },
-        ] {
-            #expect(error?.code == .typeMismatch)
-            #expect(error?.name == "shop.sales")
-            let text = error?.description ?? ""
-            for part in ["state", "Int", "Array<Bool>", "shop.sales"] { #expect(text.contains(part), "\(text)") }
+        for (name, parts) in [("shop.sales", ["state", "Int"]), ("shop.sold", ["messages", "Int"])] {
+            for error in [
+                #expect(throws: ChannelError.self) { try board.channel(name, of: [Bool].self) },
+                #expect(throws: ChannelError.self) { try board.state(name, of: [Bool].self, initial: []) },
+                #expect(throws: ChannelError.self) {
+                    try board.requests(name, of: [Bool].self, returning: Int.self)
+                },
+            ] {
+                #expect(error?.code == .typeMismatch)
+                #expect(error?.name == name)
+                let text = error?.description ?? ""
+                for part in parts + ["Array<Bool>", name] { #expect(text.contains(part), "\(text)") }
+            }
         }
+        withExtendedLifetime(sold) {}
     }
 
     @Test func trapOfAConflictNamesBothTypesAndTheName() async {

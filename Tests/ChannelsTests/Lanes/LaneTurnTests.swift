@@ -7,9 +7,6 @@ import Testing
 
 /// What a turn of a lane leaves behind: for the next turn, and for those who cancel meanwhile.
 struct LaneTurnTests {
-    /// Posts without the isolation of its caller.
-    private static func postFromElsewhere(_ message: Int, on channel: Channel<Int>) { channel.post(message) }
-
     @Test func whatComesInDuringATurnIsDeliveredInTheSameJob() async {
         let channel = Channel<Int>()
         let heard = Recorder<Int>()
@@ -17,7 +14,7 @@ struct LaneTurnTests {
         let actor = HeldActor(on: executor)
         channel.listen(actor) { _, message in
             heard.record(message)
-            if message < 3 { Self.postFromElsewhere(message + 1, on: channel) }
+            if message < 3 { postFromElsewhere(message + 1, on: channel) }
         }
         channel.post(1)
         await executor.run()
