@@ -48,6 +48,7 @@ struct AccountingTests {
         cancelled.cancel()
         #expect(cancelled.discardedCount == 1)
         queue.resume()
+        _ = await heard.wait(count: 1)
         await queue.settle()
         #expect(heard.all == ["called 1"])
         #expect(called.deliveredCount == 1)

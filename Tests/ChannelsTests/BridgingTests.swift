@@ -25,7 +25,7 @@ struct BridgingTests {
         #expect(heard.all == ["1 \(origin)"] && ended.value == 0)
         queue.resume()
         await ended.wait(until: 1)
-        await queue.settle(turns: 2)
+        await queue.settle()
         #expect(heard.count == 2 && ended.value == 1)
         withExtendedLifetime(tokens) {}
     }

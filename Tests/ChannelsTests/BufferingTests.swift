@@ -47,11 +47,13 @@ struct BufferingTests {
         for message in 0..<150 {
             switch Int.random(in: 0..<12, using: &random) {
             case 0:
-                queue.resume()
-                await queue.settle()
-                queue.suspend()
                 delivered += model.waiting
                 model.waiting = []
+                queue.resume()
+                _ = await heard.wait(count: delivered.count)
+                // The turn of the last call ends.
+                await queue.settle()
+                queue.suspend()
             case 1: token.isPaused ? token.resume() : token.pause()
             default:
                 #expect(channel.post(message) == (token.isPaused ? 0 : 1))

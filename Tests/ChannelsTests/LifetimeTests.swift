@@ -6,7 +6,7 @@ import Testing
 
 /// Rules 5 and 15: owners and channels that go.
 struct LifetimeTests {
-    @Test func anOwnerThatHasGoneIsNotCalledItsEntryFreed() {
+    @Test func aGoneOwnerIsNotCalledAndItsEntryIsFreed() {
         let channel = Channel<Int>()
         let living = Tally()
         let heard = Recorder<Int>()

@@ -121,7 +121,7 @@ struct NameTests {
 
     /// Compares with a dictionary while names come and go.
     @Test(arguments: Seed.first(4))
-    func aNameIsFoundWhileItsChannelIsHeldNoLonger(seed: Seed) throws {
+    func aNameIsFoundOnlyWhileItsChannelIsHeld(seed: Seed) throws {
         var random = SeededGenerator(seed: seed.number)
         let board = Switchboard()
         var held: [String: Channel<Int>] = [:]

@@ -5,7 +5,7 @@ import Testing
 /// Rules 1 and 6: whom a post reaches, and in which order.
 struct OrderTests {
     @Test(arguments: [Priority.low, .normal, .high])
-    func aPostReachesTheListenersRegisteredWhenItBeginsNoneAddedLater(priority: Priority) {
+    func aPostReachesThoseRegisteredWhenItBeginsAndNoneAddedLater(priority: Priority) {
         let channel = Channel<Int>()
         let heard = Recorder<Int>()
         let tokens = Recorder<ListenerToken>()

@@ -31,7 +31,6 @@ struct StateChannelRaceTests {
                     tokens.record(state.listen(on: queue) { onQueue.record($0) })
                 }
             }
-            await queue.settle()
             await onQueue.wait { $0.last == 20 }
             check(plain.all, last: 20, "plain")
             check(owned.all, last: 20, "owned")
@@ -46,7 +45,7 @@ struct StateChannelRaceTests {
         for _ in 0..<20 {
             let heard = Recorder<Int>()
             let (inside, gate, isDone) = (Tally(), Tally(), Tally())
-            func listen() -> ListenerToken {
+            func listen() async -> ListenerToken {
                 let state = StateChannel(0)
                 let token = state.listen { value in
                     if value == 1 {
@@ -59,14 +58,14 @@ struct StateChannelRaceTests {
                     state.set(1)
                     isDone.add()
                 }
-                inside.spin(until: 1)
+                await inside.wait(until: 1)
                 let cause = Channel<Void>()
                 let causing = cause.listen { for value in 2...last { state.set(value) } }
                 cause.post()
                 causing.cancel()
                 return token
             }
-            let token = listen()
+            let token = await listen()
             gate.add()
             await isDone.wait(until: 1)
             await wait(for: token.isActive) { !$0 }

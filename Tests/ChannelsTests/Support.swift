@@ -162,13 +162,9 @@ func onAnotherThread(_ body: @escaping @Sendable () -> Void) {
 }
 
 extension DispatchQueue {
-    /// Suspends until what the queue holds now has run, and so many turns of lanes that follow from it: one that takes
-    /// more than a millisecond, because its thread was not on a processor, puts the next behind what the queue holds.
-    /// Each makes a call.
-    func settle(turns: Int = 32) async {
-        for _ in 0..<turns {
-            await withCheckedContinuation { continuation in async(flags: .barrier) { continuation.resume() } }
-        }
+    /// Suspends until what the queue holds now has run.
+    func settle() async {
+        await withCheckedContinuation { continuation in async(flags: .barrier) { continuation.resume() } }
     }
 
     /// A serial queue that runs nothing until it is resumed.

@@ -127,7 +127,7 @@ struct InstrumentTests {
         let token = state.listen(on: queue) { heard.record($0) }
         _ = await heard.first(1)
         // The instrument is told of the end of a call, too.
-        await queue.settle(turns: 1)
+        await queue.settle()
         _ = lines.takeAll()
         state.set(1)
         state.update { $0 = 2 }

@@ -111,18 +111,13 @@ struct ToolDiagnosticsTests {
     @Test func toolsThatComeAndGoBesidePostingThreadsLeaveNothingOn() async throws {
         let channel = board.channel(number)
         let tokens = (0..<4).map { _ in channel.listen { _ in } }
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<2 {
-                group.addTask { for message in 0..<2_000 { channel.post(message, isolation: nil) } }
-            }
-            for tool in [first, second] {
-                group.addTask {
-                    for round in 0..<200 {
-                        board.record(round % 3 == 0 ? .trace(keeping: 4) : .counts, for: tool)
-                        _ = board.snapshot()
-                        if round % 2 == 1 { board.record(.off, for: tool) }
-                    }
-                }
+        let tools = [first, second]
+        await onThreads(4) { index in
+            guard index < 2 else { return (0..<2_000).forEach { channel.post($0) } }
+            for round in 0..<200 {
+                board.record(round % 3 == 0 ? .trace(keeping: 4) : .counts, for: tools[index])
+                _ = board.snapshot()
+                if round % 2 == 1 { board.record(.off, for: tools[index]) }
             }
         }
         #expect(try shown().posts == nil)

@@ -31,7 +31,7 @@ struct LaneTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func whatOneThreadPostsOnChannelsStatesNamesIsHeardInOrder() async {
+    @Test func whatOneThreadPostsAcrossKindsOfChannelsIsHeardInOrder() async {
         let board = Switchboard()
         let (channel, state) = (Channel<Int>(), StateChannel(-1))
         let owners = (0..<3).map { _ in Owner() }

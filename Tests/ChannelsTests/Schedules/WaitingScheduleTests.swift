@@ -4,7 +4,7 @@ import Testing
 
 /// `postAndWait`, in many orders of turns.
 struct WaitingScheduleTests {
-    @Test func postAndWaitReturnsWhenAllHaveFinishedItsReportAddsUp() async {
+    @Test func postAndWaitReturnsWhenAllHaveFinishedAndReportsThem() async {
         await onSchedules { schedule in
             let channel = Channel<Note> { _ in }
             let finished = Tally()
