@@ -64,7 +64,7 @@ struct MappedStateTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func sequenceYieldsTheCurrentPartThenEveryChangeAndEndsWithTheState() async {
+    @Test func sequenceYieldsTheCurrentPartAndEveryChangeUntilTheStateGoes() async {
         var state: StateChannel<Sales>? = StateChannel(Sales())
         let totals = state!.map(\.total).messages(buffering: .unbounded)
         for total in [0, 1, 1, 2] { state!.update { $0 = Sales(total: total, dish: $0.dish + "x") } }

@@ -185,6 +185,30 @@ struct PostAndWaitTests {
         #expect(messages.waitingCount == 1)
     }
 
+    /// A message may find that its listener has just been cancelled.
+    @Test func itsReportAddsUpWhileListenersComeAndGo() async {
+        let channel = Channel<Int>()
+        let calls = Tally()
+        let stays = channel.listen { (_: Int) async in calls.add() }
+        await withTaskGroup { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    for message in 0..<200 {
+                        let passing = channel.listen { (_: Int) async in }
+                        let report = await channel.postAndWait(message)
+                        #expect(
+                            report.reached == report.completed + report.discarded + report.dropped
+                                + report.failures.count
+                        )
+                        passing.cancel()
+                    }
+                }
+            }
+        }
+        #expect(calls.value == 600)
+        withExtendedLifetime(stays) {}
+    }
+
     /// The owner goes after ten of a hundred messages, when the drain has taken them all out of the queue.
     @Test func itEndsForMessagesTakenWhenTheOwnerWent() async {
         let channel = Channel<Int>()
