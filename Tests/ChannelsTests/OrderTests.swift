@@ -135,25 +135,6 @@ struct OrderTests {
 
     // MARK: More priorities than stand in one run of the index
 
-    @Test(arguments: ["rising", "falling", "mixed"])
-    func listenersOfHundredsOfPrioritiesAreReachedHighestFirst(order: String) {
-        var generator = SeededGenerator(seed: 7)
-        var priorities = Array(-300..<300)
-        switch order {
-        case "falling": priorities.reverse()
-        case "mixed": priorities.shuffle(using: &generator)
-        default: break
-        }
-        let channel = Channel<Void>()
-        let heard = Recorder<Int>()
-        let tokens = priorities.map { priority in
-            channel.listen(priority: Priority(priority)) { heard.record(priority) }
-        }
-        channel.post()
-        #expect(heard.all == (-300..<300).reversed())
-        withExtendedLifetime(tokens) {}
-    }
-
     @Test func interceptorsOfHundredsOfPrioritiesAreReachedHighestFirst() {
         let channel = Channel<Int>()
         let heard = Recorder<Int>()
