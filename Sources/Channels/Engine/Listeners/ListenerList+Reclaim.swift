@@ -210,7 +210,8 @@ extension ListenerList {
                 retired.waiters.add(continuation, for: posts)
                 return announceRetired(to: posts)
             }
-            collect(waitsForLock: true)
+            // Those that ended before they could see that somebody waits.
+            if posts.allSatisfy({ $0.hasEnded(address) }) { collect(waitsForLock: true) }
             collectIfAsked()
             if looksAgain { lookAgain() }
         }
