@@ -59,14 +59,21 @@ final class PatternListener: Sendable {
     /// The caller calls `didUnlock` of the list later.
     func attach(to list: ListenerList) {
         guard forwarders.withLock({ $0.mayInsert(list.address) }) else { return }
-        let forwarder = Forwarder(to: listener, of: hub, intake)
-        let entry = list.makeEntry(Registration(nil, .forwarder(forwarder), ListenerOptions(priority, site), .nothing))
+        let entry = makeForwarder(of: list)
         // In one section: whoever removes the entry from `forwarders` finds it in the list.
         forwarders.withLock { forwarders in
             guard forwarders.mayInsert(list.address) else { return }
             forwarders.insert(entry, for: list.address)
             _ = list.insert(entry, priority: priority.rawValue)
         }
+    }
+
+    /// Adds a forwarder to a list that is in no table, and ends with it.
+    func forward(from list: ListenerList) { _ = list.insert(makeForwarder(of: list), priority: priority.rawValue) }
+
+    private func makeForwarder(of list: ListenerList) -> ListenerEntry {
+        let forwarder = Forwarder(to: listener, of: hub, intake)
+        return list.makeEntry(Registration(nil, .forwarder(forwarder), ListenerOptions(priority, site), .nothing))
     }
 
     /// The channel was deallocated.
