@@ -3,9 +3,7 @@
 /// Only synchronous calls on the posting thread can recurse: a post from an async listener, or from a
 /// listener called from its mailbox, is a post of its own.
 public struct Reentrancy: Equatable, Sendable {
-    enum Mode: Sendable { case nested, queued }
-
-    let mode: Mode
+    let isQueued: Bool
     let limit: Int
 
     /// The inner post runs at once, depth first; then the outer one continues.
@@ -16,7 +14,7 @@ public struct Reentrancy: Equatable, Sendable {
     /// - Precondition: `limit` is positive.
     public static func nested(limit: Int) -> Reentrancy {
         require(limit > 0, "Reentrancy.nested(limit: \(limit)): the limit must be positive")
-        return Reentrancy(mode: .nested, limit: limit)
+        return Reentrancy(isQueued: false, limit: limit)
     }
 
     /// The inner post waits until the outer one has reached every listener, so that all listeners see one
@@ -29,7 +27,7 @@ public struct Reentrancy: Equatable, Sendable {
     /// - Precondition: `limit` is positive.
     public static func queued(limit: Int) -> Reentrancy {
         require(limit > 0, "Reentrancy.queued(limit: \(limit)): the limit must be positive")
-        return Reentrancy(mode: .queued, limit: limit)
+        return Reentrancy(isQueued: true, limit: limit)
     }
 
     /// ``queued(limit:)`` with a limit of 1,024.
@@ -41,5 +39,5 @@ public struct Reentrancy: Equatable, Sendable {
 
 extension Reentrancy: CustomStringConvertible {
     /// As written in code: `nested(limit: 64)`.
-    public var description: String { "\(mode)(limit: \(limit))" }
+    public var description: String { "\(isQueued ? "queued" : "nested")(limit: \(limit))" }
 }

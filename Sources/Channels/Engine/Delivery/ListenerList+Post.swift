@@ -41,15 +41,10 @@ extension ListenerList {
         if let only {
             _ = withPost(frame, .current) { deliverSlow(frame, only) }
         } else if isMetered {
-            postTurnMetered(frame)
+            _ = deliverMetered(frame)
         } else {
             _ = withPost(frame, .current) { deliverToListeners(frame) }
         }
-    }
-
-    @inline(never)
-    private func postTurnMetered(_ frame: FrameReference) {
-        _ = meter(frame) { withPost(frame, .current) { deliverToListeners(frame) } }
     }
 
     /// Makes a frame the innermost post of the thread while a body visits the listeners.

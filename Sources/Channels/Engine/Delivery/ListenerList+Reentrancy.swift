@@ -39,14 +39,12 @@ extension ListenerList {
             reportRecursion(top, limit: reentrancy.limit)
             return 0
         }
-        switch reentrancy.mode {
-        case .nested:
+        guard reentrancy.isQueued else {
             frame.pointee.depth = depth
             return nil
-        case .queued:
-            wait(frame, behind: outer, depth: depth)
-            return activeListenerCount
         }
+        wait(frame, behind: outer, depth: depth)
+        return activeListenerCount
     }
 
     /// The innermost post of this list on the calling thread.
@@ -80,7 +78,7 @@ extension ListenerList {
                 later.depth = depth
                 later.chain = chain
                 later.queue = queue
-                later.lend { frame in _ = meter(frame) { withPost(frame, .current) { deliver(frame) } } }
+                _ = later.lend { deliverMetered($0) }
                 later.end()
                 envelope?.tracker?.finish(.settled)
                 withExtendedLifetime(kept) {}

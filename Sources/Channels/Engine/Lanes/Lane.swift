@@ -80,6 +80,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// Discards what waits for a listener, which has ended. Its tickets stay until their turn comes.
     ///
     /// - Parameter inDrain: Whether the drain calls this, which may discard what it has taken.
+    @inline(never)
     func discard(_ mailbox: Mailbox, inDrain: Bool) {
         var discarded = MessageQueue(mailbox.layout)
         var taken = MessageQueue(mailbox.layout)

@@ -46,6 +46,7 @@ final class SequenceReaders: Sendable {
         while count.load(ordering: .sequentiallyConsistent) > 0 { resume { $0.isEmpty ? nil : 0 } }
     }
 
+    @inline(never)
     private func resume(_ choose: ([(id: Int, continuation: CheckedContinuation<Void, Never>)]) -> Int?) {
         let continuation = waiting.withLock { waiting -> CheckedContinuation<Void, Never>? in
             guard let index = choose(waiting.readers) else { return nil }

@@ -4,13 +4,6 @@ internal import Synchronization
 ///
 /// `totals` is guarded by its mutex; the handler is called without it.
 final class FaultReporter: Sendable {
-    private struct Place: Hashable {
-        let code: Fault.Code
-        let kind: ChannelKind
-        let channel: String
-        let site: RegistrationSite?
-    }
-
     /// How many places are counted apart. Further ones are counted together, so that names invented at run time cannot
     /// exhaust memory.
     private static let mostPlaces = 4_096
@@ -18,7 +11,8 @@ final class FaultReporter: Sendable {
     private let handler: FaultHandler?
     /// Of the switchboard whose reporter this is.
     let instruments: Instruments?
-    private let totals = Locked<[Place: Int]>([:])
+    /// By kind and place.
+    private let totals = Locked<[String: Int]>([:])
 
     init(_ handler: FaultHandler?, _ instruments: Instruments? = nil) {
         self.handler = handler
@@ -71,7 +65,7 @@ final class FaultReporter: Sendable {
         detail: Fault.Wording = .text(nil),
         _ instruments: Instruments? = nil
     ) {
-        let count = count ?? countAnother(Place(code: code, kind: kind, channel: channel, site: site))
+        let count = count ?? countAnother("\(code) \(kind)", " \(channel) \(site?.description ?? "")")
         let fault = Fault(code, kind, channel, site, count, error, detail)
         let thread = ThreadReference.current
         guard !thread.pointee.isReportingFault else { return fault.write() }
@@ -81,10 +75,10 @@ final class FaultReporter: Sendable {
         thread.pointee.isReportingFault = false
     }
 
-    private func countAnother(_ place: Place) -> Int {
+    private func countAnother(_ kind: String, _ place: String) -> Int {
         totals.withLock { totals in
-            let isKnown = totals.count < Self.mostPlaces || totals[place] != nil
-            let place = isKnown ? place : Place(code: place.code, kind: place.kind, channel: "", site: nil)
+            let isKnown = totals.count < Self.mostPlaces || totals[kind + place] != nil
+            let place = isKnown ? kind + place : kind
             let count = totals[place, default: 0] + 1
             totals[place] = count
             return count

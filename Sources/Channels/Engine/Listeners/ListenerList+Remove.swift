@@ -16,6 +16,7 @@ extension ListenerList {
     }
 
     /// Ends a listener, and discards what waits for it. Idempotent; any thread.
+    @inline(never)
     func cancel(_ entry: ListenerEntry, inSweep: Bool = false) {
         remove(entry, inSweep: inSweep)
         entry.counters?.borrow { $0.discardWaiting() }

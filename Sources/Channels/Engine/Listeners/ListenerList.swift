@@ -65,6 +65,7 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     /// Set before a token of the list is handed out: nothing reads it before.
     @safe @exclusivity(unchecked) var delegate: (any ListenerListDelegate)?
 
+    @inline(never)
     init(
         layout: MessageLayout,
         of channelType: any Any.Type,

@@ -82,7 +82,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     public final var missedCount: Int { entry.counters?.borrow { $0.missedCount } ?? 0 }
 
     /// Keeps the token in a set whose listeners end together.
-    public final func store(in tokens: inout Set<ListenerToken>) { tokens.insert(self) }
+    public final func store(in tokens: inout some SetAlgebra<ListenerToken>) { tokens.insert(self) }
 
     /// Keeps the token in an array or another collection whose listeners end together. Swift may release one that is a
     /// local after its last use: see `withExtendedLifetime`.

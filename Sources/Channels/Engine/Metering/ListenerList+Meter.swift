@@ -81,9 +81,17 @@ extension ListenerList {
     func postMetered(_ frame: FrameReference) -> Int {
         let thread = ThreadReference.current
         if let refused = begin(frame, thread) { return refused }
-        let reached = meter(frame) { withPost(frame, thread) { deliver(frame) } }
+        let reached = deliverMetered(frame)
         if frame.pointee.hasExtras { deliverQueued(frame) }
         return reached
+    }
+
+    /// Delivers the message of a frame, counted and traced if diagnostics are on.
+    @inline(never)
+    func deliverMetered(_ frame: FrameReference) -> Int {
+        meter(frame) {
+            withPost(frame, .current) { frame.pointee.isTurn ? deliverToListeners(frame) : deliver(frame) }
+        }
     }
 
     /// Counts a post, and traces it, if diagnostics are on, around its delivery.
