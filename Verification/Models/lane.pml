@@ -135,7 +135,7 @@ inline resumeWaiters() {
 }
 
 /* A message for listener n is let in. Under the lock. */
-inline letIn(m, n) {
+inline admitted(m, n) {
     hasPlace = false;
     if
     :: n == 0 -> inbox0!m
@@ -227,12 +227,12 @@ proctype Poster(byte me) {
         :: IS_VICTIM(n) -> d_step { at[m] = refused; isBehind[m] = false }
         :: else ->
 #ifdef LATE_TICKET
-            d_step { letIn(m, n) };
+            d_step { admitted(m, n) };
             lock = false;
             acquire();
             d_step { addTicket(n) }
 #else
-            d_step { letIn(m, n); addTicket(n) }
+            d_step { admitted(m, n); addTicket(n) }
 #endif
         fi;
         d_step { lock = false; if :: schedules -> jobs++; schedules = false :: else fi };

@@ -93,7 +93,7 @@ bool current[ENTRIES];
 bool incoming[ENTRIES];
 bool underWay[SLOTS];
 byte underWaySequence[SLOTS];
-bool looksAgain;                /* the Timer has been started */
+bool collectsLater;                /* the Timer has been started */
 /* cancelAndDrain: what it waits for, and whether it has been resumed. */
 bool waiting;
 bool resumed;
@@ -223,12 +223,12 @@ inline collectBody() {
     fi;
     d_step {
         if :: !HAS_CURRENT && !waiting -> hasRetired = false :: else fi;
-        looksAgain = false;
+        collectsLater = false;
 #ifndef NO_SECOND_LOOK
-        if :: waiting -> looksAgain = true :: else fi;
+        if :: waiting -> collectsLater = true :: else fi;
 #endif
 #ifndef NO_LOOK_AT_CLOSE
-        if :: isClosed && HAS_CURRENT -> looksAgain = true :: else fi;
+        if :: isClosed && HAS_CURRENT -> collectsLater = true :: else fi;
 #endif
     }
 }
@@ -540,9 +540,9 @@ proctype Timer() {
 endTimer:
     do
 #ifdef LOOKS_EARLY
-    :: atomic { looksAgain && !isLast -> isLast = POSTS_HAVE_ENDED }; look(NONE, NONE)
+    :: atomic { collectsLater && !isLast -> isLast = POSTS_HAVE_ENDED }; look(NONE, NONE)
 #else
-    :: atomic { looksAgain && POSTS_HAVE_ENDED && !isLast -> isLast = true }; look(NONE, NONE)
+    :: atomic { collectsLater && POSTS_HAVE_ENDED && !isLast -> isLast = true }; look(NONE, NONE)
 #endif
     od
 }
@@ -552,7 +552,7 @@ proctype Later() {
     LOCALS;
     POSTER_LOCALS;
     timeout;
-    assert(threadsEnded == THREADS && !lock && !waiting && !looksAgain);
+    assert(threadsEnded == THREADS && !lock && !waiting && !collectsLater);
     assert(unnoticed && !isClosed || !HAS_CURRENT && !HAS_INCOMING && !hasRetired);
     if
     :: isClosed

@@ -266,7 +266,7 @@ extension ListenerList {
         observer.body.callGeneral(visitor, nil, frame)
         // Set by the entry's call; the owner it names is held above.
         guard let existential = visitor.load(as: Visitor.self).existential else { return true }
-        if frame.pointee.care != .none {
+        if frame.pointee.slowPath != .none {
             countCall(of: observer, frame) { visit(existential) }
         } else {
             visit(existential)

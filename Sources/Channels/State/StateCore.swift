@@ -212,7 +212,7 @@ extension StateCore {
                     postTurn(message, turn, Post(post, envelope))
                     // Each value is released at the end of its turn, without the lock.
                     list.layout.destroy(message)
-                case .handOver:
+                case .reschedule:
                     // What has followed from one post counts on, whichever thread delivers it.
                     let followed = thread.pointee.followed
                     DispatchQueue.global().async { self.resume(after: followed) }

@@ -22,7 +22,7 @@ struct StateTurns: ~Copyable {
         /// Nobody delivers from here on. Where the channel has been deallocated, its list is closed.
         case end(closesList: Bool)
         /// The caller has delivered enough for others: a job goes on.
-        case handOver
+        case reschedule
     }
 
     /// What becomes of a value just set.
@@ -114,7 +114,7 @@ struct StateTurns: ~Copyable {
         if deliveredForOthers >= Self.mostForOthers, !values.isEmpty {
             deliveredForOthers = 0
             deliverer = Self.job
-            return .handOver
+            return .reschedule
         }
         guard let turn = turns.popFirst() else {
             deliverer = 0

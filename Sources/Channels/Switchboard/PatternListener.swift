@@ -43,7 +43,7 @@ final class PatternListener: Sendable {
     }
 
     /// Whether it hears a channel of a kind: one with a name that matches.
-    func hears(_ kind: ChannelContent, named name: String?) -> Bool {
+    func matches(_ kind: ChannelContent, named name: String?) -> Bool {
         let isOfAKind =
             switch kind {
             case .messages: true

@@ -15,7 +15,7 @@ final class PatternListeners: Sendable {
         /// In the order of registration.
         var listeners: [PatternListener] = []
         /// Where the search for dead owners continues.
-        var hand = 0
+        var cursor = SweepCursor()
     }
 
     private static let looksPerAdd = 4
@@ -31,7 +31,7 @@ final class PatternListeners: Sendable {
 
     /// Has the matching patterns hear what is posted on a list that is in no table.
     func forward(from list: ListenerList, _ kind: ChannelContent) {
-        for listener in all where listener.hears(kind, named: list.name) { listener.forward(from: list) }
+        for listener in all where listener.matches(kind, named: list.name) { listener.forward(from: list) }
     }
 
     /// Whether any pattern matches a name.
@@ -47,7 +47,7 @@ final class PatternListeners: Sendable {
             count.store(table.listeners.count, ordering: .releasing)
             added.wrappingAdd(1, ordering: .sequentiallyConsistent)
         }
-        registry.forEachChannel(where: { listener.hears($0.kind, named: $0.name) }) { channel in
+        registry.forEachChannel(where: { listener.matches($0.kind, named: $0.name) }) { channel in
             listener.attach(to: channel.list)
             channel.list.didUnlock()
         }
@@ -84,7 +84,7 @@ final class PatternListeners: Sendable {
         named name: String,
         _ kind: ChannelContent
     ) {
-        for listener in listeners where listener.hears(kind, named: name) {
+        for listener in listeners where listener.matches(kind, named: name) {
             listener.attach(to: list)
         }
     }
@@ -121,13 +121,9 @@ final class PatternListeners: Sendable {
 
     /// Removes listeners whose owner has gone among the next few: each registration pays for some.
     private func sweep() {
-        let some = table.withLock { table in
-            (0..<min(Self.looksPerAdd, table.listeners.count)).map { _ in
-                table.hand = table.hand + 1 < table.listeners.count ? table.hand + 1 : 0
-                return table.listeners[table.hand]
-            }
+        for listener in table.withLock({ $0.cursor.next(Self.looksPerAdd, of: $0.listeners) }) {
+            _ = listener.hub.activeListenerCount
         }
-        for listener in some { _ = listener.hub.activeListenerCount }
     }
 }
 

@@ -18,8 +18,8 @@ internal import Synchronization
 //    A slot goes from the shard to the channel by a plain store, but whoever looks sees one of the two, and
 //    waits for either. It never goes back within a use.
 // 3. What is removed while it may be in use is kept in `retired`, with the uses seen. It is not forgotten: a
-//    reader clears its slot and then reads `hasRetired`, and `lookAgain` looks for those whose end went unnoticed
-//    (`ListenerList.lookAgain` says why there may be one).
+//    reader clears its slot and then reads `hasRetired`, and `collectLater` looks for those whose end went unnoticed
+//    (`ListenerList.collectLater` says why there may be one).
 //
 // A channel found was kept by the switchboard during the search, or, where it has no listeners of its own, is
 // retained for the post: patterns may hear it. If it is removed meanwhile, if another takes the name, of whatever
@@ -139,21 +139,21 @@ extension RegistryShard {
         let groups = readers.load(ordering: .sequentiallyConsistent)
         let uses = HazardUse.uses(of: address, or: removed.object?.address, by: groups)
         guard !uses.isEmpty else { return removed.free() }
-        let looksAgain = lock.withLock {
+        let collectsLater = lock.withLock {
             retired.append(Retired(removed: removed, uses: uses))
             hasRetired.store(true, ordering: .sequentiallyConsistent)
-            return look.begin()
+            return backoff.begin()
         }
         collect()
-        if looksAgain { lookAgain() }
+        if collectsLater { collectLater() }
     }
 
     /// Collects later, as long as anything is retired.
-    private func lookAgain(after milliseconds: Int = 1) {
+    private func collectLater(after milliseconds: Int = 1) {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in
             collect()
-            let next = lock.withLock { look.end(after: milliseconds, isEmpty: retired.isEmpty) }
-            if let next { lookAgain(after: next) }
+            let next = lock.withLock { backoff.end(after: milliseconds, isEmpty: retired.isEmpty) }
+            if let next { collectLater(after: next) }
         }
     }
 

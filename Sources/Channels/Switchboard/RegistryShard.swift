@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// One shard of the names.
 ///
-/// `table`, `order`, `hand`, `retired` and `look` are changed under `lock`; the table is read without it, see
+/// `table`, `order`, `cursor`, `retired` and `backoff` are changed under `lock`; the table is read without it, see
 /// `RegistryShard+Read`. Objects are released outside it: their deinit is user code.
 final class RegistryShard: @unchecked Sendable {  // guards: see above
     /// The most names visited under one section of the lock: some ten microseconds.
@@ -15,10 +15,10 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     let readers = Atomic<UInt64>(0)
     let hasRetired = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) private var order: [RegistrySlot] = []
-    @safe @exclusivity(unchecked) private var hand = 0
+    @safe @exclusivity(unchecked) private var cursor = SweepCursor()
     @safe @exclusivity(unchecked) var retired: [Retired] = []
     /// When somebody looks again for what was retired.
-    @safe @exclusivity(unchecked) var look = RepeatedLook()
+    @safe @exclusivity(unchecked) var backoff = CollectionBackoff()
     private let mostVisited = Atomic<Int>(0)
 
     deinit {
@@ -101,15 +101,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
 
     // MARK: Walking
 
-    func someLists() -> [ListenerList] {
-        lock.withLock {
-            guard !order.isEmpty else { return [] }
-            return (0..<min(4, order.count)).map { _ in
-                hand = hand + 1 < order.count ? hand + 1 : 0
-                return order[hand].list
-            }
-        }
-    }
+    func someLists() -> [ListenerList] { lock.withLock { cursor.next(4, of: order).map(\.list) } }
 
     /// Visits every channel of the shard that is there from the beginning of this call to its end.
     ///

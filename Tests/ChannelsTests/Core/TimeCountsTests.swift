@@ -21,7 +21,7 @@ struct TimeCountsTests {
     @Test func startedOverNothingIsLeft() {
         let counts = TimeCounts()
         counts.add(1_000)
-        counts.startOver()
+        counts.reset()
         #expect(counts.histogram.numbers == [0, 0])
         counts.add(3)
         #expect(counts.histogram.numbers == [0, 0, 1, 3, 3])

@@ -174,7 +174,7 @@ struct LaneLifeTests {
             let queue = DispatchQueue(label: "lane")
             let (channel, next) = (Channel<Int>(), Channel<Int>())
             let (entered, released) = (Gate(), Gate())
-            let goOn = DispatchSemaphore(value: 0)
+            let proceed = DispatchSemaphore(value: 0)
             let lane = Lane.of(queue)
             var owner: Owner? = Owner { released.open() }
             let token = channel.listen(owner!, on: queue) { _, _ in
@@ -182,7 +182,7 @@ struct LaneLifeTests {
                 // Until somebody waits for the end of this call.
                 while !lane.isAwaited { sched_yield() }
             }
-            let other = next.listen(on: queue) { _ in goOn.wait() }
+            let other = next.listen(on: queue) { _ in proceed.wait() }
             queue.suspend()
             channel.post(1)
             next.post(1)
@@ -192,7 +192,7 @@ struct LaneLifeTests {
             owner = nil
             await released.wait()
             #expect(owner == nil)
-            goOn.signal()
+            proceed.signal()
             await other.cancelAndDrain()
         }
     }

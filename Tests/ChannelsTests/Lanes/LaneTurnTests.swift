@@ -93,7 +93,7 @@ struct LaneTurnTests {
     @Test func aDrainThatStillReleasesDoesNotDisturbTheNext() async {
         let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
         let (channel, next) = (Channel<Int>(), Channel<Int>())
-        let (isReleasing, goOn) = (Gate(), DispatchSemaphore(value: 0))
+        let (isReleasing, proceed) = (Gate(), DispatchSemaphore(value: 0))
         let slot = Slot<ListenerToken>()
         func listen(_ owner: Owner) -> ListenerToken {
             channel.listen(on: queue) { _ in
@@ -108,7 +108,7 @@ struct LaneTurnTests {
         slot.value = listen(
             Owner {
                 isReleasing.open()
-                goOn.wait()
+                proceed.wait()
             }
         )
         let (running, overlaps, heard) = (Tally(), Tally(), Recorder<Int>())
@@ -121,7 +121,7 @@ struct LaneTurnTests {
         await isReleasing.wait()
         for number in 0..<100 { next.post(number) }
         #expect(await heard.first(100) == Array(0..<100))
-        goOn.signal()
+        proceed.signal()
         for number in 100..<1_000 { next.post(number) }
         #expect(await heard.first(1_000) == Array(0..<1_000) && overlaps.value == 0)
         withExtendedLifetime(token) {}

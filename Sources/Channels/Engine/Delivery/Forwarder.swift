@@ -54,14 +54,14 @@ extension ListenerList {
         return forwarder.borrow { forwarder in
             guard !forwarder.hub.hasNoListenerNow else { return 0 }
             // Where nothing is made of the message, it is the same for all forwarders.
-            guard forwarder.intake != nil else { return hand(frame.posted, to: forwarder, frame) }
-            return forwarder.lendTaken(frame) { hand($0, to: forwarder, frame) }
+            guard forwarder.intake != nil else { return deliver(frame.posted, to: forwarder, frame) }
+            return forwarder.lendTaken(frame) { deliver($0, to: forwarder, frame) }
         }
     }
 
     @inline(__always)
-    private func hand(_ message: MessageAddress, to forwarder: Forwarder, _ frame: FrameReference) -> Int {
-        if frame.pointee.care != .all, forwarder.hub.callOnly(forwarder.listener, message, frame) { return 1 }
+    private func deliver(_ message: MessageAddress, to forwarder: Forwarder, _ frame: FrameReference) -> Int {
+        if frame.pointee.slowPath != .all, forwarder.hub.callOnly(forwarder.listener, message, frame) { return 1 }
         return forwarder.hub.postForwarded(message, frame)
     }
 

@@ -78,7 +78,7 @@ extension ListenerList {
     func deliverToListeners(_ frame: FrameReference) -> Int {
         let message = frame.pointee.message
         // With 0 every listener takes the slow path.
-        let limit = frame.pointee.care == .none ? frame.pointee.number : 0
+        let limit = frame.pointee.slowPath == .none ? frame.pointee.number : 0
         var reached = 0
         walk { entry in
             entry.borrow { listener in
@@ -122,9 +122,9 @@ extension ListenerList {
         let word = listener.word.load(ordering: .acquiring)
         guard word & ListenerEntry.number < frame.pointee.number else { return 0 }
         let treatment = word & ListenerEntry.treatment
-        guard frame.pointee.care != .all else { return deliverWithChecks(frame, listener) }
+        guard frame.pointee.slowPath != .all else { return deliverWithChecks(frame, listener) }
         if treatment == 0 || treatment == ListenerEntry.special { return call(frame, listener, word) }
-        guard frame.pointee.care == .none else { return deliverWithChecks(frame, listener) }
+        guard frame.pointee.slowPath == .none else { return deliverWithChecks(frame, listener) }
         if treatment == ListenerEntry.waits {
             // The bit says that there is one.
             let mailbox = listener.certainMailbox

@@ -27,7 +27,7 @@ struct PostFrame {
     /// frame is free.
     private var extras: Unretained<PostExtras>?
     /// What is to be done for every listener beyond calling it.
-    var care: Care
+    var slowPath: SlowPath
     /// Whether it is a value of a state whose turn has come.
     var isTurn = false
     /// An interceptor's verdict on the message.
@@ -41,7 +41,7 @@ struct PostFrame {
     enum Verdict: Sendable { case `continue`, stop }
 
     /// What a post does for every listener beyond calling it.
-    enum Care: Sendable {
+    enum SlowPath: Sendable {
         case none
         /// Counts the call.
         case counting
@@ -60,7 +60,7 @@ struct PostFrame {
         isolation = post.isolation
         site = post.site
         excluded = post.echo ? 0 : post.sender.map { Unretained($0).address } ?? 0
-        care = excluded != 0 || post.envelope?.tracker != nil ? .all : .none
+        slowPath = excluded != 0 || post.envelope?.tracker != nil ? .all : .none
         if post.envelope != nil { envelope = post.envelope }
     }
 
@@ -71,7 +71,7 @@ struct PostFrame {
         self.message = message
         depth = 1
         isTurn = false
-        if care == .counting { care = .none }
+        if slowPath == .counting { slowPath = .none }
         previous = nil
         listener = nil
         extras = nil

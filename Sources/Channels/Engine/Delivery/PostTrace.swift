@@ -1,39 +1,39 @@
 /// What travels with a message whose channel is traced: when it was posted, and what the instruments gave it.
 final class PostTrace: Sendable {
-    typealias Told = (instrument: any ChannelInstrument, context: (any Sendable)?)
+    typealias Notified = (instrument: any ChannelInstrument, context: (any Sendable)?)
 
     let event: PostEvent
     /// When it was posted, see ``MonotonicClock/now``.
     let time: Int
-    private let told: [Told]
+    private let notified: [Notified]
 
-    init(_ event: PostEvent, _ time: Int, _ told: [Told]) {
+    init(_ event: PostEvent, _ time: Int, _ notified: [Notified]) {
         self.event = event
         self.time = time
-        self.told = told
+        self.notified = notified
     }
 
     /// Tells every instrument of a post and delivers it within.
     ///
-    /// - Parameter told: Those that have been told.
+    /// - Parameter notified: Those that have been notified.
     @inline(never)
     static func post(
         _ event: PostEvent,
         to instruments: [any ChannelInstrument],
-        _ told: [Told] = [],
+        _ notified: [Notified] = [],
         _ deliver: (PostTrace) -> Void
     ) {
-        guard told.count < instruments.count else { return deliver(PostTrace(event, MonotonicClock.now, told)) }
-        let next = instruments[told.count]
+        guard notified.count < instruments.count else { return deliver(PostTrace(event, MonotonicClock.now, notified)) }
+        let next = instruments[notified.count]
         var hasDelivered = false
-        func goOn(_ context: (any Sendable)?) {
+        func proceed(_ context: (any Sendable)?) {
             // A second call by the instrument has no effect.
             guard !hasDelivered else { return }
             hasDelivered = true
-            OwnPosts.areInstrumented { post(event, to: instruments, told + [(next, context)], deliver) }
+            OwnPosts.areInstrumented { post(event, to: instruments, notified + [(next, context)], deliver) }
         }
-        OwnPosts.areNotInstrumented { next.post(event, goOn) }
-        if !hasDelivered { goOn(nil) }
+        OwnPosts.areNotInstrumented { next.post(event, proceed) }
+        if !hasDelivered { proceed(nil) }
     }
 
     /// Calls a synchronous listener within every instrument, and notes the times.
@@ -49,16 +49,16 @@ final class PostTrace: Sendable {
 
     @inline(never)
     private func deliver(_ index: Int, to listener: ListenerEntry, _ waited: Int, _ call: () -> Void) {
-        guard index < told.count else { return call() }
+        guard index < notified.count else { return call() }
         var hasCalled = false
-        func goOn() {
+        func proceed() {
             guard !hasCalled else { return }
             hasCalled = true
             OwnPosts.areInstrumented { deliver(index + 1, to: listener, waited, call) }
         }
-        let event = event(for: listener, waited, told[index].context)
-        OwnPosts.areNotInstrumented { told[index].instrument.deliver(event, goOn) }
-        if !hasCalled { goOn() }
+        let event = event(for: listener, waited, notified[index].context)
+        OwnPosts.areNotInstrumented { notified[index].instrument.deliver(event, proceed) }
+        if !hasCalled { proceed() }
     }
 
     /// Calls an async listener within every instrument, and notes the times.
@@ -85,17 +85,17 @@ final class PostTrace: Sendable {
         isolation: isolated (any Actor)?,
         _ call: () async -> Void
     ) async {
-        guard index < told.count else { return await call() }
+        guard index < notified.count else { return await call() }
         var hasCalled = false
-        func goOn() async {
+        func proceed() async {
             _ = isolation
             guard !hasCalled else { return }
             hasCalled = true
             await deliver(index + 1, to: listener, waited, isolation: isolation, call)
         }
-        let event = event(for: listener, waited, told[index].context)
-        await told[index].instrument.deliver(event, isolation: isolation, goOn)
-        if !hasCalled { await goOn() }
+        let event = event(for: listener, waited, notified[index].context)
+        await notified[index].instrument.deliver(event, isolation: isolation, proceed)
+        if !hasCalled { await proceed() }
     }
 
     /// A sequence is given the message.

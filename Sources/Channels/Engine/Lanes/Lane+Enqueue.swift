@@ -79,7 +79,7 @@ extension Lane {
     @inline(__always)
     func append(_ listener: ListenerEntry, _ mailbox: Mailbox, isFirst: Bool) -> LaneState.Appended {
         if isFirst { mailbox.isBusy.store(true, ordering: .releasing) }
-        if mailbox.state.letIn & (Self.messagesPerLook - 1) == 0 { lookForOwner(of: listener, mailbox) }
+        if mailbox.state.admitted & (Self.messagesPerLook - 1) == 0 { lookForOwner(of: listener, mailbox) }
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         return state.append(Unretained(listener))
     }

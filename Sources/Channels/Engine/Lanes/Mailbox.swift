@@ -146,7 +146,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     /// Counted here, without the reporter's lock, which all channels share.
     private func reportDrop(_ count: Int, in list: ListenerList, for listener: ListenerEntry) {
-        guard list.faults.hears(count) else { return }
+        guard list.faults.reports(count) else { return }
         let detail = Fault.Wording.buffering(state.policy)
         list.faults.report(.bufferOverflow, list: list, listener: listener, count: count, detail: detail)
     }
@@ -160,14 +160,14 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// Puts a message in with which nothing travels, into the unbounded buffer of a sequence, and wakes its reader.
     @inline(never)
     func enqueueToRead(_ message: MessageAddress, for listener: ListenerEntry) -> Bool {
-        let isLetIn = sequenceLock.withLock {
+        let isAdmitted = sequenceLock.withLock {
             guard !listener.isCancelled, !state.isDead else { return false }
             _ = state.append(copying: message)
             noteArrival()
             return true
         }
-        if isLetIn { wakeReader() }
-        return isLetIn
+        if isAdmitted { wakeReader() }
+        return isAdmitted
     }
 
     /// A message for readers has been let in. Under the lock.

@@ -19,7 +19,7 @@ struct MailboxState: ~Copyable {
     /// What nobody has taken.
     var incoming: MessageQueue
     /// How many messages have been let in.
-    private(set) var letIn = 0
+    private(set) var admitted = 0
     /// How many were not let in, or dropped for those that came later.
     private(set) var dropped = 0
     /// How many tickets there are: that wait, have been taken, or whose call has not been settled.
@@ -35,7 +35,7 @@ struct MailboxState: ~Copyable {
     }
 
     /// How many messages were posted.
-    var posted: Int { policy.kind == .oldest ? letIn + dropped : letIn }
+    var posted: Int { policy.kind == .oldest ? admitted + dropped : admitted }
 
     // MARK: Posting
 
@@ -45,7 +45,7 @@ struct MailboxState: ~Copyable {
     @inline(__always)
     mutating func append(copying message: MessageAddress, _ envelope: Envelope? = nil) -> Bool {
         incoming.append(copying: message, envelope)
-        letIn &+= 1
+        admitted &+= 1
         tickets &+= 1
         return tickets == 1
     }
@@ -69,7 +69,7 @@ struct MailboxState: ~Copyable {
         guard policy.kind == .newest else { return .dropped }
         displaced = DisplacedMessage(takingFirstOf: &incoming)
         incoming.append(copying: message, envelope)
-        letIn &+= 1
+        admitted &+= 1
         return .replaces
     }
 

@@ -53,7 +53,7 @@ final class FaultReporter: Sendable {
 
     /// Whether anybody is told of a fault that is this often at one place: without a handler, of the 1st,
     /// 2nd, 4th …
-    func hears(_ count: Int) -> Bool { handler != nil || count & (count - 1) == 0 }
+    func reports(_ count: Int) -> Bool { handler != nil || count & (count - 1) == 0 }
 
     func report(
         _ code: Fault.Code,

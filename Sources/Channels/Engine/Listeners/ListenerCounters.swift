@@ -90,11 +90,11 @@ extension ListenerCounters {
     final func countFailure() { failed.wrappingAdd(1, ordering: .relaxed) }
 
     /// - Parameter withCalls: Whether its calls are counted only while diagnostics are on.
-    final func startOver(withCalls: Bool) {
+    final func reset(withCalls: Bool) {
         if withCalls { direct.store(0, ordering: .relaxed) }
         most.store(0, ordering: .relaxed)
         failed.store(0, ordering: .relaxed)
-        times?.borrow { $0.startOver() }
+        times?.borrow { $0.reset() }
     }
 }
 

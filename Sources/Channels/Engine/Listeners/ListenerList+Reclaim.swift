@@ -51,8 +51,8 @@ struct RetiredEntries {
     /// The tasks that wait for posts to end.
     var waiters = DrainWaiters()
 
-    /// When somebody looks again; see `ListenerList.lookAgain`.
-    var look = RepeatedLook()
+    /// When somebody looks again; see `ListenerList.collectLater`.
+    var backoff = CollectionBackoff()
 
     var isEmpty: Bool { current.isEmpty && incoming.isEmpty && waiters.isEmpty }
 }
@@ -79,7 +79,7 @@ extension ListenerList {
     /// Takes over the list's reference to an entry just unlinked. Under the lock.
     ///
     /// - Parameter freed: Receives entries that no post can see: the caller frees them without the lock.
-    /// - Returns: Whether the caller must then call ``lookAgain(after:)``.
+    /// - Returns: Whether the caller must then call ``collectLater(after:)``.
     func retire(_ entry: ListenerEntry, freed: inout RetiredEntries.Chain) -> Bool {
         if isLocal {
             if localPosts == 0 { freed.add(entry) } else { retired.current.add(entry) }
@@ -112,10 +112,10 @@ extension ListenerList {
 
     /// Makes posts look for retired entries when they end. Under the lock.
     ///
-    /// - Returns: Whether the caller must then call ``lookAgain(after:)``: a post on another thread may end unnoticed.
+    /// - Returns: Whether the caller must then call ``collectLater(after:)``: a post on another thread may end unnoticed.
     func announceRetired(to posts: [HazardUse]) -> Bool {
         if !hasRetired.load(ordering: .relaxed) { hasRetired.store(true, ordering: .sequentiallyConsistent) }
-        return posts.contains { !$0.isOnCallingThread } && retired.look.begin()
+        return posts.contains { !$0.isOnCallingThread } && retired.backoff.begin()
     }
 
     /// Collects later, so that no entry is kept, and nobody waits, because the end of a post went unnoticed.
@@ -124,12 +124,12 @@ extension ListenerList {
     /// have read the old value while its slot still looks taken. That is over a moment later. So somebody looks again, after
     /// 1 ms, 2, 4 and so on, as long as anything is left; a post that takes long is looked at seldom.
     @inline(never)
-    func lookAgain(after milliseconds: Int = 1) {
+    func collectLater(after milliseconds: Int = 1) {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in
             collect(waitsForLock: true)
             collectIfAsked()
-            let next = lock.withLock { retired.look.end(after: milliseconds, isEmpty: retired.isEmpty) }
-            if let next { lookAgain(after: next) }
+            let next = lock.withLock { retired.backoff.end(after: milliseconds, isEmpty: retired.isEmpty) }
+            if let next { collectLater(after: next) }
         }
     }
 
@@ -171,7 +171,7 @@ extension ListenerList {
     private func collect(waitsForLock: Bool) -> Bool {
         var freed = RetiredEntries.Chain()
         var resumed: [DrainWaiters.Continuation] = []
-        var looksAgain = false
+        var collectsLater = false
         let body = { [self] in
             let address = address
             while !retired.current.isEmpty, retired.underWay.allSatisfy({ $0.hasEnded(address) }) {
@@ -179,7 +179,7 @@ extension ListenerList {
                 retired.current = retired.incoming
                 retired.incoming = RetiredEntries.Chain()
                 retired.underWay = retired.current.isEmpty ? [] : posts
-                if !retired.underWay.isEmpty { looksAgain = announceRetired(to: retired.underWay) || looksAgain }
+                if !retired.underWay.isEmpty { collectsLater = announceRetired(to: retired.underWay) || collectsLater }
             }
             if !retired.waiters.isEmpty { resumed = retired.waiters.remove { $0.hasEnded(address) } }
             if retired.isEmpty { hasRetired.store(false, ordering: .sequentiallyConsistent) }
@@ -191,7 +191,7 @@ extension ListenerList {
         }
         freed.free()
         for continuation in resumed { continuation.resume() }
-        if looksAgain { lookAgain() }
+        if collectsLater { collectLater() }
         return true
     }
 
@@ -206,14 +206,14 @@ extension ListenerList {
                 continuation.resume()
                 return
             }
-            let looksAgain = lock.withLock {
+            let collectsLater = lock.withLock {
                 retired.waiters.add(continuation, for: posts)
                 return announceRetired(to: posts)
             }
             // Those that ended before they could see that somebody waits.
             if posts.allSatisfy({ $0.hasEnded(address) }) { collect(waitsForLock: true) }
             collectIfAsked()
-            if looksAgain { lookAgain() }
+            if collectsLater { collectLater() }
         }
     }
 }

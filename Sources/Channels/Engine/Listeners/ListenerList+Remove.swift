@@ -25,7 +25,7 @@ extension ListenerList {
     private func takeOut(_ entry: ListenerEntry, wasOwned: Bool, inSweep: Bool) {
         if wasOwned, let meter, entry.owner == nil { meter.lostOwners.wrappingAdd(1, ordering: .relaxed) }
         var freed = RetiredEntries.Chain()
-        let (looksAgain, sweeps) = withLock { () -> (Bool, Bool) in
+        let (collectsLater, sweeps) = withLock { () -> (Bool, Bool) in
             unlink(entry)
             if wasOwned { ownedCount -= 1 }
             if entry.isForwarder { forwarderCount -= 1 }
@@ -33,7 +33,7 @@ extension ListenerList {
             return (retire(entry, freed: &freed), !inSweep && changeCallsForSweep())
         }
         freed.free()
-        if looksAgain { lookAgain() }
+        if collectsLater { collectLater() }
         if sweeps { sweepSome() }
         if let delegate { delegate.listeningChanged(in: self) }
     }
@@ -42,9 +42,9 @@ extension ListenerList {
     func close() {
         var freed = RetiredEntries.Chain()
         var closing: [ListenerEntry] = []
-        let looksAgain = withLock {
+        let collectsLater = withLock {
             isClosed = true
-            var looksAgain = false
+            var collectsLater = false
             var address = head.load(ordering: .relaxed)
             while let entry = Unretained<ListenerEntry>(address: address)?.object {
                 address = entry.next.load(ordering: .relaxed)
@@ -53,17 +53,17 @@ extension ListenerList {
                 guard before & ListenerEntry.ended == 0 else { continue }
                 closing.append(entry)
                 unlink(entry)
-                looksAgain = retire(entry, freed: &freed) || looksAgain
+                collectsLater = retire(entry, freed: &freed) || collectsLater
             }
             // Levels retain the list.
             recentLevel = nil
             levels.removeEmpty()
             emptyLevelCount = 0
-            return looksAgain
+            return collectsLater
         }
         for entry in closing { entry.counters?.borrow { $0.channelHasGone() } }
         freed.free()
-        if looksAgain { lookAgain() }
+        if collectsLater { collectLater() }
         delegate?.listHasClosed(self)
     }
 

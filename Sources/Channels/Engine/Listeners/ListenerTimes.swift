@@ -5,8 +5,8 @@ final class ListenerTimes: Sendable {
     /// In the listener.
     let spent = TimeCounts()
 
-    func startOver() {
-        waited.startOver()
-        spent.startOver()
+    func reset() {
+        waited.reset()
+        spent.reset()
     }
 }

@@ -31,7 +31,7 @@ final class TimeCounts: @unchecked Sendable {  // a constant pointer to what is 
         longest.max(time, ordering: .relaxed)
     }
 
-    func startOver() {
+    func reset() {
         for index in 0..<Self.classCount { unsafe classes[index].store(0, ordering: .relaxed) }
         total.store(0, ordering: .relaxed)
         longest.store(0, ordering: .relaxed)

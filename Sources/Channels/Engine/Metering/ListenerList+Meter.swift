@@ -42,7 +42,7 @@ extension ListenerList {
         // One that is watched has a meter for its name, and for those who are told of its faults.
         guard wasMetered || name != nil || diagnostics().isOn else { return }
         let meter = knownMeter ?? makeMeter(.off)
-        if !isMetered { forEachEntry { $0.startCountingOver() } }
+        if !isMetered { forEachEntry { $0.resetCounters() } }
         meter.borrow { known in
             known.set(instruments, named: name, diagnostics) { isOn in
                 meterWord.store(meter.address | (isOn ? Self.meterIsOn : 0), ordering: .releasing)
@@ -100,9 +100,9 @@ extension ListenerList {
         meter.countPost()
         let traces = meter.traces
         if traces || frame.pointee.hasExtras {
-            frame.pointee.care = .all
-        } else if frame.pointee.care == .none {
-            frame.pointee.care = .counting
+            frame.pointee.slowPath = .all
+        } else if frame.pointee.slowPath == .none {
+            frame.pointee.slowPath = .counting
         }
         let reached = traces ? trace(frame, meter, deliver) : deliver()
         if frame.pointee.isTurn ? hasNoListenerNow : reached == 0 {
@@ -237,11 +237,11 @@ extension Mailbox {
 
 extension ListenerEntry {
     /// Counting begins. What is counted always goes on.
-    func startCountingOver() {
+    func resetCounters() {
         counters?.borrow { counters in
             let word = word.load(ordering: .relaxed)
             let isAlwaysCounted = word & (Self.waits | Self.special) != 0 && counters.responderCalls == nil
-            counters.startOver(withCalls: !isAlwaysCounted)
+            counters.reset(withCalls: !isAlwaysCounted)
         }
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// Only transitions: they are made under the lock of whoever retires. A look is told from others by how long it has waited.
 /// So of two that overlap one goes on, the one that comes sooner.
-struct RepeatedLook {
+struct CollectionBackoff {
     /// How many milliseconds the look that comes next has waited then; 0 if none is to come.
     private var next = 0
 
