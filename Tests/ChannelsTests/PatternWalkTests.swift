@@ -16,28 +16,6 @@ struct PatternWalkTests {
         }
     }
 
-    /// Another is added whenever it has been attached to all there are, as often as it tries.
-    @Test(arguments: [0, 1, 7, 8])
-    func aChannelThatComesAmidNewPatternsIsHeardByEachOnce(additions: Int) {
-        let board = Switchboard()
-        let channel = Channel<Int>(name: "walk.new", reentrancy: .queued, faults: board.faults, diagnostics: .off)
-        let heard = Recorder<Int>()
-        var tokens = [board[matching: "walk.*"].listen { _ in heard.record(0) }]
-        var asked = 0
-        let entered = board.patterns.attaching(to: channel.list, .messages(Int.self)) { mayEnter in
-            asked += 1
-            let number = asked
-            if asked <= additions { tokens.append(board[matching: "walk.*"].listen { _ in heard.record(number) }) }
-            guard mayEnter() else { return nil }
-            return RegistryShard.Entered(object: channel, kind: .messages(Int.self), removed: RegistryShard.Removed())
-        }
-        channel.list.didUnlock()
-        #expect(entered.object === channel && asked == additions + 1)
-        channel.post(1)
-        #expect(heard.all == Array(0...additions))
-        withExtendedLifetime(tokens) {}
-    }
-
     /// However many names there are, a lock is held for a few of them at a time.
     @Test func noLockIsHeldWhileAllNamesAreWalked() throws {
         let crowd = try Crowd(20_000)

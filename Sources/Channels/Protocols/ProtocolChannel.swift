@@ -67,17 +67,16 @@ public final class ProtocolChannel<Observer> {
         // caller holds this one's.) The list's lock is taken inside, so that an entry found in the table is
         // in the list.
         while true {
-            let (existing, outcome) = entries.withLock { entries -> (ListenerEntry?, (isIn: Bool, sweeps: Bool)) in
-                if let existing = entries[Unretained(object).address] { return (existing, (false, false)) }
-                let outcome = list.insert(entry, priority: priority.rawValue)
-                if outcome.isIn { entries[Unretained(object).address] = entry }
-                return (nil, outcome)
+            let (existing, isIn) = entries.withLock { entries -> (ListenerEntry?, Bool) in
+                if let existing = entries[Unretained(object).address] { return (existing, false) }
+                guard list.insert(entry, priority: priority.rawValue) else { return (nil, false) }
+                entries[Unretained(object).address] = entry
+                return (nil, true)
             }
             list.didUnlock()
             guard let existing else {
-                if outcome.sweeps { list.sweepSome() }
-                if outcome.isIn { forgetSomeOfTheGone() }
-                return outcome.isIn
+                if isIn { forgetSomeOfTheGone() }
+                return isIn
             }
             if !existing.hasEnded, existing.owner === object { return false }
             // The entry of another object, which had the same address, or one that is being removed.

@@ -96,13 +96,10 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         // takes its turn between the two. The list's lock is taken inside, never the reverse.
         // Delivers a value as `set` does. If that is refused, the listener hears the next one.
         let chain = chainOfChange()
-        var outcome = (isIn: false, sweeps: false)
         takeTurn(post) { guarded in
-            outcome = list.insert(entry, priority: priority.rawValue)
-            guard outcome.isIn, !startsWithNext, let chain else { return nil }
+            guard list.insert(entry, priority: priority.rawValue), !startsWithNext, let chain else { return nil }
             return admit(&guarded, nil, for: entry, chain)
         }
-        if outcome.sweeps { list.sweepSome() }
         list.didUnlock()
     }
 

@@ -51,7 +51,7 @@ extension Switchboard {
         hub.delegate = HubDelegate(patternListener, reference)
         let entry = patternListener.listener
         // Inserted directly, so that the delegate does not see the hub before it has its listener.
-        guard hub.insert(entry, priority: listener.priority.rawValue).isIn else { return entry.makeToken() }
+        guard hub.insert(entry, priority: listener.priority.rawValue) else { return entry.makeToken() }
         patterns.add(patternListener, to: registry)
         observation.apply(to: hub)
         // The owner may have been deallocated before the delegate could find the listener.

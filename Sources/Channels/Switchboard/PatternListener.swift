@@ -15,7 +15,8 @@ final class PatternListener: Sendable {
     private let site: PackedSite
     /// For a bridge, which hears only messages posted in this process.
     private let intake: Forwarder.Intake?
-    private let forwarders = Locked(Forwarders())
+    /// By the address of the channel's list; nil once it has been detached.
+    private let forwarders = Locked<[UInt: ListenerEntry]?>([:])
 
     init(
         _ listener: Registration,
@@ -58,18 +59,17 @@ final class PatternListener: Sendable {
     ///
     /// The caller calls `didUnlock` of the list later.
     func attach(to list: ListenerList) {
-        guard forwarders.withLock({ $0.mayInsert(list.address) }) else { return }
         let entry = makeForwarder(of: list)
         // In one section: whoever removes the entry from `forwarders` finds it in the list.
         forwarders.withLock { forwarders in
-            guard forwarders.mayInsert(list.address) else { return }
-            forwarders.insert(entry, for: list.address)
-            _ = list.insert(entry, priority: priority.rawValue)
+            guard forwarders != nil, forwarders?[list.address] == nil else { return }
+            forwarders?[list.address] = entry
+            list.insert(entry, priority: priority.rawValue)
         }
     }
 
     /// Adds a forwarder to a list that is in no table, and ends with it.
-    func forward(from list: ListenerList) { _ = list.insert(makeForwarder(of: list), priority: priority.rawValue) }
+    func forward(from list: ListenerList) { list.insert(makeForwarder(of: list), priority: priority.rawValue) }
 
     private func makeForwarder(of list: ListenerList) -> ListenerEntry {
         let forwarder = Forwarder(to: listener, of: hub, intake)
@@ -78,19 +78,21 @@ final class PatternListener: Sendable {
 
     /// The channel was deallocated.
     func forget(_ list: ListenerList) {
-        let entry = forwarders.withLock { $0.remove(list.address) }
+        let entry = forwarders.withLock { $0?.removeValue(forKey: list.address) }
         withExtendedLifetime(entry) {}
     }
 
     /// Removes the forwarder from a channel.
-    func detach(from list: ListenerList) { forwarders.withLock { $0.remove(list.address) }?.cancel() }
+    func detach(from list: ListenerList) { forwarders.withLock { $0?.removeValue(forKey: list.address) }?.cancel() }
 
     /// Removes the forwarders from every channel, and adds no more.
     ///
     /// - Complexity: O(*n*) in the number of channels. No lock is held meanwhile.
     func detach() {
-        for entries in forwarders.withLock({ $0.end() }) {
-            for entry in entries.values { entry.cancel() }
+        let all = forwarders.withLock { forwarders -> [UInt: ListenerEntry]? in
+            defer { forwarders = nil }
+            return forwarders
         }
+        for entry in (all ?? [:]).values { entry.cancel() }
     }
 }

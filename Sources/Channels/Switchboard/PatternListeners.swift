@@ -5,11 +5,9 @@ internal import Synchronization
 /// Guarded by the lock, under which no user code runs and no names are walked; the locks of shards and lists
 /// are taken inside it.
 ///
-/// A channel and a pattern that come at the same time find each other, exactly once: a pattern is first
-/// entered here, raising `added`, and then walks the channels; a channel is attached to the patterns that are
-/// here, and then entered under its shard's lock, unless `added` has changed. If it has not, the walk comes
-/// to that shard later, and finds the channel; if it has, the channel is attached to the newer patterns, too,
-/// before anybody can find it. Whichever comes second finds the forwarder there (`PatternListener.attach`).
+/// A channel and a pattern that come at the same time find each other, exactly once: a pattern is first entered here, and
+/// then walks the channels; a channel is attached to the patterns that are here and entered in one section of the lock.
+/// Whichever comes second finds the forwarder there (`PatternListener.attach`).
 final class PatternListeners: Sendable {
     private struct Table {
         /// In the order of registration.
@@ -19,13 +17,9 @@ final class PatternListeners: Sendable {
     }
 
     private static let looksPerAdd = 4
-    /// How often a channel tries to be entered before it keeps patterns from being added.
-    private static let attempts = 8
 
     private let table = Locked(Table())
     private let count = Atomic<Int>(0)
-    /// How many have ever been added. Raised under the lock.
-    private let added = Atomic<Int>(0)
 
     var all: [PatternListener] { table.withLock { $0.listeners } }
 
@@ -45,7 +39,6 @@ final class PatternListeners: Sendable {
         table.withLock { table in
             table.listeners.append(listener)
             count.store(table.listeners.count, ordering: .releasing)
-            added.wrappingAdd(1, ordering: .sequentiallyConsistent)
         }
         registry.forEachChannel(where: { listener.matches($0.kind, named: $0.name) }) { channel in
             listener.attach(to: channel.list)
@@ -57,42 +50,15 @@ final class PatternListeners: Sendable {
     /// Attaches the matching patterns to a new channel and enters it, with no pattern added in between.
     ///
     /// The caller then calls `didUnlock` of the list.
-    ///
-    /// - Parameter enter: Asks whether it may enter the channel, under a lock, and returns nil if it may not.
     func attaching(
         to list: ListenerList,
         _ kind: ChannelContent,
-        _ enter: (_ mayEnter: () -> Bool) -> RegistryShard.Entered?
+        _ enter: () -> RegistryShard.Entered
     ) -> RegistryShard.Entered {
-        guard let name = list.name else { return certain(enter { true }) }
-        if case .requests = kind { return certain(enter { true }) }
-        for _ in 0..<Self.attempts {
-            let known = added.load(ordering: .sequentiallyConsistent)
-            attach(all, to: list, named: name, kind)
-            if let entered = enter({ added.load(ordering: .sequentiallyConsistent) == known }) { return entered }
+        table.withLock { table in
+            for listener in table.listeners where listener.matches(kind, named: list.name) { listener.attach(to: list) }
+            return enter()
         }
-        // Others add patterns faster than this thread attaches them.
-        return table.withLock { table in
-            attach(table.listeners, to: list, named: name, kind)
-            return certain(enter { true })
-        }
-    }
-
-    private func attach(
-        _ listeners: [PatternListener],
-        to list: ListenerList,
-        named name: String,
-        _ kind: ChannelContent
-    ) {
-        for listener in listeners where listener.matches(kind, named: name) {
-            listener.attach(to: list)
-        }
-    }
-
-    /// What entered a channel that was allowed to.
-    private func certain(_ entered: RegistryShard.Entered?) -> RegistryShard.Entered {
-        guard let entered else { fatalError("a channel that may be entered was not") }
-        return entered
     }
 
     func forget(_ list: ListenerList) {

@@ -45,11 +45,8 @@ final class Registry: Sendable {
     /// Enters a channel, unless the name has one by now; returns the one entered, of whatever kind.
     ///
     /// The caller, once it holds no lock, hands what was removed for it to ``release(_:_:)``.
-    ///
-    /// - Parameter mayEnter: Asked under the shard's lock. If it returns false, so does this.
-    /// - Returns: Nil if it may not be entered.
-    func enter(_ slot: RegistrySlot, _ object: AnyObject, if mayEnter: () -> Bool) -> RegistryShard.Entered? {
-        withShard(of: slot.key) { $0.enter(slot, object, if: mayEnter) }
+    func enter(_ slot: RegistrySlot, _ object: AnyObject) -> RegistryShard.Entered {
+        withShard(of: slot.key) { $0.enter(slot, object) }
     }
 
     /// Releases what entering a channel removed. May run user code.

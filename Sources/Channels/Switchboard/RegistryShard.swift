@@ -40,14 +40,13 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     /// What entering a channel came to: the one in the registry, of whatever kind, and what was removed for it.
     typealias Entered = (object: AnyObject, kind: ChannelContent, removed: Removed)
 
-    func enter(_ slot: RegistrySlot, _ object: AnyObject, if mayEnter: () -> Bool) -> Entered? {
+    func enter(_ slot: RegistrySlot, _ object: AnyObject) -> Entered {
         lock.withLock {
             var removed = Removed()
             let found = self.slot(of: slot.key)
             if let found, let object = found.living {
                 return (object, found.kind, removed)
             }
-            guard mayEnter() else { return nil }
             // The object replaced is already gone.
             if let found { takeOut(found, &removed) }
             // Not where one has just been taken out and the table become smaller: there is room.

@@ -270,7 +270,7 @@ public final class Switchboard: Sendable {
         observation.apply(to: list)
         list.delegate = NamedChannelDelegate(key, reference, keeping: kind.isHeld ? nil : made, list.delegate)
         let slot = RegistrySlot(key, kind, made, list)
-        let entered = patterns.attaching(to: list, kind) { mayEnter in registry.enter(slot, made, if: mayEnter) }
+        let entered = patterns.attaching(to: list, kind) { registry.enter(slot, made) }
         // Not under the lock of the patterns: this may release the last reference to a channel.
         registry.release(entered.removed, key)
         list.didUnlock()

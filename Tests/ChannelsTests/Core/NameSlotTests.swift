@@ -55,17 +55,6 @@ struct NameSlotTests {
         #expect(Set(ends.map(NameScanner.hash)).count == ends.count)
     }
 
-    @Test func manyForwardersAreInManyParts() {
-        let site = PackedSite(#fileID, #line)
-        let entry = ListenerEntry(bits: 0, owner: nil, counters: nil, site: site, call: .nothing)
-        var forwarders = Forwarders()
-        let count = 3 * Forwarders.longestPart
-        for number in 1...count { forwarders.insert(entry, for: UInt(number) * 64) }
-        #expect((1...count).allSatisfy { !forwarders.mayInsert(UInt($0) * 64) })
-        let parts = forwarders.end().map(\.count)
-        #expect(parts.reduce(0, +) == count && (parts.max() ?? 0) < Forwarders.longestPart)
-    }
-
     @Test func aPostByNameKeepsNothingOfItsUsersChannel() {
         let board = Switchboard()
         let name: ChannelName<Int> = "slot.user"
@@ -77,12 +66,5 @@ struct NameSlotTests {
             withExtendedLifetime(channel) {}
         }
         #expect(list == nil)
-    }
-
-    @Test func forwardersThatHaveEndedTakeNoMore() {
-        var forwarders = Forwarders()
-        #expect(forwarders.mayInsert(64))
-        _ = forwarders.end()
-        #expect(!forwarders.mayInsert(64))
     }
 }

@@ -129,31 +129,32 @@ extension ListenerList {
     ///
     /// - Complexity: O(1) for a priority in use, O(log *p*) to add one to *p*.
     private func add(_ entry: ListenerEntry, priority: Int) {
-        let outcome = insert(entry, priority: priority)
-        if outcome.sweeps { sweepSome() }
+        insert(entry, priority: priority)
         didUnlock()
         if let delegate { delegate.listeningChanged(in: self) }
     }
 
     /// Inserts an entry, after those of its priority, without running user code: the caller, which holds a lock of
-    /// its own, handles `sweeps` later and then calls ``didUnlock()``.
+    /// its own, later calls ``didUnlock()``.
     ///
-    /// - Returns: `isIn` is false if the channel was deallocated: the entry is then inactive.
-    func insert(_ entry: ListenerEntry, priority: Int) -> (isIn: Bool, sweeps: Bool) {
+    /// - Returns: False if the channel was deallocated: the entry is then inactive.
+    @discardableResult
+    func insert(_ entry: ListenerEntry, priority: Int) -> Bool {
         let rank = DeliveryRank(isInterceptor: entry.isInterceptor, priority: priority)
         if isMetered { _ = entry.ensureCounters() }
         let isOwned = entry.hasOwner
-        let outcome = withBareLock { () -> (Bool, Bool) in
-            guard !isClosed else { return (false, false) }
+        let isIn = withBareLock { () -> Bool in
+            guard !isClosed else { return false }
             if entry.isForwarder { forwarderCount += 1 }
             link(entry, into: level(of: rank))
             if isOwned { ownedCount += 1 }
-            return (true, changeCallsForSweep())
+            noteChange()
+            return true
         }
         // Counting may have begun meanwhile.
         if isMetered { _ = entry.ensureCounters() }
-        if !outcome.0 { entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent) }
-        return outcome
+        if !isIn { entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent) }
+        return isIn
     }
 
     /// Gives an entry a new number, as if it had just been registered, in its old place. The caller calls

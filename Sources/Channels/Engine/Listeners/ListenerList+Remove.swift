@@ -25,16 +25,17 @@ extension ListenerList {
     private func takeOut(_ entry: ListenerEntry, wasOwned: Bool, inSweep: Bool) {
         if wasOwned, let meter, entry.owner == nil { meter.lostOwners.wrappingAdd(1, ordering: .relaxed) }
         var freed = RetiredEntries.Chain()
-        let (collectsLater, sweeps) = withLock { () -> (Bool, Bool) in
+        let collectsLater = withBareLock {
             unlink(entry)
             if wasOwned { ownedCount -= 1 }
             if entry.isForwarder { forwarderCount -= 1 }
             // Removals by a sweep do not call for another: sweeps would nest.
-            return (retire(entry, freed: &freed), !inSweep && changeCallsForSweep())
+            if !inSweep { noteChange() }
+            return retire(entry, freed: &freed)
         }
         freed.free()
         if collectsLater { collectLater() }
-        if sweeps { sweepSome() }
+        didUnlock()
         if let delegate { delegate.listeningChanged(in: self) }
     }
 

@@ -10,21 +10,20 @@ extension ListenerList {
     private static let changesPerSweep: Int32 = 128
     private static let changesPerSweepWhileGrowing: Int32 = 4
 
-    /// Whether this change sweeps. Under the lock.
-    func changeCallsForSweep() -> Bool {
-        guard ownedCount > 0 else { return false }
+    /// An entry has come or left: every so often a sweep is due. Under the lock.
+    func noteChange() {
+        guard ownedCount > 0 else { return }
         changesSinceSweep += 1
         let isGrowing = ownedCount > Int(livingInLastRound) * 5 / 4 + 32
-        guard changesSinceSweep >= (isGrowing ? Self.changesPerSweepWhileGrowing : Self.changesPerSweep) else {
-            return false
-        }
+        guard changesSinceSweep >= (isGrowing ? Self.changesPerSweepWhileGrowing : Self.changesPerSweep) else { return }
         changesSinceSweep = 0
-        return true
+        sweepIsDue.store(true, ordering: .relaxed)
     }
 
     /// Removes the orphans among the next few entries.
     @inline(never)
     func sweepSome() {
+        sweepIsDue.store(false, ordering: .relaxed)
         let thread = ThreadReference.current
         guard thread.pointee.depth < ThreadRecord.slotCount else { return }
         enter(thread)

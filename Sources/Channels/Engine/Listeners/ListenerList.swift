@@ -54,6 +54,8 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
     /// Where the search for orphans continues.
     @safe @exclusivity(unchecked) var cursor: UInt = 0
     @safe @exclusivity(unchecked) var changesSinceSweep: Int32 = 0
+    /// Whether whoever releases the lock next is to sweep. Written under the lock.
+    let sweepIsDue = Atomic<Bool>(false)
     /// The number of entries with a living owner met in this round, and in the last.
     @safe @exclusivity(unchecked) var livingSeen: Int32 = 0
     @safe @exclusivity(unchecked) var livingInLastRound: Int32 = 0
@@ -127,10 +129,11 @@ final class ListenerList: @unchecked Sendable {  // guards: see above
         return result
     }
 
-    /// Collects on behalf of posts that ended while the calling thread held the lock. Called after every
-    /// section of the lock, without any lock: it may run user code.
+    /// Collects on behalf of posts that ended while the calling thread held the lock, and sweeps if that is due. Called
+    /// after every section of the lock, without any lock: it may run user code.
     @inline(__always)
     func didUnlock() {
+        if sweepIsDue.load(ordering: .relaxed) { sweepSome() }
         // Set under the lock before a post could leave work, so a later holder sees it.
         if hasRetired.load(ordering: .relaxed) { collectIfAsked() }
     }
