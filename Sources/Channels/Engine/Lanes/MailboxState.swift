@@ -43,8 +43,8 @@ struct MailboxState: ~Copyable {
     ///
     /// - Returns: Whether that is the only one.
     @inline(__always)
-    mutating func append(copying message: MessageAddress, _ envelope: Envelope? = nil) -> Bool {
-        incoming.append(copying: message, envelope)
+    mutating func append(copying message: MessageAddress) -> Bool {
+        incoming.append(copying: message)
         admitted &+= 1
         tickets &+= 1
         return tickets == 1
@@ -62,7 +62,8 @@ struct MailboxState: ~Copyable {
         displaced: inout DisplacedMessage?
     ) -> Admission {
         guard policy.kind != .unbounded, incoming.count >= policy.limit else {
-            isFirst = append(copying: message, envelope)
+            isFirst = append(copying: message)
+            if let envelope { incoming.keep(envelope) }
             return .waits
         }
         dropped += 1
