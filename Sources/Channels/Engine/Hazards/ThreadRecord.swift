@@ -1,3 +1,11 @@
+// Hazards: which thread uses what, so that nothing is freed that another thread may still read.
+//
+// Each thread has a record with a stack of slots. Before a thread reads a list, or a shard of names, it announces the
+// address in a slot; afterwards it withdraws it (`ThreadReference.announce`, `withdraw`). Whoever makes something
+// unreachable then looks for uses of that address (`HazardUse`), keeps what it removed until those uses have ended, and
+// looks again after 1 ms, 2, 4 and so on (`CollectionBackoff`). No use waits, and none takes a lock.
+// The proof stands in `Decisions/ListenerList.md`. Users: `ListenerList+Reclaim` for lists, `RegistryShard+Read` for names.
+
 internal import CChannels
 internal import Synchronization
 

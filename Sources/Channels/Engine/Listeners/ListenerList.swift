@@ -1,3 +1,11 @@
+// Listeners: who listens to a channel, in which order, and how listeners come, leave and are freed.
+//
+// `ListenerList` is what every kind of channel is built on: a chain of `ListenerEntry`, linked under the list's lock
+// (`+Links`), visited without it (`walk`, between `enter` and `leave`), freed once no post can see it (`+Reclaim`).
+// `+Remove` ends listeners, `+Sweep` finds those whose owner is gone. `ListenerToken` is the handle a user has.
+// Nothing here delivers a message: what waits for a listener, or is forwarded, is behind `ListenerCounters`, whose
+// subclasses stand on the floors above.
+
 internal import Synchronization
 
 /// The listeners of one channel: what every kind of channel is built on.

@@ -1,7 +1,11 @@
+// Metering: what is counted and traced of a channel while its diagnostics are on.
+//
+// A post reads one word to find that they are off. While they are on, it takes the way of `postMetered`: `ChannelMeter`
+// counts posts and keeps texts of messages (`MessageText`), listeners count in their `ListenerCounters`, and a traced
+// message carries a `PostTrace`. Instruments are called without locks. Diagnostics, above, shows what was counted.
+
 internal import Synchronization
 
-// Counting and tracing, while the channel's diagnostics are on. A post looks at one word that it reads anyway
-// only to find whether they are; what it does then is here.
 extension ListenerList {
     /// Whether diagnostics are on, so that posts are counted.
     @inline(__always)
