@@ -6,34 +6,15 @@ extension ListenerList {
     ///
     /// - Parameter isCounted: Whether its calls are counted without diagnostics, too.
     @inline(__always)
-    func makeEntry(_ listener: Registration, isCounted: Bool = false) -> ListenerEntry {
-        makeEntry(
-            listener.owner,
-            listener.isolation,
-            listener.site,
-            listener.call,
-            listener.extras,
-            isCounted: isCounted
-        )
-    }
-
-    /// Makes the entry of a listener from the parts of its registration.
-    @inline(__always)
-    private func makeEntry(
-        _ owner: AnyObject?,
-        _ isolation: (any Actor)?,
-        _ site: PackedSite,
-        _ call: __owned BareCall,
-        _ extras: Registration.Extras?,
-        isCounted: Bool = false
-    ) -> ListenerEntry {
+    func makeEntry(_ listener: __shared Registration, isCounted: Bool = false) -> ListenerEntry {
+        let (owner, isolation, extras) = (listener.owner, listener.isolation, listener.extras)
         var bits = owner == nil ? 0 : ListenerEntry.owned
         var counters: ListenerCounters?
         // Of the others nothing is counted.
         if extras != nil || isolation != nil || isCounted {
             counters = makeCounters(owner, isolation, extras, isCounted, &bits)
         }
-        return ListenerEntry(bits: bits, owner: owner, counters: counters, site: site, call: consume call)
+        return ListenerEntry(bits: bits, owner: owner, counters: counters, site: listener.site, call: listener.call)
     }
 
     /// Makes the mailbox of a listener that has one, or what counts its calls, and sets its bits.
@@ -87,36 +68,12 @@ extension ListenerList {
     }
 
     /// Registers a listener for as long as its owner or the token lives.
-    @inlinable @inline(__always)
-    func register(_ listener: Registration) -> ListenerToken {
-        register(
-            listener.owner,
-            listener.isolation,
-            listener.priority,
-            listener.site,
-            listener.call,
-            listener.extras
-        )
-    }
-
-    /// Registers a listener, given its parts, for as long as its owner or the token lives. None of the parts is
-    /// retained for a struct.
     @usableFromInline
-    func register(
-        _ owner: AnyObject?,
-        _ isolation: (any Actor)?,
-        _ priority: Priority,
-        _ site: PackedSite,
-        _ call: __owned BareCall,
-        _ extras: Registration.Extras?
-    ) -> ListenerToken {
-        let entry = makeEntry(owner, isolation, site, consume call, extras)
-        add(entry, priority: priority.rawValue)
-        return entry.makeToken()
-    }
+    func register(_ listener: __shared Registration) -> ListenerToken { add(listener).makeToken() }
 
     /// Makes an entry of a listener and puts it in.
-    func add(_ listener: Registration) -> ListenerEntry {
+    @inline(__always)
+    func add(_ listener: __shared Registration) -> ListenerEntry {
         let entry = makeEntry(listener)
         add(entry, priority: listener.priority.rawValue)
         return entry
