@@ -31,6 +31,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// The lane, uncounted, for posts, which retain nothing.
     let laneReference: Unretained<Lane>?
     private let readersReference: Unretained<SequenceReaders>?
+    let policy: BufferingPolicy
     let isUnbounded: Bool
     /// Whether the drain takes all messages at once: no one drops one that waits, and none is awaited.
     let takesAll: Bool
@@ -69,6 +70,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         // The mailbox keeps both.
         laneReference = lane.map { Unretained($0) }
         readersReference = readers.map { Unretained($0) }
+        self.policy = policy
         isUnbounded = policy.kind == .unbounded
         takesAll = isUnbounded && asyncCall == nil
         self.layout = layout
@@ -147,7 +149,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// Counted here, without the reporter's lock, which all channels share.
     private func reportDrop(_ count: Int, in list: ListenerList, for listener: ListenerEntry) {
         guard list.faults.reports(count) else { return }
-        let detail = Fault.Wording.buffering(state.policy)
+        let detail = Fault.Wording.buffering(policy)
         list.faults.report(.bufferOverflow, list: list, listener: listener, count: count, detail: detail)
     }
 

@@ -56,7 +56,7 @@ extension Mailbox {
         }
         guard hadMessages else { return false }
         // Not for as many as would be dropped.
-        let most = min(DrainState.mostGathered, state.policy.limit / 2)
+        let most = min(DrainState.mostGathered, policy.limit / 2)
         Lane.gather(arrived, beyond: delivered.load(ordering: .relaxed), most: most)
         return mayHoldMessages
     }
