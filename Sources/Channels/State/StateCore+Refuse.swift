@@ -22,7 +22,7 @@ extension StateCore {
             return nil
         }
         let chain = top.pointee.chain + 1
-        guard top.pointee.level < ThreadRecord.deepest, chain <= ThreadRecord.deepest else {
+        guard chain <= ThreadRecord.deepest else {
             list.reportRecursion(top, limit: ThreadRecord.deepest)
             return nil
         }

@@ -16,17 +16,17 @@ extension ListenerList {
     /// - Returns: Nil to deliver it now, otherwise the result of `post`.
     @inline(never)
     private func admit(_ frame: FrameReference, nestedIn top: FrameReference, _ thread: ThreadReference) -> Int? {
-        guard top.pointee.level < ThreadRecord.deepest else {
+        // What is handed on to the listener of a pattern is still the same post.
+        let chain = top.pointee.chain + (kind == .pattern ? 0 : 1)
+        // Only a long chain can be deep; of a queued channel it need not be.
+        guard chain <= ThreadRecord.deepest || top.level < ThreadRecord.deepest else {
             reportRecursion(top, limit: ThreadRecord.deepest)
             return 0
         }
-        frame.pointee.level = top.pointee.level + 1
         guard thread.pointee.stackLeft > ThreadRecord.reservedStack else {
             reportStack(top)
             return 0
         }
-        // What is handed on to the listener of a pattern is still the same post.
-        let chain = top.pointee.chain + (kind == .pattern ? 0 : 1)
         let refused = thread.pointee.countFollowing(chain: chain)
         guard refused == 0 else {
             reportFollowing(top, count: refused)

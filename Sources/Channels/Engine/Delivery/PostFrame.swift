@@ -19,8 +19,6 @@ struct PostFrame {
     /// The number of posts of this list on this thread's stack, including this one. On a queued channel: the
     /// length of the chain that led to this post.
     var depth = 1
-    /// How many posts are on the thread's stack, including this one.
-    var level = 1
     /// How many posts and changes of states led to this post, itself included.
     var chain = 1
     /// What few posts need, made on demand. Released by ``end()``. Separate so that creating and dropping a
@@ -154,6 +152,19 @@ extension FrameReference {
         // The frame exists for the whole post, see the type's comment.
         @inline(__always) unsafeAddress { unsafe UnsafePointer(raw.assumingMemoryBound(to: PostFrame.self)) }
         @inline(__always) nonmutating unsafeMutableAddress { unsafe raw.assumingMemoryBound(to: PostFrame.self) }
+    }
+
+    /// How many posts are on the thread's stack, this one included.
+    ///
+    /// - Complexity: O(*n*) in their number.
+    var level: Int {
+        var count = 0
+        var frame: FrameReference? = self
+        while let post = frame {
+            count += 1
+            frame = post.pointee.previous
+        }
+        return count
     }
 
     /// Reports what a listener threw.

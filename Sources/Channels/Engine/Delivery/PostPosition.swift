@@ -6,13 +6,7 @@ package struct PostPosition: Hashable, Sendable {
     /// That of the innermost post under way on the calling thread.
     package static var current: PostPosition {
         let thread = ThreadReference.current
-        var depth = 0
-        var frame = thread.pointee.top
-        while let post = frame {
-            depth += 1
-            frame = post.pointee.previous
-        }
-        return PostPosition(thread: thread.address, depth: depth)
+        return PostPosition(thread: thread.address, depth: thread.pointee.top?.level ?? 0)
     }
 
     /// That of a post made here.
