@@ -98,6 +98,8 @@ struct RecursionTests {
         #expect(reached > 8 && heard.all == Array(0..<reached))
         states[reached].set(1)
         #expect(heard.all.last == reached)
+        // Each closure keeps the owner.
+        for state in states { state.removeListeners(of: owner) }
     }
 
     @Test func firstCallsInFirstCallsEndWithAFault1024Deep() async {
@@ -113,6 +115,8 @@ struct RecursionTests {
                 }
             }
             listen(to: 0)
+            // Each closure keeps the owner.
+            for state in states { state.removeListeners(of: owner) }
         }
         #expect(faults.all.map(\.detail) == ["limit 1024"] && heard.value == 1_024)
     }
@@ -130,6 +134,8 @@ struct RecursionTests {
         }
         listen()
         #expect(faults.all.map(\.detail) == ["limit 1024"] && heard.value == 1_024)
+        // The closure keeps the owner.
+        state.removeListeners(of: owner)
     }
 
     /// Many are no chain.
