@@ -19,8 +19,8 @@
 /// - When the channel is deallocated, what waits is delivered, then listeners become inactive and sequences
 ///   end.
 ///
-/// Calling listeners directly takes no lock and allocates nothing; a message that waits takes the spin lock of its lane.
-/// All methods may be called from any thread.
+/// Calling listeners directly takes no lock and allocates nothing; a message that waits takes the spin lock of its
+/// lane. All methods may be called from any thread.
 public final class Channel<Message: Sendable>: Listenable, Interceptable {
     @usableFromInline let list: ListenerList
 

@@ -70,11 +70,11 @@ public final class StateChannel<State: Sendable>: Listenable {
 
     /// Stores a value and delivers it, after those that already wait.
     ///
-    /// Listeners without isolation, or with the caller's, have heard it when this returns, unless something waits before
-    /// it: another value that is being delivered, by this thread or another, or messages of their lane. Then it has its
-    /// turn later. Where too many values wait, this takes up to 100 ms, but not inside a listener. If the value is
-    /// refused (see the type's behavior), the old one stays and a fault is raised. Traps inside the body of `update` of
-    /// the same state.
+    /// Listeners without isolation, or with the caller's, have heard it when this returns, unless something waits
+    /// before it: another value that is being delivered, by this thread or another, or messages of their lane. Then
+    /// it has its turn later. Where too many values wait, this takes up to 100 ms, but not inside a listener. If
+    /// the value is refused (see the type's behavior), the old one stays and a fault is raised. Traps inside the
+    /// body of `update` of the same state.
     ///
     /// - Parameters:
     ///   - value: The value to store.

@@ -3,8 +3,8 @@ internal import Synchronization
 
 // Changes that are not made, and those that are slowed down.
 extension StateCore {
-    /// How many posts and changes lead to a change made now, itself included; nil where it is refused, with a fault: made
-    /// by a listener, at the end of too long a chain, or where too many have followed from one post.
+    /// How many posts and changes lead to a change made now, itself included; nil where it is refused, with a
+    /// fault: made by a listener, at the end of too long a chain, or where too many have followed from one post.
     @inline(__always)
     func chainOfChange() -> Int? {
         let thread = ThreadReference.current
@@ -34,8 +34,9 @@ extension StateCore {
         return chain
     }
 
-    /// Slows a setter down behind a backlog of values, in steps of a millisecond and 100 of them at most; a fault follows
-    /// if too many still wait. Inside a listener nobody waits: the fault is raised whenever their number has doubled.
+    /// Slows a setter down behind a backlog of values, in steps of a millisecond and 100 of them at most; a fault
+    /// follows if too many still wait. Inside a listener nobody waits: the fault is raised whenever their number
+    /// has doubled.
     @inline(never)
     func slowDown(behind count: Int) {
         let isInsideListener = ThreadReference.current.pointee.isInsideListener || ListenerChain.call != nil

@@ -141,8 +141,8 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 // MARK: - Turns
 
 extension StateCore {
-    /// The value just stored is to be delivered, if anybody listens or counts. Under the lock, under which listeners are
-    /// registered and handed the value.
+    /// The value just stored is to be delivered, if anybody listens or counts. Under the lock, under which
+    /// listeners are registered and handed the value.
     @inline(__always)
     private func admitChange(_ guarded: inout Guarded, _ envelope: Envelope?, _ chain: Int) -> StateTurns.Admission? {
         guard !list.hasNoListenerNow || list.isMetered else { return nil }

@@ -5,9 +5,9 @@ internal import Synchronization
 /// Guarded by the lock, under which no user code runs and no names are walked; the locks of shards and lists
 /// are taken inside it.
 ///
-/// A channel and a pattern that come at the same time find each other, exactly once: a pattern is first entered here, and
-/// then walks the channels; a channel is attached to the patterns that are here and entered in one section of the lock.
-/// Whichever comes second finds the forwarder there (`PatternListener.attach`).
+/// A channel and a pattern that come at the same time find each other, exactly once: a pattern is first entered
+/// here, and then walks the channels; a channel is attached to the patterns that are here and entered in one
+/// section of the lock. Whichever comes second finds the forwarder there (`PatternListener.attach`).
 final class PatternListeners: Sendable {
     private struct Table {
         /// In the order of registration.

@@ -38,7 +38,8 @@ extension Switchboard {
         protocols.existing(type)?.contains(observer) ?? false
     }
 
-    /// Calls a method on every observer of a protocol. See ``ProtocolChannel/notify(from:echo:fileID:line:isolation:_:)``.
+    /// Calls a method on every observer of a protocol. See
+    /// ``ProtocolChannel/notify(from:echo:fileID:line:isolation:_:)``.
     ///
     /// - Returns: How many observers were called.
     @inlinable @discardableResult

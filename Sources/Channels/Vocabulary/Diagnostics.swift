@@ -54,7 +54,8 @@ public struct Diagnostics: Equatable, Sendable {
 }
 
 extension Diagnostics {
-    /// Whatever either of two asks for: as many messages as the one that keeps more, without the types that either hides.
+    /// Whatever either of two asks for: as many messages as the one that keeps more, without the types that either
+    /// hides.
     @inline(never)
     func combined(with other: Diagnostics) -> Diagnostics {
         Diagnostics(

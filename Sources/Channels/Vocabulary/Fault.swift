@@ -14,8 +14,8 @@ public struct Fault: Sendable, CustomStringConvertible {
         /// A thread that set a state waited as long as it may, and too many values still wait to be delivered:
         /// listeners are slower than those who set it.
         public static let stateBacklog = Code(storage: .stateBacklog)
-        /// More than 1,048,576 messages wait in the lane of an actor or a queue: its listeners are slower than those who
-        /// post, or a loop of posts leads through it. Raised again each time that number has doubled.
+        /// More than 1,048,576 messages wait in the lane of an actor or a queue: its listeners are slower than
+        /// those who post, or a loop of posts leads through it. Raised again each time that number has doubled.
         public static let laneBacklog = Code(storage: .laneBacklog)
         /// A message was dropped because a buffer with ``BufferingPolicy/oldest(_:)`` was full.
         public static let bufferOverflow = Code(storage: .bufferOverflow)

@@ -1,10 +1,11 @@
 // Delivery: one message on its way through a list, on the poster's thread.
 //
-// The way: `post` makes a `PostFrame` on the stack; `begin` decides whether it may run now (`+Reentrancy`); `withPost`
-// makes it the thread's innermost post and enters the list; `deliver` asks the interceptors (`+Intercept`) and walks the
-// chain. A plain listener is called in that loop. `deliverSlow` decides about every other one: call it, hand the message
-// to its mailbox (Lanes), or to another list (`Forwarder`); `deliverWithChecks` looks at everything. `PostTracker` counts
-// those that somebody waits for. This floor and Lanes know each other; those above hand in a `Post`.
+// The way: `post` makes a `PostFrame` on the stack; `begin` decides whether it may run now (`+Reentrancy`);
+// `withPost` makes it the thread's innermost post and enters the list; `deliver` asks the interceptors
+// (`+Intercept`) and walks the chain. A plain listener is called in that loop. `deliverSlow` decides about every
+// other one: call it, hand the message to its mailbox (Lanes), or to another list (`Forwarder`);
+// `deliverWithChecks` looks at everything. `PostTracker` counts those that somebody waits for. This floor and Lanes
+// know each other; those above hand in a `Post`.
 
 internal import Synchronization
 
@@ -41,8 +42,8 @@ extension ListenerList {
         return reached
     }
 
-    /// Delivers the message of a frame to the listeners that are old enough for it, or to one of them: for a channel that
-    /// delivers one message after the other.
+    /// Delivers the message of a frame to the listeners that are old enough for it, or to one of them: for a
+    /// channel that delivers one message after the other.
     @inline(__always)
     func postTurn(_ frame: FrameReference, onlyTo only: ListenerEntry?) {
         if let only {

@@ -7,8 +7,8 @@ final class PostExtras {
     var queue: PostQueue?
     /// What the call under way threw, if the poster waits.
     var thrown: (any Error)?
-    /// Where what the message is for forwarders stands: memory that is used again, made when one first asks. (An optional
-    /// value here would be copied for each of them.)
+    /// Where what the message is for forwarders stands: memory that is used again, made when one first asks. (An
+    /// optional value here would be copied for each of them.)
     private var posted: MessageAddress?
     private var hasPosted = false
 

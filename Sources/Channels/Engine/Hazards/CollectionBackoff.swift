@@ -1,7 +1,7 @@
 /// When somebody looks again for what was retired while it may have been in use: after 1 ms, 2, 4 and so on.
 ///
-/// Only transitions: they are made under the lock of whoever retires. A look is told from others by how long it has waited.
-/// So of two that overlap one goes on, the one that comes sooner.
+/// Only transitions: they are made under the lock of whoever retires. A look is told from others by how long it has
+/// waited. So of two that overlap one goes on, the one that comes sooner.
 struct CollectionBackoff {
     /// How many milliseconds the look that comes next has waited then; 0 if none is to come.
     private var next = 0

@@ -1,10 +1,11 @@
 // Hazards: which thread uses what, so that nothing is freed that another thread may still read.
 //
-// Each thread has a record with a stack of slots. Before a thread reads a list, or a shard of names, it announces the
-// address in a slot; afterwards it withdraws it (`ThreadReference.announce`, `withdraw`). Whoever makes something
-// unreachable then looks for uses of that address (`HazardUse`), keeps what it removed until those uses have ended, and
-// looks again after 1 ms, 2, 4 and so on (`CollectionBackoff`). No use waits, and none takes a lock.
-// The proof stands in `Decisions/ListenerList.md`. Users: `ListenerList+Reclaim` for lists, `RegistryShard+Read` for names.
+// Each thread has a record with a stack of slots. Before a thread reads a list, or a shard of names, it announces
+// the address in a slot; afterwards it withdraws it (`ThreadReference.announce`, `withdraw`). Whoever makes
+// something unreachable then looks for uses of that address (`HazardUse`), keeps what it removed until those uses
+// have ended, and looks again after 1 ms, 2, 4 and so on (`CollectionBackoff`). No use waits, and none takes a
+// lock. The proof stands in `Decisions/ListenerList.md`. Users: `ListenerList+Reclaim` for lists,
+// `RegistryShard+Read` for names.
 
 internal import CChannels
 internal import Synchronization
@@ -22,8 +23,8 @@ struct HazardSlot: ~Copyable {
 
 /// What the library knows about a thread: the posts it has under way.
 ///
-/// A record belongs to one thread at a time; see ``ThreadRecords``, whose lock guards `nextSpare`. The slots are atomic.
-/// What else may change belongs to the owning thread.
+/// A record belongs to one thread at a time; see ``ThreadRecords``, whose lock guards `nextSpare`. The slots are
+/// atomic. What else may change belongs to the owning thread.
 @safe
 struct ThreadRecord: ~Copyable {
     /// The most posts nested on one thread, over all channels.

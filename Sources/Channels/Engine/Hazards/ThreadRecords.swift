@@ -2,12 +2,13 @@ internal import Synchronization
 
 /// The records of the threads that use the library, in 64 groups.
 ///
-/// A record is never freed: that of a thread that has ended is the next thread's. So there are as many as there ever were
-/// threads at a time, and a scan visits those of some groups without a lock. That of nobody has no slot in use.
+/// A record is never freed: that of a thread that has ended is the next thread's. So there are as many as there
+/// ever were threads at a time, and a scan visits those of some groups without a lock. That of nobody has no slot
+/// in use.
 ///
 /// `lock` guards the changes of the chains and `spare`. The chains are read without it: `heads`, and `next` of each
-/// record, which does not change once the record is in its chain. `@safe` because the pointer never changes, and what it
-/// points to is atomic and never freed.
+/// record, which does not change once the record is in its chain. `@safe` because the pointer never changes, and
+/// what it points to is atomic and never freed.
 @safe
 final class ThreadRecords: @unchecked Sendable {  // guards: see above
     static let all = ThreadRecords()

@@ -25,8 +25,8 @@ extension Lane {
         return isIn ? 1 : 0
     }
 
-    /// Puts a message in under one lock for a listener and for those that follow it in its list, need no other treatment
-    /// and have their turns in this lane, too. The caller has entered the list.
+    /// Puts a message in under one lock for a listener and for those that follow it in its list, need no other
+    /// treatment and have their turns in this lane, too. The caller has entered the list.
     ///
     /// - Returns: How many have the message. Where there is more than one, the frame names the last as its
     ///   listener.
@@ -73,7 +73,8 @@ extension Lane {
         return append(listener, mailbox, isFirst: isFirst)
     }
 
-    /// Adds the ticket of a message that a mailbox has let in. Under the lock. ``finish(_:_:)`` is to follow without it.
+    /// Adds the ticket of a message that a mailbox has let in. Under the lock. ``finish(_:_:)`` is to follow
+    /// without it.
     ///
     /// - Parameter isFirst: Whether it is the listener's only one.
     @inline(__always)

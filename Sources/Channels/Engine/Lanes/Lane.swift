@@ -1,10 +1,11 @@
 // Lanes: messages that wait for an actor, a queue or an awaited call, whose turn it is, and the job that delivers them.
 //
-// A poster puts the message into the listener's `Mailbox` and a ticket into the `Lane` of its actor, under the lane's lock
-// (`+Enqueue`). The first ticket starts the drain, one job at a time (`+Drain`, `+Await`), which takes tickets and calls
-// listeners until nothing waits. The transitions are pure structs, tested without threads: `LaneState` and `MailboxState`
-// under the lock, `DrainState` and `DrainTurn` in the drain. `PendingCleanup` is what is done after unlocking.
-// `+Find` says which lane an actor or a queue has. A sequence has a mailbox and no lane: see Sequences.
+// A poster puts the message into the listener's `Mailbox` and a ticket into the `Lane` of its actor, under the
+// lane's lock (`+Enqueue`). The first ticket starts the drain, one job at a time (`+Drain`, `+Await`), which takes
+// tickets and calls listeners until nothing waits. The transitions are pure structs, tested without threads:
+// `LaneState` and `MailboxState` under the lock, `DrainState` and `DrainTurn` in the drain. `PendingCleanup` is
+// what is done after unlocking. `+Find` says which lane an actor or a queue has. A sequence has a mailbox and no
+// lane: see Sequences.
 
 internal import CChannels
 internal import Dispatch

@@ -120,9 +120,10 @@ extension ListenerList {
 
     /// Collects later, so that no entry is kept, and nobody waits, because the end of a post went unnoticed.
     ///
-    /// A post clears its slot and then reads `hasRetired`, without a barrier between the two: a post on another thread may
-    /// have read the old value while its slot still looks taken. That is over a moment later. So somebody looks again, after
-    /// 1 ms, 2, 4 and so on, as long as anything is left; a post that takes long is looked at seldom.
+    /// A post clears its slot and then reads `hasRetired`, without a barrier between the two: a post on another
+    /// thread may have read the old value while its slot still looks taken. That is over a moment later. So
+    /// somebody looks again, after 1 ms, 2, 4 and so on, as long as anything is left; a post that takes long is
+    /// looked at seldom.
     @inline(never)
     func collectLater(after milliseconds: Int = 1) {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in

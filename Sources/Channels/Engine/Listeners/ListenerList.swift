@@ -11,15 +11,16 @@ internal import Synchronization
 /// The listeners of one channel: what every kind of channel is built on.
 ///
 /// A chain of entries in the order of delivery: interceptors first, each kind by priority, then by registration. A
-/// post walks it through the atomic `next` of each entry, without a lock; a change takes `lock`. An unlinked entry keeps its `next`, which always points onward in the order of delivery, so a post
-/// that is at it can continue; its closure is freed when the posts that could have seen it have ended
-/// (`ListenerList+Reclaim`, and the proof in `Decisions/ListenerList.md`).
+/// post walks it through the atomic `next` of each entry, without a lock; a change takes `lock`. An unlinked entry
+/// keeps its `next`, which always points onward in the order of delivery, so a post that is at it can continue; its
+/// closure is freed when the posts that could have seen it have ended (`ListenerList+Reclaim`, and the proof in
+/// `Decisions/ListenerList.md`).
 ///
 /// Nothing here is generic: a message is an address, read by closures made where its type was known.
 ///
-/// Guards: `lock` guards every `var` but `delegate` and `localPosts`; what others read without it is atomic, and written
-/// under it, but for `posters`, `mustCollect` and `meterWord`. The list of a `LocalChannel` (`isLocal`) is used by one
-/// isolation domain, which replaces the lock.
+/// Guards: `lock` guards every `var` but `delegate` and `localPosts`; what others read without it is atomic, and
+/// written under it, but for `posters`, `mustCollect` and `meterWord`. The list of a `LocalChannel` (`isLocal`) is
+/// used by one isolation domain, which replaces the lock.
 @usableFromInline
 final class ListenerList: @unchecked Sendable {  // guards: see above
     let layout: MessageLayout

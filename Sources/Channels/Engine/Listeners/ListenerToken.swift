@@ -35,9 +35,10 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// mailbox is making; for a responder, for every request that has been handed to it. It ignores task
     /// cancellation: the posts it waits for end in any case.
     ///
-    /// It cancels and returns at once where it would wait for its caller: inside the listener, or inside one that the
-    /// listener's call waits for, by `postAndWait` or by this function. A task that a call has started counts as part of
-    /// that call until the call ends. Independent listeners that drain one another wait for ever, as two locks would.
+    /// It cancels and returns at once where it would wait for its caller: inside the listener, or inside one that
+    /// the listener's call waits for, by `postAndWait` or by this function. A task that a call has started counts
+    /// as part of that call until the call ends. Independent listeners that drain one another wait for ever, as two
+    /// locks would.
     public final func cancelAndDrain() async {
         entry.cancel()
         if let call = ListenerChain.call, call.waits(for: entry) { return }

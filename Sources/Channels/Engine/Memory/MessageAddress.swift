@@ -1,10 +1,10 @@
 // Memory: how a value is kept, copied and called without its type, and the two locks.
 //
-// The engine is not generic: a message is an address with a layout, an object an uncounted reference, a post's frame a
-// word. Whoever knows the type (a form of `listen`, `post`) makes the closures that read them. Nothing here knows what a
-// listener is. Every unsafe construct is in one of these files, with its proof (`Decisions/UnsafeRooms.md`).
-// `SpinLock` is for sections of a few dozen instructions of ours, `Locked` for longer ones; neither is held while user
-// code runs. Every floor above may use this one.
+// The engine is not generic: a message is an address with a layout, an object an uncounted reference, a post's
+// frame a word. Whoever knows the type (a form of `listen`, `post`) makes the closures that read them. Nothing here
+// knows what a listener is. Every unsafe construct is in one of these files, with its proof
+// (`Decisions/UnsafeRooms.md`). `SpinLock` is for sections of a few dozen instructions of ours, `Locked` for longer
+// ones; neither is held while user code runs. Every floor above may use this one.
 
 /// The address of a message whose type the reader knows.
 ///

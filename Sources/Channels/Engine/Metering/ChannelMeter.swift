@@ -12,7 +12,8 @@ final class ChannelMeter: Sendable {
         var instruments: Instruments?
         /// When counting began.
         var start = MonotonicClock.now
-        /// Those who post most come first. Without a type for posts without a sender, and for those beyond ``mostPosters``.
+        /// Those who post most come first. Without a type for posts without a sender, and for those beyond
+        /// ``mostPosters``.
         var posters: [(type: (any Any.Type)?, site: PackedSite, posts: Int)] = []
         /// The oldest first; a few more than are to be kept, so that not each moves all others.
         var messages: [KeptText] = []
@@ -145,9 +146,9 @@ extension ChannelMeter {
     }
 
     var count: Count {
-        // Their elements are copied under the lock. A copy that shares its buffer with what posts go on writing to would
-        // cost one of them a copy of all, and the thread sanitizer does not see the reference count that orders
-        // the two.
+        // Their elements are copied under the lock. A copy that shares its buffer with what posts go on writing to
+        // would cost one of them a copy of all, and the thread sanitizer does not see the reference count that
+        // orders the two.
         let (diagnostics, start, posters, messages, now) = guarded.withLock {
             ($0.diagnostics, $0.start, $0.posters.map { $0 }, $0.last($0.diagnostics.kept), MonotonicClock.now)
         }

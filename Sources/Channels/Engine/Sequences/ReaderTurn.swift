@@ -1,12 +1,12 @@
 internal import CChannels
 
-/// How long a task has read messages of sequences without suspending: after a millisecond, others on its actor, and other
-/// tasks of the process, have their turn.
+/// How long a task has read messages of sequences without suspending: after a millisecond, others on its actor, and
+/// other tasks of the process, have their turn.
 ///
-/// Each iterator has one, so that a message costs a comparison. It begins where the turn of the task's last iterator on
-/// this thread began: a task that makes a new sequence for each message does not begin anew with each. The clock is read
-/// at the 1st message, after 4 more, 16 and 64, and then again after 1: a turn lasts about four times as long as it may at
-/// most, or one message.
+/// Each iterator has one, so that a message costs a comparison. It begins where the turn of the task's last
+/// iterator on this thread began: a task that makes a new sequence for each message does not begin anew with each.
+/// The clock is read at the 1st message, after 4 more, 16 and 64, and then again after 1: a turn lasts about four
+/// times as long as it may at most, or one message.
 @frozen @usableFromInline
 struct ReaderTurn {
     /// How many messages it is until the clock is read.

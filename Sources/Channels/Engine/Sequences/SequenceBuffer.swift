@@ -1,8 +1,8 @@
 // Sequences: mailboxes that tasks read by `for await`, instead of a drain.
 //
-// `SequenceBuffer` is what a `MessageSequence` and its iterators share; `Mailbox+Read` takes messages out, under a lock of
-// the readers; `SequenceReaders`, on the floor below, holds the tasks that wait. `ReaderTurn` makes a task that always
-// finds a message give up its actor after a millisecond.
+// `SequenceBuffer` is what a `MessageSequence` and its iterators share; `Mailbox+Read` takes messages out, under a
+// lock of the readers; `SequenceReaders`, on the floor below, holds the tasks that wait. `ReaderTurn` makes a task
+// that always finds a message give up its actor after a millisecond.
 
 /// What a sequence and its iterators share: the registration, and the mailbox they read.
 @usableFromInline
