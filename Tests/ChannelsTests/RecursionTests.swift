@@ -80,6 +80,39 @@ struct RecursionTests {
         #expect(faults.all.first?.detail?.contains("stack") == true)
     }
 
+    /// Each waits on its own channel for the post before it, and is made deeper in the stack.
+    @Test func queuedPostsOnARingOfChannelsEnd1024DeepWithAFault() async {
+        let faults = Recorder<Fault>()
+        let heard = Tally()
+        await onThreads(1) { _ in
+            let channels = (0..<1_500).map { _ in Channel<Int>(reentrancy: .queued) { faults.record($0) } }
+            let tokens = channels.indices.map { index in
+                channels[index].listen { [next = index + 1 < channels.count ? channels[index + 1] : nil] message in
+                    heard.add()
+                    if message == 0 { channels[index].post(1) } else { next?.post(0) }
+                }
+            }
+            channels[0].post(0)
+            for token in tokens { token.cancel() }
+        }
+        #expect(faults.all.map(\.detail) == ["limit 1024"] && (1_024..<2_100).contains(heard.value))
+    }
+
+    /// No channel has more than one post.
+    @Test(arguments: [Diagnostics.off, .counts])
+    func aPatternListenerHearsPostsNestedOnManyChannels(diagnostics: Diagnostics) {
+        let board = Switchboard(diagnostics: diagnostics)
+        let heard = Tally()
+        let token = board[matching: "deep.*"].listen { post throws in
+            heard.add()
+            guard let number = post.message as? Int, number < 200 else { return }
+            try board.channel("deep.\(number)", of: Int.self).post(number + 1)
+        }
+        board[ChannelName<Int>("deep.first")].post(0)
+        #expect(heard.value == 201)
+        withExtendedLifetime(token) {}
+    }
+
     /// The one that is refused hears the next value.
     @Test func aFirstCallIsRefusedWhereLittleOfTheStackIsLeft() async {
         let faults = Recorder<Fault>()

@@ -109,6 +109,20 @@ struct ReentrancyTests {
         withExtendedLifetime(token) {}
     }
 
+    /// What is put off counts as posted when its turn comes.
+    @Test func aQueuedPostIsHeardByAListenerAddedBeforeItsTurn() {
+        let channel = Channel<Int>(reentrancy: .queued)
+        let heard = Recorder<Int>()
+        let later = Slot<ListenerToken?>(nil)
+        let token = channel.listen(once: true) { _ in
+            channel.post(2)
+            later.value = channel.listen { heard.record($0) }
+        }
+        channel.post(1)
+        #expect(heard.all == [2])
+        withExtendedLifetime((token, later)) {}
+    }
+
     @Test func queuedPostsWaitUntilTheRunningPostHasFinishedWithEveryListener() {
         let channel = Channel<String>(reentrancy: .queued)
         let heard = Recorder<String>()

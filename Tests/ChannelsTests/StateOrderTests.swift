@@ -55,6 +55,24 @@ struct StateOrderTests {
         withExtendedLifetime((tokens, clerk)) {}
     }
 
+    /// The others of its lane have heard the value.
+    @Test func onlyTheListenerThatIsNewOrResumesHearsTheCurrentValue() {
+        let queue = DispatchQueue(label: "first values")
+        let state = StateChannel(7)
+        let heard = Recorder<String>()
+        func settle() { for _ in 0..<3 { queue.sync {} } }
+        let first = state.listen(on: queue) { heard.record("first \($0)") }
+        let second = state.listen(on: queue) { heard.record("second \($0)") }
+        settle()
+        first.pause()
+        first.resume()
+        settle()
+        let third = state.listen(on: queue, priority: .high) { heard.record("third \($0)") }
+        settle()
+        #expect(heard.all == ["first 7", "second 7", "first 7", "third 7"])
+        withExtendedLifetime((first, second, third)) {}
+    }
+
     @Test func everyListenerOfAStateHearsTheSameOrderWhereverItRuns() async {
         let state = StateChannel(0)
         let queue = DispatchQueue(label: "listener")

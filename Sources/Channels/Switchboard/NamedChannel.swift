@@ -122,21 +122,13 @@ extension Switchboard {
     }
 
     /// The channel to post on; nil where nobody would hear it.
-    func channelToPost<Message: Sendable>(_ key: NameKey) -> Channel<Message>? {
+    fileprivate func channelToPost<Message: Sendable>(_ key: NameKey) -> Channel<Message>? {
         if let found = channelToPost(key, ofMessages: Message.self) {
             // What is found under a type of message is a channel of that type.
             return known(found, as: Channel<Message>.self)
         }
-        guard mayBeHeard(key, Message.self) else { return nil }
-        // For the one post, in no table: nothing but forwarders listens on it.
-        let channel = Channel<Message>(name: key.name, reentrancy: reentrancy, faults: faults, diagnostics: .off)
-        forwardToPatterns(from: channel.list, .messages(Message.self))
-        return channel
-    }
-
-    private func forwardToPatterns(from list: ListenerList, _ kind: ChannelContent) {
-        observation.apply(to: list)
-        patterns.forward(from: list, kind)
+        // Kept for the one post only: nothing but forwarders listens on it.
+        return mayCreate(key, toPost: Message.self) ? channel(key, reentrancy: nil) : nil
     }
 
     private func channelToPost(_ key: NameKey, ofMessages type: any Any.Type) -> AnyObject? {
@@ -144,8 +136,8 @@ extension Switchboard {
         return Self.unwrap { try registry.channel(key, kind: .messages(type)) }
     }
 
-    /// Whether a pattern hears what is posted to a name without a channel. Counts the post where nobody hears it.
-    private func mayBeHeard(_ key: NameKey, _ type: any Any.Type) -> Bool {
+    /// Whether a post makes the channel, because a pattern listens to it; counts the post where nobody hears it.
+    private func mayCreate(_ key: NameKey, toPost type: any Any.Type) -> Bool {
         if let name = key.name, patterns.match(name) { return true }
         observation.noteUnheard(key.name ?? "\(type)", type)
         return false

@@ -33,6 +33,8 @@ final class PatternListener: Sendable {
             of: MatchingChannels.self,
             kind: .pattern,
             name: pattern.text,
+            // The posts that it forwards are bounded where they are made.
+            reentrancy: .nested(limit: ThreadRecord.deepest),
             faults: faults
         )
         self.listener = hub.makeEntry(listener)
@@ -59,21 +61,14 @@ final class PatternListener: Sendable {
     ///
     /// The caller calls `didUnlock` of the list later.
     func attach(to list: ListenerList) {
-        let entry = makeForwarder(of: list)
+        let forwarder = Forwarder(to: listener, of: hub, intake)
+        let entry = list.makeEntry(Registration(nil, .forwarder(forwarder), ListenerOptions(priority, site), .nothing))
         // In one section: whoever removes the entry from `forwarders` finds it in the list.
         forwarders.withLock { forwarders in
             guard forwarders != nil, forwarders?[list.address] == nil else { return }
             forwarders?[list.address] = entry
             list.insert(entry, priority: priority.rawValue)
         }
-    }
-
-    /// Adds a forwarder to a list that is in no table, and ends with it.
-    func forward(from list: ListenerList) { list.insert(makeForwarder(of: list), priority: priority.rawValue) }
-
-    private func makeForwarder(of list: ListenerList) -> ListenerEntry {
-        let forwarder = Forwarder(to: listener, of: hub, intake)
-        return list.makeEntry(Registration(nil, .forwarder(forwarder), ListenerOptions(priority, site), .nothing))
     }
 
     /// The channel was deallocated.

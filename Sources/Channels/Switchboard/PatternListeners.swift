@@ -23,11 +23,6 @@ final class PatternListeners: Sendable {
 
     var all: [PatternListener] { table.withLock { $0.listeners } }
 
-    /// Has the matching patterns hear what is posted on a list that is in no table.
-    func forward(from list: ListenerList, _ kind: ChannelContent) {
-        for listener in all where listener.matches(kind, named: list.name) { listener.forward(from: list) }
-    }
-
     /// Whether any pattern matches a name.
     func match(_ name: String) -> Bool {
         guard count.load(ordering: .acquiring) > 0 else { return false }

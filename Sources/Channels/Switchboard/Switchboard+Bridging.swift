@@ -50,9 +50,12 @@ extension Switchboard {
         from origin: Origin,
         onEnd: (@Sendable () -> Void)?
     ) async throws -> DeliveryReport {
-        // The name may be in use for something else.
-        _ = try registry.channel(name.key, kind: .messages(Message.self))
-        guard let channel: Channel<Message> = channelToPost(name.key) else {
+        // The kind records the type of which the channel is generic.
+        let found = try registry.channel(name.key, kind: .messages(Message.self)).map {
+            known($0, as: Channel<Message>.self)
+        }
+        // Kept for this post only, if only patterns hear it.
+        guard let channel = try found ?? (patterns.match(name.text) ? channel(name.text, of: Message.self) : nil) else {
             onEnd?()
             return DeliveryReport()
         }

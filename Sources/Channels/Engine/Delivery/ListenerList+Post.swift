@@ -17,7 +17,8 @@ extension ListenerList {
     @usableFromInline @discardableResult
     func post(_ message: MessageAddress, _ post: Post) -> Int {
         if isMetered { return postMetered(message, post) }
-        if head.load(ordering: .acquiring) == 0 { return 0 }
+        // What is put off on a queued channel counts as posted when its turn comes: somebody may listen then.
+        if head.load(ordering: .acquiring) == 0, !reentrancy.isQueued { return 0 }
         return postToListeners(message, post)
     }
 
@@ -47,7 +48,9 @@ extension ListenerList {
     @inline(__always)
     func postTurn(_ frame: FrameReference, onlyTo only: ListenerEntry?) {
         if let only {
-            _ = withPost(frame, .current) { deliverSlow(frame, only) }
+            // To that one alone: the others of its lane have heard the value.
+            guard only.number < frame.pointee.number else { return }
+            _ = withPost(frame, .current) { deliverWithChecks(frame, only) }
         } else if isMetered {
             _ = deliverMetered(frame)
         } else {

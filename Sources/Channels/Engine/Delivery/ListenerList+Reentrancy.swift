@@ -16,6 +16,7 @@ extension ListenerList {
     /// - Returns: Nil to deliver it now, otherwise the result of `post`.
     @inline(never)
     private func admit(_ frame: FrameReference, nestedIn top: FrameReference, _ thread: ThreadReference) -> Int? {
+        thread.pointee.forgetSlots()
         // What is handed on to the listener of a pattern is still the same post.
         let chain = top.pointee.chain + (kind == .pattern ? 0 : 1)
         // Only a long chain can be deep; of a queued channel it need not be.

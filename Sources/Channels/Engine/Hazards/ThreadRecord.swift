@@ -93,6 +93,11 @@ struct ThreadRecord: ~Copyable {
         return max(0, followed - Self.mostFollowing)
     }
 
+    /// Whoever looks for uses need not look at the slots above those in use, which a deep recursion may have left.
+    func forgetSlots() {
+        if used.load(ordering: .relaxed) > depth + 64 { used.store(depth, ordering: .sequentiallyConsistent) }
+    }
+
     /// How much of the thread's stack is left. One that is not the thread's own is not bounded.
     var stackLeft: UInt {
         mutating get {

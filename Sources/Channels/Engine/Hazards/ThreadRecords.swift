@@ -33,6 +33,7 @@ final class ThreadRecords: @unchecked Sendable {  // guards: see above
         lock.withLock {
             if let record = spare {
                 spare = record.pointee.nextSpare
+                record.pointee.forgetSlots()
                 return record
             }
             let group = nextGroup % Self.groupCount
