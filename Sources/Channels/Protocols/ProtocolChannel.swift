@@ -259,7 +259,7 @@ extension ListenerList {
             return false
         }
         defer { owner.release() }
-        guard frame.pointee.excluded != owner.address else { return false }
+        guard !frame.pointee.excludes(owner) else { return false }
         frame.pointee.beginCall(of: observer)
         let visitor = frame.pointee.message
         observer.body.callGeneral(visitor, nil, frame)

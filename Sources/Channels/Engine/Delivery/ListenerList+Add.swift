@@ -48,18 +48,18 @@ extension ListenerList {
             lane = nil
             readers = found
         case .responder(let calls):
-            bits |= ListenerEntry.special
+            bits |= ListenerEntry.counted
             return ListenerCounters(responderCalls: calls)
         case .forwarder(let forwarder):
             bits |= ListenerEntry.forwards
-            if isCounted { bits |= ListenerEntry.special }
+            if isCounted { bits |= ListenerEntry.counted }
             return forwarder
         case .interceptor:
             bits |= ListenerEntry.intercepts
             return nil
         case .isolated(nil):
             guard isCounted else { return nil }
-            bits |= ListenerEntry.special
+            bits |= ListenerEntry.counted
             return ListenerCounters()
         }
         bits |= ListenerEntry.waits

@@ -32,7 +32,7 @@ extension ListenerList {
                 remove(interceptor)
                 return
             }
-            guard frame.pointee.excluded != Unretained(owner).address else { return }
+            guard !frame.pointee.excludes(Unretained(owner)) else { return }
         }
         guard word & ListenerEntry.paused == 0 else {
             interceptor.counters?.borrow { $0.countMissed() }

@@ -134,7 +134,7 @@ extension ListenerList {
         guard word & ListenerEntry.number < frame.pointee.number else { return 0 }
         let treatment = word & ListenerEntry.treatment
         guard frame.pointee.slowPath != .all else { return deliverWithChecks(frame, listener) }
-        if treatment == 0 || treatment == ListenerEntry.special { return call(frame, listener, word) }
+        if treatment == 0 || treatment == ListenerEntry.counted { return call(frame, listener, word) }
         guard frame.pointee.slowPath == .none else { return deliverWithChecks(frame, listener) }
         if treatment == ListenerEntry.waits {
             // The bit says that there is one.
@@ -211,7 +211,7 @@ extension ListenerList {
     func countCall(of listener: ListenerEntry, _ word: UInt64) {
         listener.counters?.borrow { counters in
             // On its actor, or in turns, there is one call at a time.
-            let isAlone = word & (ListenerEntry.waits | ListenerEntry.special) != 0
+            let isAlone = word & (ListenerEntry.waits | ListenerEntry.counted) != 0
             if isAlone { counters.countLoneCall() } else { counters.countDirectCall() }
         }
     }
@@ -228,7 +228,7 @@ extension ListenerList {
                 endOrphan(listener)
                 return 0
             }
-            guard frame.pointee.excluded != Unretained(owner).address else { return 0 }
+            guard !frame.pointee.excludes(Unretained(owner)) else { return 0 }
         }
         guard word & ListenerEntry.paused == 0 else {
             listener.counters?.borrow { $0.countMissed() }

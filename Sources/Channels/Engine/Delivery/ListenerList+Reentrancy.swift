@@ -20,7 +20,7 @@ extension ListenerList {
         // What is handed on to the listener of a pattern is still the same post.
         let chain = top.pointee.chain + (kind == .pattern ? 0 : 1)
         // Only a long chain can be deep; of a queued channel it need not be.
-        guard chain <= ThreadRecord.deepest || top.level < ThreadRecord.deepest else {
+        guard chain <= ThreadRecord.deepest || top.stackDepth < ThreadRecord.deepest else {
             reportRecursion(top, limit: ThreadRecord.deepest)
             return 0
         }

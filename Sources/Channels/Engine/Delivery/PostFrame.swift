@@ -102,6 +102,10 @@ struct PostFrame {
         list = listener.certainLevel.borrow { Unretained($0.list) }
     }
 
+    /// Whether the post is not for an owner: `echo` is false.
+    @inline(__always)
+    func excludes(_ owner: Unretained<AnyObject>) -> Bool { excluded == owner.address }
+
     /// Releases what the frame holds. Called once, when the post has ended.
     @inline(__always)
     mutating func end() { if let extras { PostExtras.giveBack(extras) } }
@@ -157,7 +161,7 @@ extension FrameReference {
     /// How many posts are on the thread's stack, this one included.
     ///
     /// - Complexity: O(*n*) in their number.
-    var level: Int {
+    var stackDepth: Int {
         var count = 0
         var frame: FrameReference? = self
         while let post = frame {

@@ -6,7 +6,7 @@ package struct PostPosition: Hashable, Sendable {
     /// That of the innermost post under way on the calling thread.
     package static var current: PostPosition {
         let thread = ThreadReference.current
-        return PostPosition(thread: thread.address, depth: thread.pointee.top?.level ?? 0)
+        return PostPosition(thread: thread.address, depth: thread.pointee.top?.stackDepth ?? 0)
     }
 
     /// That of a post made here.

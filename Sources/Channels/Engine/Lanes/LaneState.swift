@@ -10,7 +10,7 @@ struct LaneState: ~Copyable {
     /// Turns of one listener that follow each other.
     struct Ticket {
         /// The listener's, or 0 where there is no ticket. Kept by its list, and once it has left that, by
-        /// ``Mailbox/keepsBody(of:)``, until it has no ticket any more.
+        /// ``Mailbox/takesOverBody(of:)``, until it has no ticket any more.
         fileprivate let address: UInt
         fileprivate(set) var count: Int
 

@@ -227,7 +227,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     /// Whether messages wait for the listener, which no post can see any more. The closure of a sequence goes with its
     /// entry: a reader may be making an element, and may have taken out what waits.
-    override func keepsBody(of listener: ListenerEntry) -> Bool {
+    override func takesOverBody(of listener: ListenerEntry) -> Bool {
         guard let lane else { return true }
         return lane.lock.withLock {
             guard !state.leave() else { return false }

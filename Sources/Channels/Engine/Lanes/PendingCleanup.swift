@@ -18,7 +18,7 @@ struct PendingCleanup {
         guard let listeners else { return }
         for listener in listeners {
             listener.borrow { $0.freeBody() }
-            // Balances the retain in `Mailbox.keepsBody`.
+            // Balances the retain in `Mailbox.takesOverBody`.
             listener.release()
         }
     }

@@ -49,8 +49,8 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     /// The channel was deallocated: what waits is still delivered.
     func channelHasGone() {}
 
-    /// Whether the closure is still used although no post can see the listener any more. Whoever uses it frees it.
-    func keepsBody(of listener: ListenerEntry) -> Bool { false }
+    /// No post can see the listener any more. Whether its closure is still used: then this frees it later.
+    func takesOverBody(of listener: ListenerEntry) -> Bool { false }
 
     /// The closure has been freed.
     func bodyIsFree() {}

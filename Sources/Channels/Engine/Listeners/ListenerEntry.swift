@@ -17,8 +17,9 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     /// deallocated, or it was `once`.
     static let closed: UInt64 = 1 << 62
     static let paused: UInt64 = 1 << 61
-    /// Its calls are counted without diagnostics, too.
-    static let special: UInt64 = 1 << 60
+    /// Its calls are counted without diagnostics, too, and without an atomic addition: only for listeners that are called
+    /// one at a time.
+    static let counted: UInt64 = 1 << 60
     /// Has an owner, held weakly.
     static let owned: UInt64 = 1 << 59
     static let once: UInt64 = 1 << 58
@@ -31,6 +32,7 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     /// Is asked about each message before any listener hears it.
     static let intercepts: UInt64 = 1 << 54
     static let ended = cancelled | closed
+    /// The other bits are all in use.
     static let number: UInt64 = (1 << 54) - 1
     /// The bits that say how a message is delivered to it.
     static let treatment = ~(number | owned | general)
@@ -43,8 +45,8 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     @safe @exclusivity(unchecked) var previous: UInt = 0
     @safe @exclusivity(unchecked) var body: ListenerBody
     @safe @exclusivity(unchecked) weak var owner: AnyObject?
-    /// What is counted, or the mailbox: retained, and released in `deinit`. Set once, at the latest when the
-    /// listener is first paused.
+    /// What is counted, or the mailbox: retained, and released in `deinit`. Set once, at the latest when the listener is
+    /// first paused or counted: nothing in it may rely on having been there from the start.
     let countersAddress: Atomic<UInt>
     let site: PackedSite
     /// Set once, when the entry is inserted; nil if it never was. Retained, and released in `deinit`: keeps
@@ -147,7 +149,7 @@ extension ListenerEntry {
 
     /// Called once no post can see the entry any more.
     func hasLeft() {
-        if counters?.borrow({ $0.keepsBody(of: self) }) != true { freeBody() }
+        if counters?.borrow({ $0.takesOverBody(of: self) }) != true { freeBody() }
     }
 
     /// Frees the closure's captures. No post and no mailbox uses it any more.
@@ -181,7 +183,7 @@ extension ListenerEntry {
     /// What became of its messages, if they are counted.
     var accounts: ListenerAccounts? {
         counters?.borrow { counters in
-            counters.accounts(countsCalls: word.load(ordering: .relaxed) & Self.special != 0 || list?.isMetered == true)
+            counters.accounts(countsCalls: word.load(ordering: .relaxed) & Self.counted != 0 || list?.isMetered == true)
         }
     }
 }

@@ -62,6 +62,7 @@ extension ListenerList {
             emptyLevelCount = 0
             return collectsLater
         }
+        // Before the entries are freed: what waits is delivered first, and frees the closure afterwards.
         for entry in closing { entry.counters?.borrow { $0.channelHasGone() } }
         freed.free()
         if collectsLater { collectLater() }

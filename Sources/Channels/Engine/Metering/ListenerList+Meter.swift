@@ -244,7 +244,7 @@ extension ListenerEntry {
     func resetCounters() {
         counters?.borrow { counters in
             let word = word.load(ordering: .relaxed)
-            let isAlwaysCounted = word & (Self.waits | Self.special) != 0 && counters.responderCalls == nil
+            let isAlwaysCounted = word & (Self.waits | Self.counted) != 0 && counters.responderCalls == nil
             counters.reset(withCalls: !isAlwaysCounted)
         }
     }
