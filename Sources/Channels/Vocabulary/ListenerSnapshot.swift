@@ -60,7 +60,7 @@ extension ListenerSnapshot: CustomStringConvertible {
         if isPaused { line += ", paused" }
         if let delivered { line += ", \(delivered) delivered" }
         let counts = [
-            (waiting, "waiting"), (mostWaiting, "at most"), (dropped, "dropped"), (missed, "missed"),
+            (waiting, "waiting"), (mostWaiting, "waiting at most"), (dropped, "dropped"), (missed, "missed"),
             (failures, "failed"),
         ]
         for case (let count?, let what) in counts where count > 0 { line += ", \(count) \(what)" }

@@ -49,6 +49,20 @@ struct NameSlotTests {
         #expect(known.value == 0)
     }
 
+    /// Whoever cancels would look at all of them.
+    @Test func theSlotsOfADeepRecursionAreForgottenWithTheNextNestedPost() {
+        onAnotherThread {
+            func used() -> Int { ThreadReference.current.pointee.used.load(ordering: .relaxed) }
+            let channel = Channel<Int>(reentrancy: .nested(limit: 500))
+            let token = channel.listen { if $0 > 0 { channel.post($0 - 1) } }
+            channel.post(300)
+            #expect(used() > 300)
+            channel.post(1)
+            #expect(used() < 10)
+            token.cancel()
+        }
+    }
+
     /// The address of a name is in its hash as a whole, not only its end.
     @Test func namesThatDifferInTheirBeginningOnlyHaveDifferentHashes() {
         let ends = ["über.orders.new", "öber.orders.new", "über.orderz.new"]

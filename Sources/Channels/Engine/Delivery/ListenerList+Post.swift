@@ -247,7 +247,7 @@ extension ListenerList {
         // The listener is counted, and waited for, in the hub.
         if listener.isForwarder { return forward(frame, listener) }
         frame.pointee.beginCall(of: listener)
-        // The caller holds the owner.
+        // Held until the call has ended.
         let reference = owner.map { OwnerReference($0) }
         let (message, envelope) = (frame.pointee.message, frame.pointee.envelope)
         envelope?.tracker?.expectOne()

@@ -25,9 +25,11 @@ struct Post {
     ) {
         self.sender = sender
         self.echo = echo
-        // Compared only.
         self.isolation =
-            isolation.map { unsafe UInt(bitPattern: Unmanaged.passUnretained($0 as AnyObject).toOpaque()) } ?? 0
+            isolation.map { actor in
+                // A number that is compared only: nobody reads at it.
+                unsafe UInt(bitPattern: Unmanaged.passUnretained(actor as AnyObject).toOpaque())
+            } ?? 0
         self.site = site
         self.envelope = envelope
     }

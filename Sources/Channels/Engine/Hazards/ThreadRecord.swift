@@ -60,7 +60,7 @@ struct ThreadRecord: ~Copyable {
     var stackEnd: UInt = 0
     /// Never freed, as the record.
     private let slots: UnsafeMutablePointer<HazardSlot>
-    /// The number of slots ever used.
+    /// How many slots may be in use; see ``forgetSlots()``.
     let used = Atomic<Int>(0)
     /// One bit: threads are divided into 64 groups, and lists remember which have posted.
     let group: UInt64
@@ -93,7 +93,10 @@ struct ThreadRecord: ~Copyable {
         return max(0, followed - Self.mostFollowing)
     }
 
-    /// Whoever looks for uses need not look at the slots above those in use, which a deep recursion may have left.
+    /// Lets whoever looks for uses pass over the slots that a deep recursion has left: none of them is in use.
+    ///
+    /// Called by the owning thread, or for a record of nobody. Who reads the lower number precedes a later use of those
+    /// slots, as with a number that has yet to rise (`ThreadReference.announce`).
     func forgetSlots() {
         if used.load(ordering: .relaxed) > depth + 64 { used.store(depth, ordering: .sequentiallyConsistent) }
     }
