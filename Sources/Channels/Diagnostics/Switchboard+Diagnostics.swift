@@ -24,7 +24,7 @@ extension Switchboard {
     }
 
     private func applyDiagnostics() {
-        registry.forEachChannel { observation.apply(to: $0.list) }
+        for (slot, _) in registry.channels { observation.apply(to: slot.list) }
         for channel in protocols.all { observation.apply(to: channel.list) }
         for listener in patterns.all { observation.apply(to: listener.hub) }
         observation.forEachWatched { observation.apply(to: $0.list, named: $0.name) }

@@ -21,9 +21,11 @@ extension Switchboard {
     /// - Complexity: O(*n*) in the number of listeners.
     public func snapshot() -> SwitchboardSnapshot {
         var lanes = LaneSnapshots()
-        var channels = foundChannels().map { channel in
-            let (kind, type) = channel.kind.described
-            return channel.list.snapshot(name: channel.name, kind: kind, messageType: type, &lanes)
+        var channels: [ChannelSnapshot] = []
+        var seen: Set<UInt> = []
+        for (slot, _) in registry.channels where seen.insert(slot.list.address).inserted {
+            let (kind, type) = slot.kind.described
+            channels.append(slot.list.snapshot(name: slot.displayName, kind: kind, messageType: type, &lanes))
         }
         // Names to which somebody posts, and that have no channel because nobody listens.
         var unheard = observation.unheard
@@ -65,16 +67,6 @@ extension Switchboard {
 }
 
 extension Switchboard {
-    /// Every channel, once.
-    private func foundChannels() -> [FoundChannel] {
-        var found: [FoundChannel] = []
-        var seen: Set<UInt> = []
-        registry.forEachChannel { channel in
-            if seen.insert(channel.list.address).inserted { found.append(channel) }
-        }
-        return found
-    }
-
     /// The most names that have been visited under one section of a lock: for tests.
     package var mostNamesVisitedAtOnce: Int { registry.mostVisitedAtOnce }
 }

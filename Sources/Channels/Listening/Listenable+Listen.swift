@@ -21,7 +21,7 @@ extension Listenable {
     ///     arrives; by default, there is no bound. Has no effect on direct calls.
     ///   - body: Takes the owner and the message.
     /// - Returns: The token; it may be ignored, because the owner keeps the listener.
-    /// - Complexity: O(log *p*) in the number of priorities in use.
+    /// - Complexity: O(log *p*) in the number of priorities in use; O(*p*) for one that is not.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -180,7 +180,7 @@ extension Listenable {
     ///     arrives.
     ///   - body: Takes the message.
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
-    /// - Complexity: O(log *p*) in the number of priorities in use.
+    /// - Complexity: O(log *p*) in the number of priorities in use; O(*p*) for one that is not.
     @inlinable
     public func listen(
         priority: Priority = .normal,

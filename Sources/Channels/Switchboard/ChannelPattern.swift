@@ -26,21 +26,27 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
     ///
     /// - Complexity: O(*n*) in the length of the name.
     public func matches(_ name: String) -> Bool {
+        text.withByteReader { pattern in name.withByteReader { Self.matches(pattern, $0) } }
+    }
+
+    @inline(never)
+    private static func matches(_ pattern: ByteReader, _ name: ByteReader) -> Bool {
         let stop = UInt8(ascii: ".")
-        var rest = name.utf8.makeIterator()
-        var next = rest.next()
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: ">"): return next != nil && next != stop
+        var next = 0
+        for index in 0..<pattern.count {
+            // Whether a token, or the rest of one, begins here.
+            let isInToken = next < name.count && name[next] != stop
+            switch pattern[index] {
+            case UInt8(ascii: ">"): return isInToken
             case UInt8(ascii: "*"):
-                guard next != nil, next != stop else { return false }
-                while next != nil, next != stop { next = rest.next() }
-            default:
-                guard byte == next else { return false }
-                next = rest.next()
+                guard isInToken else { return false }
+                while next < name.count, name[next] != stop { next += 1 }
+            case let byte:
+                guard next < name.count, name[next] == byte else { return false }
+                next += 1
             }
         }
-        return next == nil
+        return next == name.count
     }
 
     /// Whether both have the same Unicode scalars.

@@ -43,7 +43,7 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
     /// interceptors.
     ///
     /// - Complexity: O(*n*): listeners whose owner has gone are removed first.
-    public var listenerCount: Int { switchboard.registry.list(key)?.activeListenerCount ?? 0 }
+    public var listenerCount: Int { switchboard.list(key)?.activeListenerCount ?? 0 }
 
     /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }
@@ -52,7 +52,7 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) {
-        switchboard.registry.list(key)?.removeListeners(of: owner)
+        switchboard.list(key)?.removeListeners(of: owner)
     }
 }
 

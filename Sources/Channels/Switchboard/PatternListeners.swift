@@ -35,9 +35,9 @@ final class PatternListeners: Sendable {
             table.listeners.append(listener)
             count.store(table.listeners.count, ordering: .releasing)
         }
-        registry.forEachChannel(where: { listener.matches($0.kind, named: $0.name) }) { channel in
-            listener.attach(to: channel.list)
-            channel.list.didUnlock()
+        for (slot, _) in registry.channels where listener.matches(slot.kind, named: slot.list.name) {
+            listener.attach(to: slot.list)
+            slot.list.didUnlock()
         }
         sweep()
     }

@@ -38,13 +38,7 @@ extension RegistryShard {
         let thread = ThreadReference.current
         thread.announce(address, to: readers)
         defer { endReading(thread) }
-        return findSlot(key)?.borrow(body)
-    }
-
-    /// The caller has announced that it reads the shard. (Whoever holds the lock waits for no reader.)
-    @inline(never)
-    private func slotUnderLock(of key: NameKey) -> Unretained<RegistrySlot>? {
-        lock.withLock { slot(of: key).map { Unretained($0) } }
+        return table?.borrow { $0.find(key) }?.borrow(body)
     }
 
     // MARK: Looking up
@@ -67,7 +61,7 @@ extension RegistryShard {
     func post(_ message: MessageAddress, _ post: Post, to key: NameKey, ofMessages type: ObjectIdentifier) -> Int? {
         let thread = ThreadReference.current
         let use = thread.announce(address, to: readers)
-        guard let slot = findSlot(key), slot.borrow({ $0.messageType }) == type else {
+        guard let slot = table?.borrow({ $0.find(key) }), slot.borrow({ $0.messageType }) == type else {
             endReading(thread)
             return nil
         }
@@ -82,16 +76,6 @@ extension RegistryShard {
         let reached = found.list.borrow { $0.post(message, post) }
         endReading(thread)
         return reached
-    }
-
-    /// The slot of a name, if it is in use. The shard is announced.
-    @inline(__always)
-    private func findSlot(_ key: NameKey) -> Unretained<RegistrySlot>? {
-        switch table?.borrow({ $0.find(key) }) {
-        case .slot(let slot): slot
-        case .unknown: slotUnderLock(of: key)
-        case .nothing, nil: nil
-        }
     }
 
     /// Posts on a channel that the registry does not keep: it lives until the post has ended.

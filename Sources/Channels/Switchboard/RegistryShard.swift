@@ -40,6 +40,9 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     /// What entering a channel came to: the one in the registry, of whatever kind, and what was removed for it.
     typealias Entered = (object: AnyObject, kind: ChannelContent, removed: Removed)
 
+    /// Enters a channel, unless the name has one by now.
+    ///
+    /// The caller, once it holds no lock, hands what was removed for it to ``release(_:)``.
     func enter(_ slot: RegistrySlot, _ object: AnyObject) -> Entered {
         lock.withLock {
             var removed = Removed()
@@ -50,7 +53,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
             // The object replaced is already gone.
             if let found { takeOut(found, &removed) }
             // Not where one has just been taken out and the table become smaller: there is room.
-            resizeTable(for: \.isFull, isLarger: true, &removed)
+            copyTable(if: \.isFull, &removed)
             table?.borrow { $0.insert(slot) }
             slot.position = order.count
             order.append(slot)
@@ -58,6 +61,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         }
     }
 
+    /// Retains the channel while it has listeners.
     func listeningChanged(_ key: NameKey, _ object: AnyObject, _ list: ListenerList) {
         var removed = Removed()
         lock.withLock {
@@ -89,6 +93,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         return living == nil ? nil : list
     }
 
+    /// Frees the name of a deallocated channel.
     func removeGone(_ key: NameKey, _ list: ListenerList) {
         var removed = Removed()
         lock.withLock {
@@ -102,36 +107,31 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
 
     func someLists() -> [ListenerList] { lock.withLock { cursor.next(4, of: order).map(\.list) } }
 
-    /// Visits every channel of the shard that is there from the beginning of this call to its end.
+    /// Finds every channel of the shard that is there from the beginning of this call to its end.
     ///
     /// From the end to the beginning: where a name is removed, the last one takes its place. If that is
-    /// ahead, the last one, which has been visited, is visited again; if it has been passed, nothing is
+    /// ahead, the last one, which has been found, is found again; if it has been passed, nothing is
     /// missed. What is entered meanwhile comes behind.
-    func forEachChannel(where isWanted: (RegistrySlot) -> Bool, _ body: (FoundChannel) -> Void) {
+    func find(_ found: inout [FoundChannel]) {
         var rest = Int.max
-        repeat {
+        while rest > 0 {
+            // Room for them, and what is not kept, are made and released without the lock.
             var portion: [FoundChannel] = []
+            portion.reserveCapacity(Self.longestPortion)
             lock.withLock {
                 let end = min(rest, order.count)
                 rest = max(0, end - Self.longestPortion)
-                for slot in order[rest..<end] where isWanted(slot) {
-                    guard let object = slot.living else { continue }
-                    portion.append((slot.displayName, slot.kind, slot.list, object))
-                }
+                for slot in order[rest..<end] { if let object = slot.living { portion.append((slot, object)) } }
                 mostVisited.store(max(mostVisited.load(ordering: .relaxed), end - rest), ordering: .relaxed)
             }
-            for channel in portion { body(channel) }
-        } while rest > 0
+            found += portion
+        }
     }
 
     // MARK: Under the lock
 
-    @inline(never)
-    func slot(of key: NameKey) -> RegistrySlot? {
-        // The table holds it, under the lock, where no cells are moved.
-        guard case .slot(let slot)? = table?.borrow({ $0.find(key) }) else { return nil }
-        return slot.object
-    }
+    // The table holds it.
+    private func slot(of key: NameKey) -> RegistrySlot? { table?.borrow { $0.find(key)?.object } }
 
     private func takeOut(_ slot: RegistrySlot, _ removed: inout Removed) {
         removed.object = slot.letGo()
@@ -141,14 +141,14 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
             order[slot.position] = last
             last.position = slot.position
         }
-        resizeTable(for: \.isSparse, isLarger: false, &removed)
+        copyTable(if: \.isSparse, &removed)
     }
 
-    private func resizeTable(for isDue: (NameTable) -> Bool, isLarger: Bool, _ removed: inout Removed) {
+    private func copyTable(if isDue: (NameTable) -> Bool, _ removed: inout Removed) {
         guard let table, table.borrow(isDue) else { return }
-        let copy = table.borrow { $0.copy(isLarger: isLarger) }
         removed.table = table
         // Seen by every reader that has not announced itself yet.
-        tableAddress.store(Unretained.retaining(copy).address, ordering: .sequentiallyConsistent)
+        let copy = Unretained.retaining(table.borrow { $0.copy() })
+        tableAddress.store(copy.address, ordering: .sequentiallyConsistent)
     }
 }

@@ -29,9 +29,6 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
 
     deinit { heldObject?.release() }
 
-    /// Nil for the channel of a type.
-    var name: String? { key.name }
-
     /// The name, or the type of message if it has none.
     var displayName: String {
         if key.type != nil, case .messages(let type) = kind { "\(type)" } else { key.text }
@@ -63,5 +60,5 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
     }
 }
 
-/// A channel met on a walk, alive as long as this value.
-typealias FoundChannel = (name: String, kind: ChannelContent, list: ListenerList, object: AnyObject)
+/// A channel that was found among others, alive as long as this value.
+typealias FoundChannel = (slot: RegistrySlot, channel: AnyObject)

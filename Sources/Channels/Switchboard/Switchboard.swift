@@ -73,8 +73,11 @@ public final class Switchboard: Sendable {
 
     @usableFromInline
     func find(_ key: NameKey, ofMessages type: any Any.Type) -> AnyObject? {
-        registry.channel(key, ofMessages: type)
+        registry.withShard(of: key) { $0.channel(key, ofMessages: ObjectIdentifier(type)) }
     }
+
+    /// The listeners of a name, whatever it stands for.
+    func list(_ key: NameKey) -> ListenerList? { registry.withShard(of: key) { $0.list(key) } }
 
     @usableFromInline @inline(never)
     func channel<Message: Sendable>(_ key: NameKey, reentrancy: Reentrancy?) -> Channel<Message> {
@@ -182,7 +185,7 @@ public final class Switchboard: Sendable {
     ///
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
     public func removeAll(_ owner: AnyObject) {
-        registry.forEachChannel { $0.list.removeListeners(of: owner) }
+        for (slot, _) in registry.channels { slot.list.removeListeners(of: owner) }
         for listener in patterns.all { listener.hub.removeListeners(of: owner) }
         for channel in protocols.all { channel.remove(object: owner) }
     }
@@ -190,7 +193,7 @@ public final class Switchboard: Sendable {
     // MARK: Carrying out
 
     private func remove(_ key: NameKey) -> Bool {
-        guard let list = registry.remove(key) else { return false }
+        guard let list = registry.withShard(of: key, { $0.remove(key) }) else { return false }
         patterns.detach(from: list)
         return true
     }
@@ -270,12 +273,12 @@ public final class Switchboard: Sendable {
         observation.apply(to: list)
         list.delegate = NamedChannelDelegate(key, reference, keeping: kind.isHeld ? nil : made, list.delegate)
         let slot = RegistrySlot(key, kind, made, list)
-        let entered = patterns.attaching(to: list, kind) { registry.enter(slot, made) }
+        let entered = patterns.attaching(to: list, kind) { registry.withShard(of: key) { $0.enter(slot, made) } }
         // Not under the lock of the patterns: this may release the last reference to a channel.
-        registry.release(entered.removed, key)
+        registry.withShard(of: key) { $0.release(entered.removed) }
         list.didUnlock()
         registry.sweepSome()
-        guard entered.kind == kind else { throw registry.mismatch(key, entered.kind, kind) }
+        guard entered.kind == kind else { throw Registry.mismatch(key, entered.kind, kind) }
         // Whoever changes the diagnostics meanwhile may not have found it.
         observation.apply(to: list)
         return entered.object
@@ -283,7 +286,7 @@ public final class Switchboard: Sendable {
 
     /// A channel has been deallocated: its name is free.
     func hasClosed(_ list: ListenerList, _ key: NameKey) {
-        registry.removeGone(key, list)
+        registry.withShard(of: key) { $0.removeGone(key, list) }
         patterns.forget(list)
     }
 
@@ -298,6 +301,6 @@ public final class Switchboard: Sendable {
     /// Posts on the channel of a name; nil if there is none that carries messages of the type.
     @usableFromInline
     func post(_ message: MessageAddress, _ post: Post, to key: NameKey, ofMessages type: any Any.Type) -> Int? {
-        registry.post(message, post, to: key, ofMessages: type)
+        registry.withShard(of: key) { $0.post(message, post, to: key, ofMessages: ObjectIdentifier(type)) }
     }
 }

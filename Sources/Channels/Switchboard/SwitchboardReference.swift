@@ -36,7 +36,7 @@ final class NamedChannelDelegate: ListenerListDelegate, @unchecked Sendable {  /
 
     func listeningChanged(in list: ListenerList) {
         guard let channel, let registry = reference.registry else { return }
-        registry.listeningChanged(key, channel, list)
+        registry.withShard(of: key) { $0.listeningChanged(key, channel, list) }
     }
 
     func listHasClosed(_ list: ListenerList) { reference.switchboard?.hasClosed(list, key) }

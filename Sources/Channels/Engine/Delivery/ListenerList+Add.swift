@@ -84,7 +84,7 @@ extension ListenerList {
     /// A weak reference to an object being deinitialised is nil from the start: such an owner's entry is an
     /// orphan like any other.
     ///
-    /// - Complexity: O(1) for a priority in use, O(log *p*) to add one to *p*.
+    /// - Complexity: O(1) for the priority used last, O(log *p*) for one of *p* in use, O(*p*) to add one.
     private func add(_ entry: ListenerEntry, priority: Int) {
         insert(entry, priority: priority)
         didUnlock()

@@ -15,10 +15,10 @@ extension ListenerList {
                     // They precede the listeners.
                     guard interceptor.isInterceptor else { return nil }
                     ask(interceptor, frame)
-                    return frame.pointee.verdict == .continue ? entry : nil
+                    return frame.pointee.isStopped ? nil : entry
                 }
             }
-            return frame.pointee.verdict == .continue ? deliverToListeners(frame) : 0
+            return frame.pointee.isStopped ? 0 : deliverToListeners(frame)
         }
     }
 

@@ -28,15 +28,13 @@ struct PostFrame {
     var slowPath: SlowPath
     /// Whether it is a value of a state whose turn has come.
     var isTurn = false
-    /// An interceptor's verdict on the message.
-    var verdict = Verdict.continue
+    /// Whether an interceptor has stopped the message.
+    var isStopped = false
     /// The listener being called, for the site of a fault. Kept alive by the list while the post is under
     /// way.
     var listener: Unretained<ListenerEntry>?
     /// Where the reader of an adapted sequence expects its element.
     var place: MessageAddress?
-
-    enum Verdict: Sendable { case `continue`, stop }
 
     /// What a post does for every listener beyond calling it.
     enum SlowPath: Sendable {
@@ -195,7 +193,7 @@ extension FrameReference {
     var sender: AnyObject? { pointee.sender?.object }
 
     @usableFromInline
-    func stop() { pointee.verdict = .stop }
+    func stop() { pointee.isStopped = true }
 }
 
 /// The messages that wait on a queued channel until the post under way has ended. Used by one thread only.

@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// What is used is a list, by a post that reads it; or a shard of names, and then the channel found in it, by a post or
 /// look-up by name.
-struct HazardUse: Hashable, Sendable {
+struct HazardUse: Sendable {
     private let slot: SlotReference
     private let sequence: UInt
 
@@ -61,13 +61,4 @@ struct HazardUse: Hashable, Sendable {
 
     /// Whether it is a use by the calling thread.
     var isOnCallingThread: Bool { ThreadReference.current.pointee.has(slot) }
-
-    static func == (left: Self, right: Self) -> Bool {
-        left.slot.address == right.slot.address && left.sequence == right.sequence
-    }
-
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(slot.address)
-        hasher.combine(sequence)
-    }
 }

@@ -48,8 +48,8 @@ struct RetiredEntries {
     var current = Chain()
     var incoming = Chain()
     var underWay: [HazardUse] = []
-    /// The tasks that wait for posts to end.
-    var waiters = DrainWaiters()
+    /// The tasks that wait for posts to end, each for those that were under way when it began to wait.
+    var waiters: [(posts: [HazardUse], continuation: CheckedContinuation<Void, Never>)] = []
 
     /// When somebody looks again; see `ListenerList.collectLater`.
     var backoff = CollectionBackoff()
@@ -171,7 +171,7 @@ extension ListenerList {
     @discardableResult
     private func collect(waitsForLock: Bool) -> Bool {
         var freed = RetiredEntries.Chain()
-        var resumed: [DrainWaiters.Continuation] = []
+        var resumed: [CheckedContinuation<Void, Never>] = []
         var collectsLater = false
         let body = { [self] in
             let address = address
@@ -182,7 +182,11 @@ extension ListenerList {
                 retired.underWay = retired.current.isEmpty ? [] : posts
                 if !retired.underWay.isEmpty { collectsLater = announceRetired(to: retired.underWay) || collectsLater }
             }
-            if !retired.waiters.isEmpty { resumed = retired.waiters.remove { $0.hasEnded(address) } }
+            retired.waiters.removeAll { waiter in
+                guard waiter.posts.allSatisfy({ $0.hasEnded(address) }) else { return false }
+                resumed.append(waiter.continuation)
+                return true
+            }
             if retired.isEmpty { hasRetired.store(false, ordering: .sequentiallyConsistent) }
         }
         if waitsForLock {
@@ -208,7 +212,7 @@ extension ListenerList {
                 return
             }
             let collectsLater = lock.withLock {
-                retired.waiters.add(continuation, for: posts)
+                retired.waiters.append((posts, continuation))
                 return announceRetired(to: posts)
             }
             // Those that ended before they could see that somebody waits.

@@ -1,78 +1,41 @@
-/// The levels of a list from the highest rank to the lowest, in short runs: a level is found in O(log *n*) and
-/// inserted or removed in about constant time.
+/// The levels of a list from the highest rank to the lowest.
+///
+/// An array: few channels use more than a handful of priorities, and a thousand of them take a few microseconds to move.
 struct PriorityIndex {
-    /// No run is empty. Ranks descend within and across runs.
-    private var runs: [[PriorityLevel]] = []
-    private static let longestRun = 64
+    private var levels: [PriorityLevel] = []
 
     /// The position of the first level whose rank is at most the given one.
-    private func position(of rank: DeliveryRank) -> (run: Int, offset: Int) {
+    private func position(of rank: DeliveryRank) -> Int {
         var low = 0
-        var high = runs.count
+        var high = levels.count
         while low < high {
             let middle = (low + high) / 2
-            if runs[middle][runs[middle].count - 1].rank > rank { low = middle + 1 } else { high = middle }
+            if levels[middle].rank > rank { low = middle + 1 } else { high = middle }
         }
-        guard low < runs.count else { return (low, 0) }
-        let run = low
-        low = 0
-        high = runs[run].count
-        while low < high {
-            let middle = (low + high) / 2
-            if runs[run][middle].rank > rank { low = middle + 1 } else { high = middle }
-        }
-        return (run, low)
+        return low
     }
 
     /// The level of a rank.
     func level(of rank: DeliveryRank) -> PriorityLevel? {
-        let (run, offset) = position(of: rank)
-        guard run < runs.count, runs[run][offset].rank == rank else { return nil }
-        return runs[run][offset]
+        let position = position(of: rank)
+        return position < levels.count && levels[position].rank == rank ? levels[position] : nil
     }
 
     /// The level of the next higher rank.
     func level(above rank: DeliveryRank) -> PriorityLevel? {
-        let (run, offset) = position(of: rank)
-        if offset > 0 { return runs[run][offset - 1] }
-        return run > 0 ? runs[run - 1].last : nil
+        let position = position(of: rank)
+        return position > 0 ? levels[position - 1] : nil
     }
 
     /// Inserts a level. There must be none of its rank.
-    mutating func insert(_ level: PriorityLevel) {
-        var (run, offset) = position(of: level.rank)
-        if run == runs.count {
-            guard run > 0 else {
-                runs.append([level])
-                return
-            }
-            run -= 1
-            offset = runs[run].count
-        }
-        runs[run].insert(level, at: offset)
-        if runs[run].count > Self.longestRun {
-            let upper = Array(runs[run][(Self.longestRun / 2)...])
-            runs[run].removeSubrange((Self.longestRun / 2)...)
-            runs.insert(upper, at: run + 1)
-        }
-    }
+    mutating func insert(_ level: PriorityLevel) { levels.insert(level, at: position(of: level.rank)) }
 
     /// Removes a level, if it is in the index.
     mutating func remove(_ level: PriorityLevel) {
-        let (run, offset) = position(of: level.rank)
-        guard run < runs.count, runs[run][offset] === level else { return }
-        if runs[run].count == 1 {
-            runs.remove(at: run)
-        } else {
-            runs[run].remove(at: offset)
-        }
+        let position = position(of: level.rank)
+        if position < levels.count, levels[position] === level { levels.remove(at: position) }
     }
 
     /// Removes every empty level.
-    mutating func removeEmpty() {
-        for run in runs.indices.reversed() {
-            runs[run].removeAll { $0.tail == 0 }
-            if runs[run].isEmpty { runs.remove(at: run) }
-        }
-    }
+    mutating func removeEmpty() { levels.removeAll { $0.tail == 0 } }
 }

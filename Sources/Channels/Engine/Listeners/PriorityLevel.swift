@@ -14,11 +14,15 @@ final class PriorityLevel: @unchecked Sendable {  // guards: see above
 }
 
 /// A place in the order of delivery: interceptors precede listeners, and among each the higher priority comes first.
-struct DeliveryRank: Comparable {
+struct DeliveryRank {
     let isInterceptor: Bool
     let priority: Int
 
-    static func < (left: Self, right: Self) -> Bool {
-        left.isInterceptor == right.isInterceptor ? left.priority < right.priority : right.isInterceptor
+    static func == (left: Self, right: Self) -> Bool {
+        left.isInterceptor == right.isInterceptor && left.priority == right.priority
+    }
+
+    static func > (left: Self, right: Self) -> Bool {
+        left.isInterceptor == right.isInterceptor ? left.priority > right.priority : left.isInterceptor
     }
 }

@@ -24,6 +24,14 @@ struct ByteReader {
     @inline(__always)
     subscript(index: Int) -> UInt8 { unsafe bytes[index] }
 
+    /// Whether both have the same bytes.
+    @inline(__always)
+    static func == (left: ByteReader, right: ByteReader) -> Bool {
+        guard left.count == right.count else { return false }
+        // Addresses of so many bytes; nil only where there are none.
+        return unsafe left.count == 0 || memcmp(left.bytes.baseAddress!, right.bytes.baseAddress!, left.count) == 0
+    }
+
     /// The eight bytes from an offset on, the first lowest. All of them must be in range.
     @inline(__always)
     func word(at offset: Int) -> UInt64 {
@@ -55,7 +63,7 @@ extension String {
 
     /// Whether two strings have the same UTF-8: `==` treats canonical equivalents as equal.
     @inline(never)
-    func hasBytes(of other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+    func hasBytes(of other: String) -> Bool { withByteReader { bytes in other.withByteReader { bytes == $0 } } }
 }
 
 /// Writes a whole text to standard error, without buffering.

@@ -46,14 +46,20 @@ extension ListenerList {
         // One that is watched has a meter for its name, and for those who are told of its faults.
         guard wasMetered || name != nil || diagnostics().isOn else { return }
         let meter = knownMeter ?? makeMeter(.off)
-        if !isMetered { forEachEntry { $0.resetCounters() } }
+        if !isMetered { prepareCounters(isReset: true) }
         meter.borrow { known in
             known.set(instruments, named: name, diagnostics) { isOn in
                 meterWord.store(meter.address | (isOn ? Self.meterIsOn : 0), ordering: .releasing)
             }
         }
         // Those that are registered meanwhile either see that posts are counted, or are met here.
-        if isMetered { forEachEntry { _ = $0.ensureCounters() } }
+        if isMetered { prepareCounters(isReset: false) }
+    }
+
+    /// Gives every listener its counters, or resets those that there are.
+    @inline(never)
+    private func prepareCounters(isReset: Bool) {
+        forEachEntry { if isReset { $0.resetCounters() } else { _ = $0.ensureCounters() } }
     }
 
     private func makeMeter(_ own: Diagnostics) -> Unretained<ChannelMeter> {
