@@ -72,37 +72,26 @@ struct MappedStateTests {
         #expect(await totals.reduce(into: [Int]()) { $0.append($1) } == [0, 1, 2])
     }
 
-    /// The state is set while the sequence is being made.
-    @Test func sequenceBeginsWithThePartOfTheValueItIsRegisteredWith() async {
-        let state = StateChannel(0)
-        let isFirst = Tally()
-        let parts = state.map { [weak state] value in
-            if isFirst.add() == 0 { for next in 1...3 { state?.set(next) } }
-            return value
+    @Test func aPartThatHasChangedAndChangedBackIsNotReadAgain() async {
+        let heard = Recorder<Int>()
+        let totals = sales.map(\.total).messages()
+        let reading = Task { for await total in totals { heard.record(total) } }
+        for total in 1...1_000 {
+            sales.set(Sales(total: total))
+            _ = await heard.wait { $0.last == total }
+            sales.set(Sales(total: -1))
+            sales.set(Sales(total: total))
         }
-        var iterator = parts.messages(buffering: .unbounded).makeAsyncIterator()
-        state.set(4)
-        #expect(await iterator.next() == 3)
-        #expect(await iterator.next() == 4)
+        reading.cancel()
+        #expect(zip(heard.all, heard.all.dropFirst()).allSatisfy { $0 != $1 })
     }
 
-    /// The part is set one call deeper than the state.
-    @Test func partThatWasRefusedIsHeardWithTheNextValue() async {
-        let faults = Recorder<Fault>()
-        let state = Switchboard(onFault: { faults.record($0) }).state("state", initial: Sales())
-        let chain = Channel<Int>(reentrancy: .nested(limit: 2_000))
-        let token = chain.listen { depth in
-            if depth < 1_023 { chain.post(depth + 1) } else { state.set(Sales(total: 7)) }
-        }
-        let sequence = state.map(\.total).messages(buffering: .unbounded)
-        await onThreads(1) { _ in chain.post(1) }
-        #expect(state.value.total == 7)
-        #expect(faults.all.map(\.code) == [.recursionLimit])
-        state.set(Sales(total: 7, dish: "soup"))
-        var iterator = sequence.makeAsyncIterator()
-        #expect(await iterator.next() == 0)
-        #expect(await iterator.next() == 7)
-        withExtendedLifetime(token) {}
+    @Test func twoReadersOfOneSequenceReadEachPartOnce() async {
+        let totals = sales.map(\.total).messages(buffering: .unbounded)
+        async let first = totals.prefix(500).reduce(into: []) { $0.append($1) }
+        async let second = totals.prefix(500).reduce(into: []) { $0.append($1) }
+        for total in 1..<1_000 { sales.set(Sales(total: total)) }
+        #expect(await (first + second).sorted() == Array(0..<1_000))
     }
 
     @Test func sequenceKeepsTheNewestPartByDefault() async {

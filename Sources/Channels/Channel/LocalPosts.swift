@@ -9,7 +9,7 @@ public struct LocalPosts<Content>: LocalListenable {
 
     /// Registers a listener with the channel.
     public func register(_ listener: consuming LocalListener<Message>) -> LocalListenerToken {
-        let adapted: Listener<Content> = listener.listener.adapted { message, context in
+        let adapted: Listener<Content> = listener.listener.adaptedAtDelivery { message, context in
             LocalPosted(message: message, sender: context.sender)
         }
         return channel.register(LocalListener(adapted))

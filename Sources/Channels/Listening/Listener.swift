@@ -62,34 +62,66 @@ extension Listener: @unchecked Sendable where Message: Sendable {}
 // MARK: - Adapting
 
 extension Listener {
-    /// This listener as one for the messages of another type.
+    /// Makes this listener one for the messages of another type.
     ///
     /// - Parameter transform: Makes a message of what the source posts. It runs where the listener runs, once
-    ///   per call: on the listener's isolation, or where a sequence is read. It must not block.
+    ///   per call: on the listener's isolation, or where a sequence is read. If the listener skips messages
+    ///   (``compactAdapted(_:)``, ``Listenable/filter(_:)`` and so on), it runs before that, on the poster's thread. It must
+    ///   not block.
     @inlinable
     public consuming func adapted<Source>(
         _ transform: @escaping @Sendable (Source) -> Message
     ) -> Listener<Source> {
-        adapted { message, _ in transform(message) }
+        adaptedAtDelivery { message, _ in transform(message) }
     }
 
-    /// Makes this listener one for the messages of another type, with a transform that is also given what travelled
-    /// with the message.
+    /// Makes this listener one for some messages of another type.
+    ///
+    /// - Parameter transform: Makes a message of what the source posts; nil skips it, and it takes no place in the
+    ///   listener's buffer. It runs on the poster's thread, once for each message and listener. It must not block.
     @inlinable
-    consuming func adapted<Source>(
-        _ transform: @escaping @Sendable (Source, PostContext) -> Message
+    public consuming func compactAdapted<Source>(
+        _ transform: @escaping @Sendable (Source) -> Message?
     ) -> Listener<Source> {
+        adapting { message, _, deliver in
+            guard let adapted = message.lend(as: Source.self, { transform($0) }) else { return 0 }
+            return MessageAddress.lending(adapted, deliver)
+        }
+    }
+
+    /// Puts an adaptor before those that this listener has.
+    @usableFromInline
+    consuming func adapting<Source>(_ run: @escaping Adaptor.Run) -> Listener<Source> {
+        var registration = registration
+        registration.adaptor = Adaptor(run, before: registration.adaptor, to: MessageLayout(Message.self))
+        return Listener<Source>(registration)
+    }
+
+    /// Makes this listener one for some messages of another type, with a transform that is also given what travelled
+    /// with the message. It is not called if that returns nil.
+    ///
+    /// The transform runs where the listener runs, or before the listener's adaptors, if it has any.
+    @inlinable
+    consuming func adaptedAtDelivery<Source>(
+        _ transform: @escaping @Sendable (Source, PostContext) -> Message?
+    ) -> Listener<Source> {
+        if registration.hasAdaptor {
+            return adapting { message, frame, deliver in
+                guard let adapted = transform(message.load(as: Source.self), PostContext(frame)) else { return 0 }
+                return MessageAddress.lending(adapted, deliver)
+            }
+        }
         guard let original = AdaptedBody(registration, from: Message.self, to: Source.self) else {
             return adaptedAwaiting(transform)
         }
         return Listener<Source>(
             registration.calling { message, owner, frame in
-                original.run(transform(message.load(as: Source.self), PostContext(frame)), owner, frame)
+                guard let adapted = transform(message.load(as: Source.self), PostContext(frame)) else { return }
+                original.run(adapted, owner, frame)
             }
         )
     }
 
-    /// Not called where the transform returns nil.
     @usableFromInline
     consuming func adaptedAwaiting<Source>(
         _ transform: @escaping @Sendable (Source, PostContext) -> Message?
@@ -106,24 +138,6 @@ extension Listener {
             registration.delivery = .async(call, isolation)
         }
         return Listener<Source>(registration)
-    }
-
-    /// Makes this listener one for some messages of another type: it is not called where the transform returns nil.
-    /// Not for sequences, whose readers expect an element for each message.
-    @inlinable
-    consuming func adaptedOrSkipped<Source>(
-        _ transform: @escaping @Sendable (Source) -> Message?
-    ) -> Listener<Source> {
-        assert(!registration.isSequence, "a sequence skips no message")
-        guard let original = AdaptedBody(registration, from: Message.self, to: Source.self) else {
-            return adaptedAwaiting { message, _ in transform(message) }
-        }
-        return Listener<Source>(
-            registration.calling { message, owner, frame in
-                guard let adapted = transform(message.load(as: Source.self)) else { return }
-                original.run(adapted, owner, frame)
-            }
-        )
     }
 }
 
@@ -164,10 +178,14 @@ final class AdaptedBody: Sendable {
     @usableFromInline
     func keep<Message>(_ message: Message, _ frame: FrameReference) {
         frame.pointee.place?.initialize(to: message)
+        frame.pointee.place = nil
     }
 }
 
 extension Registration {
+    @usableFromInline
+    var hasAdaptor: Bool { adaptor != nil }
+
     /// Replaces the call of this registration by one that takes the frame.
     @usableFromInline
     consuming func calling(_ call: @escaping ListenerCall) -> Registration {

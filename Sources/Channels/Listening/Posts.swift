@@ -18,7 +18,7 @@ public struct Posts<Source: Listenable>: Listenable {
     @inlinable
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         source.register(
-            listener.adapted { message, context in Posted(message, context) },
+            listener.adaptedAtDelivery { message, context in Posted(message, context) },
             isolation: isolation
         )
     }

@@ -42,45 +42,20 @@ public struct MappedState<State: Sendable, Part: Equatable & Sendable>: Listenab
     @inlinable
     public func register(_ listener: consuming Listener<Part>, isolation: isolated (any Actor)?) -> ListenerToken {
         let heard = LastPart<Part>()
-        guard !listener.registration.isSequence else { return registerSequence(listener, heard) }
         return state.register(
-            listener.adaptedOrSkipped { [part] (state: State) in heard.ifNew(part(state)) },
+            listener.adaptedAtDelivery { [part] (state: State, _) in heard.ifNew(part(state)) },
             isolation: isolation
         )
-    }
-
-    /// A reader takes what waits in its buffer, and cannot skip any of it: a state of its own, which is set
-    /// to new parts only, stands in between.
-    @usableFromInline
-    func registerSequence(_ listener: consuming Listener<Part>, _ heard: LastPart<Part>) -> ListenerToken {
-        let options = ListenerOptions(listener.registration.priority, listener.registration.site)
-        let parts = StateChannel<Part>(part(state.value), name: nil, faults: state.list.faults, diagnostics: .off)
-        // The first part is that of the value which the feed is handed: others may be set until then.
-        let token = parts.register(listener, isolation: nil, startsWithNext: true)
-        // The state's listener keeps the parts, which end when it does.
-        let feed = state.register(
-            Listener<State>(nil, .isolated(nil), options) { [part] message, _, _ in
-                let part = part(message.load(as: State.self))
-                guard heard.last != part else { return }
-                parts.set(part, isolation: nil)
-                // Unless it was refused: then the next value is not skipped, whatever its part.
-                if parts.value == part { heard.last = part }
-            },
-            isolation: nil
-        )
-        parts.list.delegate = FeedDelegate(feed, instead: parts.list.delegate)
-        // The sequence is not handed out yet: only the state can have ended, and that ends the feed.
-        return token
     }
 }
 
 /// The part that a listener has heard last.
 ///
-/// Guards: a listener is called once at a time, and a call sees what the one before it wrote, whichever threads
-/// run them; so does the feed of a sequence.
+/// A lock guards it, because several tasks may read one sequence. It is not held while parts are compared: that is the
+/// user's code.
 @usableFromInline
-final class LastPart<Part: Equatable & Sendable>: @unchecked Sendable {  // see above
-    @usableFromInline var last: Part?
+final class LastPart<Part: Equatable & Sendable>: Sendable {
+    @usableFromInline let last = Locked<Part?>(nil)
 
     @usableFromInline
     init() {}
@@ -88,26 +63,10 @@ final class LastPart<Part: Equatable & Sendable>: @unchecked Sendable {  // see 
     /// The part, if it is another than the last.
     @inlinable
     func ifNew(_ part: Part) -> Part? {
-        if let last, last == part { return nil }
-        last = part
+        if let last = last.withLock({ $0 }), last == part { return nil }
+        // The old one is released without the lock.
+        var other: Part? = part
+        last.withLock { swap(&$0, &other) }
         return part
     }
-}
-
-/// Ends what feeds a list when its last listener has gone.
-private final class FeedDelegate: ListenerListDelegate {
-    private let feed: ListenerToken
-    /// That of the state, which hands a listener that resumes the current value.
-    private let state: (any ListenerListDelegate)?
-
-    init(_ feed: ListenerToken, instead state: (any ListenerListDelegate)?) {
-        self.feed = feed
-        self.state = state
-    }
-
-    func listeningChanged(in list: ListenerList) {
-        if list.listenerCountNow == 0 { feed.cancel() }
-    }
-
-    func resume(_ entry: ListenerEntry) -> Bool { state?.resume(entry) ?? false }
 }

@@ -4,6 +4,8 @@ import Channels
 enum FormSources: CaseIterable {
     case channel, queuedChannel, state, named, typed, matching
     case postsOfChannel, postsOfState, postsOfNamed, postsOfMatching, doubled, postsOfDoubled
+    case filtered, mapped, compactMapped, limited, whileTrue, chained, postsOfFiltered, filteredPosts
+    case filteredState, partOfState, limitedNamed, mappedTyped, filteredMatching
 }
 
 /// A source of the user's own: forwards the listeners it is given, adapted.
@@ -98,11 +100,25 @@ extension FormSources {
         case .postsOfMatching: FormSource(matching.posts, matched, .pattern) { $0.message.message as? Int ?? -1 }
         case .doubled: FormSource(Doubled(source: channel), toChannel) { $0 / 2 }
         case .postsOfDoubled: FormSource(Doubled(source: channel).posts, toChannel) { $0.message / 2 }
+        case .filtered: FormSource(channel.filter { $0 >= 0 }, toChannel) { $0 }
+        case .mapped: FormSource(channel.map { "\($0)" }, toChannel) { Int($0) ?? -1 }
+        case .compactMapped: FormSource(channel.compactMap { Int("\($0)") }, toChannel) { $0 }
+        case .limited: FormSource(channel.prefix(1_000_000), toChannel) { $0 }
+        case .whileTrue: FormSource(channel.prefix { $0 >= 0 }, toChannel) { $0 }
+        case .chained:
+            FormSource(channel.map { $0 * 2 }.filter { $0 >= 0 }.posts.map { $0.message / 2 }, toChannel) { $0 }
+        case .postsOfFiltered: FormSource(channel.filter { $0 >= 0 }.posts, toChannel) { $0.message }
+        case .filteredPosts: FormSource(channel.posts.filter { $0.message >= 0 }, toChannel) { $0.message }
+        case .filteredState: FormSource(state.filter { $0 >= 0 }, toState, .state) { $0 }
+        case .partOfState: FormSource(state.map { -$0 }.filter { $0 <= 0 }, toState, .state) { -$0 }
+        case .limitedNamed: FormSource(named.prefix(1_000_000), toNamed) { $0 }
+        case .mappedTyped: FormSource(typed.map { [$0] }, toTyped) { $0[0] }
+        case .filteredMatching: FormSource(matching.compactMap { $0.message as? Int }, matched, .pattern) { $0 }
         }
     }
 
     /// What a new listener hears before anything is posted.
-    var first: [Int] { self == .state || self == .postsOfState ? [0] : [] }
+    var first: [Int] { [.state, .postsOfState, .filteredState, .partOfState].contains(self) ? [0] : [] }
 
     /// Buffers for two, and which of 1 to 5 they keep. A state takes none that keeps the oldest.
     var policies: [(BufferingPolicy, ArraySlice<Int>)] {

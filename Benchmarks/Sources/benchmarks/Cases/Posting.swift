@@ -6,6 +6,10 @@ enum Posting {
         Case.plain("channel-token", Floors.listeners, channelToken)
             + Case.plain("channel-weak", Floors.listeners, channelWeak)
             + Case.plain("channel-posts", Floors.listeners, channelPosts)
+            + Case.plain("filter-by-hand", Floors.listeners, filterByHand)
+            + Case.plain("filter-skips", Floors.listeners, filterSkips)
+            + Case.plain("filter-passes", Floors.listeners, filterPasses)
+            + Case.plain("map", Floors.listeners, map)
             + Case.plain("local-token", Floors.listeners, localToken)
             + Case.plain("local-weak", Floors.listeners, localWeak)
             + Case.main("main-actor", Floors.listeners, mainActor)
@@ -39,6 +43,32 @@ enum Posting {
         return { operations in
             for number in 0..<operations { channel.post(number) }
             withExtendedLifetime(owners) {}
+        }
+    }
+
+    /// The listener itself skips every message.
+    private static func filterByHand(_ count: Int) -> (Int) -> Void {
+        adapted(count) { channel, counter in channel.listen { if $0 < 0 { counter.add($0) } } }
+    }
+
+    private static func filterSkips(_ count: Int) -> (Int) -> Void {
+        adapted(count) { channel, counter in channel.filter { $0 < 0 }.listen { counter.add($0) } }
+    }
+
+    private static func filterPasses(_ count: Int) -> (Int) -> Void {
+        adapted(count) { channel, counter in channel.filter { $0 >= 0 }.listen { counter.add($0) } }
+    }
+
+    private static func map(_ count: Int) -> (Int) -> Void {
+        adapted(count) { channel, counter in channel.map { $0 &+ 1 }.listen { counter.add($0) } }
+    }
+
+    private static func adapted(_ count: Int, _ listen: (Channel<Int>, Counter) -> ListenerToken) -> (Int) -> Void {
+        let channel = Channel<Int>()
+        let tokens = counters(count).map { listen(channel, $0) }
+        return { operations in
+            for number in 0..<operations { channel.post(number) }
+            withExtendedLifetime(tokens) {}
         }
     }
 

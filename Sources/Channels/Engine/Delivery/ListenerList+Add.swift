@@ -29,7 +29,9 @@ extension ListenerList {
         if let extras {
             if extras.isOnce { bits |= ListenerEntry.once }
             if !extras.isBare { bits |= ListenerEntry.general }
+            if extras.adaptor != nil { bits |= ListenerEntry.adapts }
         }
+        let adaptor = extras?.adaptor
         let lane: Lane?
         var asyncCall: AsyncListenerCall?
         var readers: SequenceReaders?
@@ -58,13 +60,13 @@ extension ListenerList {
             bits |= ListenerEntry.intercepts
             return nil
         case .isolated(nil):
-            guard isCounted else { return nil }
-            bits |= ListenerEntry.counted
-            return ListenerCounters()
+            if isCounted { bits |= ListenerEntry.counted }
+            return isCounted || adaptor != nil ? ListenerCounters(adaptor: adaptor) : nil
         }
         bits |= ListenerEntry.waits
         let buffering = extras?.buffering ?? .unbounded
-        return Mailbox(lane, readers: readers, layout, buffering, awaiting: asyncCall)
+        let layout = adaptor?.layout ?? layout
+        return Mailbox(lane, readers: readers, layout, buffering, awaiting: asyncCall, adaptor: adaptor)
     }
 
     /// Registers a listener for as long as its owner or the token lives.

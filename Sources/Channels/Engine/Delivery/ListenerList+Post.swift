@@ -151,8 +151,37 @@ extension ListenerList {
             }
         } else if treatment == ListenerEntry.forwards {
             return forward(frame, listener)
+        } else if treatment == ListenerEntry.adapts {
+            return adaptAndCall(frame, listener)
         }
         return deliverWithChecks(frame, listener)
+    }
+
+    /// Calls a listener that needs no other treatment than its adaptor.
+    @inline(never)
+    private func adaptAndCall(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
+        adapt(frame, listener) { call(frame, listener, listener.word.load(ordering: .acquiring)) }
+    }
+
+    /// Delivers what the adaptor of a listener makes of the message, unless that skips it.
+    @inline(__always)
+    private func adapt(_ frame: FrameReference, _ listener: ListenerEntry, _ deliver: () -> Int) -> Int {
+        // The bit says that there are counters, with an adaptor. The entry keeps them.
+        guard let adaptor = listener.counters?.borrow({ $0.adaptorReference }) else { return 0 }
+        // For those who end the listener, and for the site of a fault.
+        frame.pointee.beginCall(of: listener)
+        let message = frame.pointee.message
+        let reached = adaptor.borrow { adaptor in
+            adaptor.run(message, frame) { adapted in
+                // The adaptor may have cancelled the listener.
+                guard !listener.isCancelled else { return 0 }
+                frame.pointee.message = adapted
+                defer { frame.pointee.message = message }
+                return deliver()
+            }
+        }
+        if listener.hasEnded { listener.counters?.borrow { $0.nothingFollows() } }
+        return reached
     }
 
     /// Hands a message to a mailbox, and to those of some of the listeners that follow and hear by the same lane.
@@ -234,10 +263,24 @@ extension ListenerList {
             listener.counters?.borrow { $0.countMissed() }
             return 0
         }
+        defer { withExtendedLifetime(owner) {} }
+        guard word & ListenerEntry.adapts != 0 else { return deliverChecked(frame, listener, owner, word) }
+        return adapt(frame, listener) { deliverChecked(frame, listener, owner, word) }
+    }
+
+    /// Delivers to a listener that is to hear the message.
+    ///
+    /// - Parameter owner: Held until the call has ended.
+    @inline(__always)
+    private func deliverChecked(
+        _ frame: FrameReference,
+        _ listener: ListenerEntry,
+        _ owner: AnyObject?,
+        _ word: UInt64
+    ) -> Int {
         if word & ListenerEntry.once != 0 {
             guard remove(listener, as: ListenerEntry.closed) else { return 0 }
         }
-        defer { withExtendedLifetime(owner) {} }
         if let mailbox = listener.mailbox, !mailbox.mayCall(from: frame.pointee.isolation, listener) {
             let isIn = mailbox.enqueue(frame, for: listener)
             if isMetered { mailbox.noteWaiting() }

@@ -33,7 +33,7 @@ struct PostFrame {
     /// The listener being called, for the site of a fault. Kept alive by the list while the post is under
     /// way.
     var listener: Unretained<ListenerEntry>?
-    /// Where the reader of an adapted sequence expects its element.
+    /// Where the reader of an adapted sequence expects its element; nil once it is there.
     var place: MessageAddress?
 
     /// What a post does for every listener beyond calling it.
@@ -194,6 +194,14 @@ extension FrameReference {
 
     @usableFromInline
     func stop() { pointee.isStopped = true }
+
+    /// Ends the listener whose adaptor runs. It still hears this message, if the adaptor lets it pass.
+    @usableFromInline
+    func endListener() {
+        // The post keeps both.
+        guard let listener = pointee.listener?.object else { return }
+        pointee.list.object.remove(listener, as: ListenerEntry.closed)
+    }
 }
 
 /// The messages that wait on a queued channel until the post under way has ended. Used by one thread only.

@@ -44,13 +44,21 @@ struct Registration {
         let isOnce: Bool
         /// Nil where the source decides.
         let buffering: BufferingPolicy?
+        let adaptor: Adaptor?
 
         @usableFromInline
-        init(_ delivery: Delivery?, isBare: Bool, isOnce: Bool, _ buffering: BufferingPolicy?) {
+        init(
+            _ delivery: Delivery?,
+            isBare: Bool,
+            isOnce: Bool,
+            _ buffering: BufferingPolicy?,
+            _ adaptor: Adaptor? = nil
+        ) {
             self.delivery = delivery
             self.isBare = isBare
             self.isOnce = isOnce
             self.buffering = buffering
+            self.adaptor = adaptor
         }
     }
 
@@ -86,19 +94,25 @@ struct Registration {
 extension Registration {
     var delivery: Delivery {
         get { extras?.delivery ?? .isolated(isolation) }
-        set { extras = Extras(newValue, isBare: isBare, isOnce: isOnce, buffering) }
+        set { extras = Extras(newValue, isBare: isBare, isOnce: isOnce, buffering, adaptor) }
     }
 
     var isBare: Bool {
         get { extras?.isBare ?? true }
-        set { extras = Extras(extras?.delivery, isBare: newValue, isOnce: isOnce, buffering) }
+        set { extras = Extras(extras?.delivery, isBare: newValue, isOnce: isOnce, buffering, adaptor) }
     }
 
     var isOnce: Bool { extras?.isOnce ?? false }
 
     var buffering: BufferingPolicy? {
         get { extras?.buffering }
-        set { extras = Extras(extras?.delivery, isBare: isBare, isOnce: isOnce, newValue) }
+        set { extras = Extras(extras?.delivery, isBare: isBare, isOnce: isOnce, newValue, adaptor) }
+    }
+
+    /// What the listener hears instead of the messages of the source.
+    var adaptor: Adaptor? {
+        get { extras?.adaptor }
+        set { extras = Extras(extras?.delivery, isBare: isBare, isOnce: isOnce, buffering, newValue) }
     }
 
     var isInterceptor: Bool { if case .interceptor? = extras?.delivery { true } else { false } }

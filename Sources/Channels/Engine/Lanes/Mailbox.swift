@@ -62,7 +62,8 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         readers: SequenceReaders? = nil,
         _ layout: MessageLayout,
         _ policy: BufferingPolicy,
-        awaiting asyncCall: AsyncListenerCall? = nil
+        awaiting asyncCall: AsyncListenerCall? = nil,
+        adaptor: Adaptor? = nil
     ) {
         self.lane = lane
         self.readers = readers
@@ -77,7 +78,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         state = MailboxState(layout, policy)
         batch = MessageQueue(layout)
         self.asyncCall = asyncCall
-        super.init()
+        super.init(adaptor: adaptor)
         if !isUnbounded { lane?.smallestBuffer.min(policy.limit, ordering: .relaxed) }
     }
 
@@ -223,7 +224,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         readers?.wakeAll()
     }
 
-    override func channelHasGone() { readers?.wakeAll() }
+    override func nothingFollows() { readers?.wakeAll() }
 
     /// Whether messages wait for the listener, which no post can see any more. The closure of a sequence goes with its
     /// entry: a reader may be making an element, and may have taken out what waits.

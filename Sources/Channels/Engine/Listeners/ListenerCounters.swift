@@ -6,6 +6,8 @@ internal import Synchronization
 class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     /// The calls of a responder that are under way.
     let responderCalls: ResponderCalls?
+    /// Of an entry with the bit ``ListenerEntry/adapts``.
+    let adaptor: Adaptor?
     let direct = Atomic<Int>(0)
     private let missed = Atomic<Int>(0)
     /// The address of the ``ListenerTimes``, or 0. Retained, and released in `deinit`. Set once, when the
@@ -14,9 +16,16 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     private let most = Atomic<Int>(0)
     private let failed = Atomic<Int>(0)
 
-    init(responderCalls: ResponderCalls? = nil) { self.responderCalls = responderCalls }
+    init(responderCalls: ResponderCalls? = nil, adaptor: Adaptor? = nil) {
+        self.responderCalls = responderCalls
+        self.adaptor = adaptor
+    }
 
     deinit { times?.release() }
+
+    /// The adaptor, which this keeps.
+    @inline(__always)
+    final var adaptorReference: Unretained<Adaptor>? { adaptor.map { Unretained($0) } }
 
     /// Counts a call on the poster's thread.
     @inline(__always)
@@ -46,8 +55,8 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     /// The listener was cancelled: what waits for it is discarded.
     func discardWaiting() {}
 
-    /// The channel was deallocated: what waits is still delivered.
-    func channelHasGone() {}
+    /// No message follows. What waits is still delivered.
+    func nothingFollows() {}
 
     /// No post can see the listener any more. Whether its closure is still used: then this frees it later.
     func takesOverBody(of listener: ListenerEntry) -> Bool { false }

@@ -31,9 +31,11 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     static let waits: UInt64 = 1 << 55
     /// Is asked about each message before any listener hears it.
     static let intercepts: UInt64 = 1 << 54
+    /// Hears what its ``Adaptor`` makes of a message.
+    static let adapts: UInt64 = 1 << 53
     static let ended = cancelled | closed
     /// The other bits are all in use.
-    static let number: UInt64 = (1 << 54) - 1
+    static let number: UInt64 = (1 << 53) - 1
     /// The bits that say how a message is delivered to it.
     static let treatment = ~(number | owned | general)
 

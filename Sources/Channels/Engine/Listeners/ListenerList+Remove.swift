@@ -63,7 +63,7 @@ extension ListenerList {
             return collectsLater
         }
         // Before the entries are freed: what waits is delivered first, and frees the closure afterwards.
-        for entry in closing { entry.counters?.borrow { $0.channelHasGone() } }
+        for entry in closing { entry.counters?.borrow { $0.nothingFollows() } }
         freed.free()
         if collectsLater { collectLater() }
         delegate?.listHasClosed(self)

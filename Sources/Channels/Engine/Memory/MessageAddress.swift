@@ -71,7 +71,7 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
 
     /// Lends the message in place, neither copied nor retained.
     @inlinable @inline(__always)
-    func lend<Message>(as type: Message.Type, _ body: (borrowing Message) -> Void) {
+    func lend<Message, Result>(as type: Message.Type, _ body: (borrowing Message) -> Result) -> Result {
         unsafe borrowing(raw.assumingMemoryBound(to: Message.self), body)
     }
 
@@ -125,6 +125,7 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
 /// Lends the value at an address; a parameter, so that the compiler borrows it in place instead of retaining
 /// a copy.
 @inlinable @inline(__always)
-func borrowing<Value: ~Copyable>(_ address: UnsafePointer<Value>, _ body: (borrowing Value) -> Void) {
+func borrowing<Value: ~Copyable, Result>(_ address: UnsafePointer<Value>, _ body: (borrowing Value) -> Result) -> Result
+{
     unsafe body(address.pointee)
 }

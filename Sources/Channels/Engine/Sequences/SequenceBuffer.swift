@@ -50,14 +50,19 @@ final class SequenceBuffer: Sendable {
         defer { if let trace = envelope?.trace { trace.noteRead(by: entry) } }
         guard !isPlain else { return mailbox.takeOne(into: place, &envelope) }
         return mailbox.layout.withTemporary { message in
-            guard mailbox.takeOne(into: message, &envelope), let list = entry.list else { return false }
-            var frame = PostFrame(list, message, Post(envelope))
-            frame.place = place
-            // The body of an adapted listener ends by initialising the place.
-            frame.lend { entry.run(message, nil, $0) }
-            frame.end()
-            mailbox.layout.destroy(message)
-            return true
+            var isRead = false
+            // The body skips some messages.
+            while !isRead, mailbox.takeOne(into: message, &envelope) {
+                defer { mailbox.layout.destroy(message) }
+                guard let list = entry.list else { return false }
+                var frame = PostFrame(list, message, Post(envelope))
+                frame.place = place
+                // The body of an adapted listener ends by initialising the place.
+                frame.lend { entry.run(message, nil, $0) }
+                isRead = frame.place == nil
+                frame.end()
+            }
+            return isRead
         }
     }
 

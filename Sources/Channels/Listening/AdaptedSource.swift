@@ -1,0 +1,131 @@
+/// A source that hears some messages of another, or hears them as something else. Made by
+/// ``Listenable/filter(_:)``, ``Listenable/map(_:)``, ``Listenable/compactMap(_:)``, ``Listenable/prefix(_:)`` and
+/// ``Listenable/prefix(while:)``.
+///
+/// Listening to it is listening to the source: order, isolation and a listener's place among the others are the same.
+/// The closure of an adaptor runs on the thread that posts, once for each message and listener, before the listener is
+/// called or the message waits for it. So everything else applies to what passes: `once:` ends the listener with the first
+/// message that passes, a bounded buffer holds what passes, and a sequence yields nothing else. A message that is skipped
+/// is not counted, neither by `post` nor for the listener. A paused listener's adaptors are not called.
+///
+/// It retains the source if that is an object; its listeners do not.
+@frozen
+public struct AdaptedSource<Source: Listenable, Message: Sendable>: Listenable {
+    @usableFromInline let source: Source
+    /// Called for each listener.
+    @usableFromInline let adapt: @Sendable (consuming Listener<Message>) -> Listener<Source.Message>
+
+    @inlinable
+    init(
+        _ source: Source,
+        _ adapt: @escaping @Sendable (consuming Listener<Message>) -> Listener<Source.Message>
+    ) {
+        self.source = source
+        self.adapt = adapt
+    }
+
+    /// Registers a listener with the source. See ``Listenable/register(_:isolation:)``.
+    @inlinable
+    public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
+        source.register(adapt(listener), isolation: isolation)
+    }
+}
+
+extension Listenable {
+    /// Hears the messages that satisfy a condition.
+    ///
+    /// ```swift
+    /// till.sold.filter { $0.total > 100 }.listen(self, once: true) { me, sale in me.celebrate(sale) }
+    /// ```
+    ///
+    /// - Parameter isIncluded: Runs on the poster's thread, once for each message and listener. It must not block.
+    /// - Returns: A source; see ``AdaptedSource``.
+    @inlinable
+    public func filter(_ isIncluded: @escaping @Sendable (Message) -> Bool) -> AdaptedSource<Self, Message> {
+        AdaptedSource(self) { $0.filtered(isIncluded) }
+    }
+
+    /// Hears what a closure makes of each message.
+    ///
+    /// A state has a `map` of its own for a part that can be compared, ``StateChannel/map(_:)``: its listeners hear a
+    /// part only when it changes.
+    ///
+    /// - Parameter transform: Runs on the poster's thread, once for each message and listener. It must not block.
+    /// - Returns: A source; see ``AdaptedSource``.
+    @inlinable
+    public func map<Other: Sendable>(
+        _ transform: @escaping @Sendable (Message) -> Other
+    ) -> AdaptedSource<Self, Other> {
+        compactMap { transform($0) }
+    }
+
+    /// Hears what a closure makes of each message, and skips those of which it makes nothing.
+    ///
+    /// - Parameter transform: Runs on the poster's thread, once for each message and listener. Returns nil to skip the
+    ///   message. It must not block.
+    /// - Returns: A source; see ``AdaptedSource``.
+    @inlinable
+    public func compactMap<Other: Sendable>(
+        _ transform: @escaping @Sendable (Message) -> Other?
+    ) -> AdaptedSource<Self, Other> {
+        AdaptedSource(self) { $0.compactAdapted(transform) }
+    }
+
+    /// Hears the first messages: each listener ends with the last of so many of its own.
+    ///
+    /// It hears exactly so many, also if several threads post at the same time. It ends before it is called with the last,
+    /// so a post made in that call does not reach it; what waits for it is still delivered.
+    ///
+    /// - Parameter count: At least 1.
+    /// - Returns: A source; see ``AdaptedSource``.
+    @inlinable
+    public func prefix(_ count: Int) -> AdaptedSource<Self, Message> {
+        requirePrefix(count)
+        return AdaptedSource(self) { $0.limited(to: count) }
+    }
+
+    /// Hears messages for as long as they satisfy a condition: each listener ends with the first that does not, which it
+    /// does not hear. What waits for it is still delivered.
+    ///
+    /// - Parameter predicate: Runs on the poster's thread, once for each message and listener. It must not block.
+    /// - Returns: A source; see ``AdaptedSource``.
+    @inlinable
+    public func prefix(while predicate: @escaping @Sendable (Message) -> Bool) -> AdaptedSource<Self, Message> {
+        AdaptedSource(self) { $0.limited(while: predicate) }
+    }
+}
+
+/// - Precondition: A listener that ends after so many messages hears one.
+@usableFromInline
+func requirePrefix(_ count: Int) { require(count > 0, "prefix(\(count)) would hear nothing: at least 1") }
+
+extension Listener {
+    @inlinable
+    consuming func filtered(_ isIncluded: @escaping @Sendable (Message) -> Bool) -> Listener<Message> {
+        adapting { message, _, deliver in
+            message.lend(as: Message.self, { isIncluded($0) }) ? deliver(message) : 0
+        }
+    }
+
+    @inlinable
+    consuming func limited(to count: Int) -> Listener<Message> {
+        let left = MessagesLeft(count)
+        return adapting { message, frame, deliver in
+            let mine = left.take()
+            guard mine > 0 else { return 0 }
+            if mine == 1 { frame.endListener() }
+            return deliver(message)
+        }
+    }
+
+    @inlinable
+    consuming func limited(while predicate: @escaping @Sendable (Message) -> Bool) -> Listener<Message> {
+        adapting { message, frame, deliver in
+            guard message.lend(as: Message.self, { predicate($0) }) else {
+                frame.endListener()
+                return 0
+            }
+            return deliver(message)
+        }
+    }
+}
