@@ -1,34 +1,31 @@
-/// How many messages may wait for a listener or a sequence, and which is dropped when one more arrives.
+/// How many messages may wait for a listener or a sequence, and which one is dropped when another arrives.
 ///
-/// Every drop is counted (``ListenerToken/droppedCount``). A drop by ``oldest(_:)`` also raises
-/// ``Fault/Code/bufferOverflow``, because what came last is missing; a drop by ``newest(_:)`` is conflation,
-/// and is not a fault.
+/// Every drop is counted (``ListenerToken/droppedCount``). ``oldest(_:)`` also raises
+/// ``Fault/Code/bufferOverflow``, because the latest message is lost; a drop by ``newest(_:)`` is no fault.
 public struct BufferingPolicy: Equatable, Sendable, CustomStringConvertible {
     package enum Kind: Sendable { case unbounded, oldest, newest }
 
     package let kind: Kind
     package let limit: Int
 
-    /// No bound: every message waits.
+    /// Keeps every message: there is no bound.
     public static let unbounded = BufferingPolicy(kind: .unbounded, limit: .max)
 
-    /// At most `limit` messages wait; a new one is dropped while that many do.
-    ///
+    /// Keeps at most `limit` messages, and drops a new one while that many wait.
     /// - Precondition: `limit` is positive.
     public static func oldest(_ limit: Int) -> BufferingPolicy {
         require(limit > 0, "BufferingPolicy.oldest(\(limit)): the limit must be positive")
         return BufferingPolicy(kind: .oldest, limit: limit)
     }
 
-    /// At most `limit` messages wait; when one more arrives, the one that has waited longest is dropped.
-    ///
+    /// Keeps at most `limit` messages, and drops the one that has waited longest when another arrives.
     /// - Precondition: `limit` is positive.
     public static func newest(_ limit: Int) -> BufferingPolicy {
         require(limit > 0, "BufferingPolicy.newest(\(limit)): the limit must be positive")
         return BufferingPolicy(kind: .newest, limit: limit)
     }
 
-    /// As written in code: `newest(64)`.
+    /// The policy as it is written in code: `newest(64)`.
     public var description: String {
         switch kind {
         case .unbounded: "unbounded"

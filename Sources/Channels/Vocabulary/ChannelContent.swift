@@ -1,4 +1,4 @@
-/// What a name stands for, with the types.
+/// The kind of channel that a name stands for, with its types.
 enum ChannelContent {
     case messages(any Any.Type)
     case state(any Any.Type)
@@ -13,7 +13,7 @@ enum ChannelContent {
         }
     }
 
-    /// Whether the switchboard keeps it until it is removed.
+    /// Whether the switchboard keeps the channel until it is removed.
     var isHeld: Bool { if case .messages = self { false } else { true } }
 }
 

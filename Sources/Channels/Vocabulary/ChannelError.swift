@@ -1,34 +1,33 @@
 /// An error thrown by a switchboard or a request channel.
 public struct ChannelError: Error, Sendable, CustomStringConvertible {
-    /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
+    /// The kind of an error. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Storage { case typeMismatch, invalidName, noResponder, timedOut, recursionLimit }
         private let storage: Storage
 
-        /// A name is in use with another type of message, or for another kind of channel.
+        /// The name is in use for another type of message, or for another kind of channel.
         public static let typeMismatch = Code(storage: .typeMismatch)
-        /// A text is not a valid name or pattern.
+        /// The text is not a valid name or pattern.
         public static let invalidName = Code(storage: .invalidName)
-        /// There is no responder.
+        /// There is no responder, or every one is paused.
         public static let noResponder = Code(storage: .noResponder)
-        /// A responder asked, whose responder asked …: too many calls wait for each other.
+        /// Too many calls wait for each other: a responder asked, whose responder asked, and so on.
         public static let recursionLimit = Code(storage: .recursionLimit)
-        /// A request was not answered in time.
+        /// The request was not answered in time.
         public static let timedOut = Code(storage: .timedOut)
 
         /// The name of the code: `typeMismatch`.
         public var description: String { "\(storage)" }
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     public let code: Code
     /// The name of the channel, if one is involved.
     public let name: String?
-    /// One sentence that names every value involved: both types of a mismatch, the text of an invalid name
-    /// and what is wrong with it.
+    /// One sentence that names every value involved, such as both types of a mismatch.
     public let description: String
 
-    /// Creates an error, for tests of code that handles it and for stand-ins that throw it.
+    /// Creates an error, for stand-ins and for tests of code that handles it.
     public init(code: Code, name: String? = nil, description: String) {
         self.init(code, name: name, description)
     }

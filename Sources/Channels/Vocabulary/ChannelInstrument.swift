@@ -1,8 +1,7 @@
-/// Is told what passes through the channels of a switchboard while its ``Diagnostics`` are `.trace`, and of
-/// every fault whatever they are.
+/// Observes the faults of a switchboard, and its posts and deliveries while ``Diagnostics`` are `.trace`.
 ///
-/// Logs, metrics and spans are built on it, and so are tools that look into a running program. Each requirement
-/// has a default that only delivers, or calls the listener, and does nothing else.
+/// Logs, metrics, spans and tools that look into a running program are built on it. By default, each method
+/// only delivers the message or calls the listener.
 ///
 /// ```swift
 /// struct Stopwatch: ChannelInstrument {
@@ -14,46 +13,36 @@
 /// let token = board.add(Stopwatch())
 /// ```
 ///
-/// The methods are called on the thread, and in the task, in which the message is posted or the listener
-/// runs, without any lock: they must not block. An instrument may use channels; what it posts itself,
-/// synchronously, is not handed to instruments. With several instruments, each goes on with the next, in the
-/// order in which they were added.
+/// The methods are called without a lock, on the thread and in the task that posts the message or runs the
+/// listener: they must not block. An instrument may use channels; what it posts synchronously is not passed
+/// to instruments. Several instruments are nested in the order in which they were added.
 public protocol ChannelInstrument: Sendable {
-    /// A message is posted.
-    ///
-    /// - Parameters:
-    ///   - post: Who posts what on which channel.
-    ///   - deliver: Delivers the message: listeners that are called directly have run when it returns, the others
-    ///     have it enqueued. To be called once; if it is not, the message is delivered afterwards. Its argument
-    ///     travels with the message, see ``DeliveryEvent/context``.
+    /// Called when a message is posted.
+    /// - Parameter deliver: Delivers the message: when it returns, direct listeners have run, and the message
+    ///   is enqueued for the others. If this method does not call it, the message is delivered afterwards.
+    ///   Call it at most once. Its argument becomes ``DeliveryEvent/context``.
     func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void)
 
-    /// A synchronous listener is called.
-    ///
-    /// - Parameters:
-    ///   - delivery: Who is called with what was posted.
-    ///   - call: Calls the listener. To be called once; if it is not, the listener is called afterwards.
+    /// Called when a synchronous listener is called.
+    /// - Parameter call: Calls the listener; otherwise it is called afterwards. Call it at most once.
     func deliver(_ delivery: DeliveryEvent, _ call: () -> Void)
 
-    /// An async listener, or a responder, is called.
-    ///
+    /// Called when an async listener or a responder is called.
     /// - Parameters:
-    ///   - delivery: Who is called with what was posted.
-    ///   - isolation: Where the listener begins to run.
-    ///   - call: Calls the listener. To be called once; if it is not, the listener is called afterwards.
+    ///   - isolation: The isolation on which the listener begins to run.
+    ///   - call: Calls the listener; otherwise it is called afterwards. Call it at most once.
     func deliver(
         _ delivery: DeliveryEvent,
         isolation: isolated (any Actor)?,
         _ call: () async -> Void
     ) async
 
-    /// Something went wrong and was survived. Called in addition to the handler of the switchboard, or of the
-    /// channel.
+    /// Called for every fault, in addition to the handler of the switchboard or the channel.
     func report(_ fault: Fault)
 }
 
 extension ChannelInstrument {
-    /// Delivers the message, without a context.
+    /// Delivers the message without a context.
     public func post(_ post: PostEvent, _ deliver: (_ context: (any Sendable)?) -> Void) { deliver(nil) }
 
     /// Calls the listener.
@@ -70,17 +59,17 @@ extension ChannelInstrument {
     public func report(_ fault: Fault) {}
 }
 
-/// A message is being posted.
+/// A post of a message, as instruments see it.
 public struct PostEvent: Sendable {
     /// The name of the channel, or its type if it has none.
     public let channelName: String
-    /// What the channel stands for.
+    /// The kind of the channel.
     public let channelKind: ChannelKind
-    /// The type of the messages of the channel.
+    /// The type of the channel's messages.
     public let messageType: any Any.Type
     /// The type of the object given as `from:`.
     public let senderType: (any Any.Type)?
-    /// Where the post is written; nil where that is not known.
+    /// The place in the source that posts; nil if it is not known.
     public let site: RegistrationSite?
     /// Whether the message was posted in this process or came in over a bridge.
     public let origin: Origin
@@ -103,19 +92,19 @@ public struct PostEvent: Sendable {
     }
 }
 
-/// A listener is being called.
+/// A call of a listener, as instruments see it.
 public struct DeliveryEvent: Sendable {
-    /// The post it is called for.
+    /// The post that is delivered.
     public let post: PostEvent
     /// How messages reach the listener.
     public let delivery: ListenerSnapshot.Delivery
-    /// The type of the owner; nil where the token owns the listener.
+    /// The type of the owner; nil if the token owns the listener.
     public let ownerType: (any Any.Type)?
     /// Where the listener was registered.
     public let site: RegistrationSite
-    /// How long the message was on its way, from the post to this call.
+    /// The time from the post to this call.
     public let waited: Duration
-    /// What the same instrument gave to the post, see ``ChannelInstrument/post(_:_:)``.
+    /// The value that this instrument passed to `deliver` in ``ChannelInstrument/post(_:_:)``.
     public let context: (any Sendable)?
 
     /// Creates an event, for tests of instruments.

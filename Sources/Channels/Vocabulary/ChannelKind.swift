@@ -1,4 +1,4 @@
-/// The kinds of channel that faults and snapshots tell apart.
+/// A kind of channel, as faults and snapshots name it.
 public enum ChannelKind: String, Sendable {
     /// A ``Channel``.
     case messages
@@ -12,12 +12,12 @@ public enum ChannelKind: String, Sendable {
     case `protocol`
     /// A listener to the channels that match a pattern.
     case pattern
-    /// A bridge to other processes; its faults name a subject, or the bridge itself.
+    /// A bridge to other processes. Its faults name a subject, or the bridge itself.
     case bridge
 }
 
 extension ChannelKind {
-    /// How a line of text names a channel of the kind: `state shop.sales`.
+    /// The noun before a channel's name in a line of text: `state shop.sales`.
     var noun: String {
         switch self {
         case .messages: "channel"

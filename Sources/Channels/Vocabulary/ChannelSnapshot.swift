@@ -1,23 +1,23 @@
 /// One channel and its listeners.
 public struct ChannelSnapshot: Sendable {
-    /// The name, the protocol or the pattern; of a channel without a name, the type of its messages.
+    /// The name, the protocol or the pattern; the type of the messages if there is no name.
     public let name: String
-    /// What it stands for.
+    /// The kind of the channel.
     public let kind: ChannelKind
-    /// The type of the messages, of the state, or of requests and responses.
+    /// The type of the messages or of the state, or the types of requests and responses.
     public let messageType: String
-    /// Messages posted, where they are counted.
+    /// The number of messages posted, if they are counted.
     public let posts: Int?
-    /// Messages posted that reached nobody: there was no listener, or each was paused, or left out by `echo: false`.
+    /// The number of messages that nobody heard: without listeners, or with paused or excluded ones only.
     public let unheard: Int?
-    /// Listeners that ended because their owner was deallocated, where they are counted.
+    /// The number of listeners that ended because their owner was deallocated, if they are counted.
     public let lostOwners: Int?
-    /// For how long messages have been counted, in nanoseconds; nil where they are not.
+    /// The time, in nanoseconds, since counting began; nil if nothing is counted.
     public let countedNanoseconds: Int?
-    /// Who posts, where it is traced: those who post most come first.
+    /// Those who post, most frequent first, if posts are traced.
     public let posters: [PosterSnapshot]
-    /// The last messages, where they are kept: the oldest comes first.
+    /// The last messages, oldest first, if they are kept.
     public let messages: [MessageSnapshot]
-    /// In the order of delivery, interceptors first.
+    /// The listeners in the order of delivery, interceptors first.
     public let listeners: [ListenerSnapshot]
 }

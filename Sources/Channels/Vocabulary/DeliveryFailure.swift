@@ -1,6 +1,6 @@
 /// A listener that threw, and its error.
 public struct DeliveryFailure: Sendable, CustomStringConvertible {
-    /// What it threw.
+    /// The error that it threw.
     public let error: any Error
     /// The type of its owner; nil if the token owns the listener.
     public let ownerType: String?

@@ -1,7 +1,7 @@
-/// What became of a message posted with ``Channel/postAndWait(_:from:echo:fileID:line:isolation:)``.
+/// The outcome of a message posted with ``Channel/postAndWait(_:from:echo:fileID:line:isolation:)``.
 ///
 /// `reached` = `completed` + `failures` + `dropped` + `discarded`, unless the waiting task was cancelled:
-/// then the report says what had finished by then.
+/// then the report holds what had finished by then.
 public struct DeliveryReport: Sendable {
     /// How many listeners the message was handed to.
     public internal(set) var reached = 0
@@ -11,7 +11,7 @@ public struct DeliveryReport: Sendable {
     public internal(set) var failures: [DeliveryFailure] = []
     /// How many missed it because their buffer was full.
     public internal(set) var dropped = 0
-    /// How many missed it because they were cancelled, or their owner was deallocated, while it waited.
+    /// How many missed it because they were cancelled, or lost their owner, while it waited.
     public internal(set) var discarded = 0
 
     /// Creates a report, for tests of code that reads it.
@@ -29,8 +29,7 @@ public struct DeliveryReport: Sendable {
         self.discarded = discarded
     }
 
-    /// Whether every listener reached finished without an error: false if one failed, missed the message, or
-    /// had not finished when the waiting task was cancelled.
+    /// Whether every listener reached has finished without an error, before the waiting task was cancelled.
     public var isComplete: Bool { completed == reached }
 }
 

@@ -1,4 +1,4 @@
-/// What is counted and recorded of a switchboard, besides mailboxes, drops and faults, which always are.
+/// What a switchboard counts and records, besides mailboxes, drops and faults, which it always counts.
 ///
 /// ```swift
 /// board.diagnostics = .counts
@@ -6,7 +6,7 @@
 /// board.diagnostics = .off
 /// ```
 ///
-/// What was posted before is not in the counts: each switching on begins at zero.
+/// Counts begin at zero each time they are switched on.
 public struct Diagnostics: Equatable, Sendable {
     /// Whether anything is counted.
     public let isOn: Bool
@@ -14,7 +14,7 @@ public struct Diagnostics: Equatable, Sendable {
     public let isTracing: Bool
     /// How many messages of each channel are kept.
     let kept: Int
-    /// The types whose values are not shown in them.
+    /// The types whose values those messages do not show.
     let redacted: [ObjectIdentifier]
 
     private init(
@@ -29,23 +29,21 @@ public struct Diagnostics: Equatable, Sendable {
         self.redacted = redacted
     }
 
-    /// Nothing is counted. Costs nothing.
+    /// Counts nothing, and costs nothing.
     public static let off = Diagnostics(isOn: false)
-    /// How many posts there are, and how many that nobody heard; the calls of listeners that have no mailbox, and
-    /// those that threw; the most messages that have waited; and owners that were deallocated.
+    /// Counts posts, posts that nobody heard, calls of listeners without a mailbox, calls that threw, the
+    /// most messages that have waited, and owners that were deallocated.
     public static let counts = Diagnostics(isOn: true)
-    /// What `counts` has, and how long messages are on their way and listeners take, who posts, and the calls of
-    /// each ``ChannelInstrument``.
+    /// Counts like `counts`, calls instruments, and records who posts and how long messages and calls take.
     public static let trace = trace(keeping: 0)
 
-    /// What `trace` has, and the last messages of each channel as text.
+    /// Traces like `trace`, and keeps the last messages of each channel as text.
     ///
-    /// The text is made on the poster's thread, by `String(describing:)`, before the message is delivered,
-    /// and is cut after 1,024 characters.
+    /// `String(describing:)` makes the text on the poster's thread before delivery, 1,024 characters at most.
     ///
     /// - Parameters:
-    ///   - messages: How many of each channel, 4,096 at most.
-    ///   - types: Types whose values are shown as their type only, also where they are part of a message.
+    ///   - messages: How many to keep of each channel, 4,096 at most.
+    ///   - types: Types whose values are shown as their type only, also inside a message.
     public static func trace(keeping messages: Int, redacting types: [any Any.Type] = []) -> Diagnostics {
         require(messages >= 0, "Diagnostics.trace(keeping: \(messages)): the number must not be negative")
         let redacted = types.map { ObjectIdentifier($0) }
@@ -54,8 +52,7 @@ public struct Diagnostics: Equatable, Sendable {
 }
 
 extension Diagnostics {
-    /// Whatever either of two asks for: as many messages as the one that keeps more, without the types that either
-    /// hides.
+    /// Combines two: keeps as many messages as the larger one, and hides the types that either hides.
     @inline(never)
     func combined(with other: Diagnostics) -> Diagnostics {
         Diagnostics(

@@ -1,6 +1,6 @@
-/// Something that went wrong and was survived.
+/// A failure that the library survived and reports.
 public struct Fault: Sendable, CustomStringConvertible {
-    /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
+    /// The kind of a fault. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Storage {
             case recursionLimit, stateBacklog, laneBacklog, bufferOverflow, listenerThrew, reentrancyMismatch,
@@ -8,41 +8,40 @@ public struct Fault: Sendable, CustomStringConvertible {
         }
         private let storage: Storage
 
-        /// A post was not delivered because too many were under way on its thread, too many had followed from one
-        /// post, or too little of its stack was left.
+        /// A post or a change of a state was refused: too many were under way on the thread, or had followed
+        /// from one post, or too little of the stack was left.
         public static let recursionLimit = Code(storage: .recursionLimit)
-        /// A thread that set a state waited as long as it may, and too many values still wait to be delivered:
-        /// listeners are slower than those who set it.
+        /// Too many values of a state wait: its listeners are slower than those who set it.
         public static let stateBacklog = Code(storage: .stateBacklog)
-        /// More than 1,048,576 messages wait in the lane of an actor or a queue: its listeners are slower than
-        /// those who post, or a loop of posts leads through it. Raised again each time that number has doubled.
+        /// More than 1,048,576 messages wait in one lane: its listeners are slower than the posters, or posts
+        /// form a loop. Raised again each time the number has doubled.
         public static let laneBacklog = Code(storage: .laneBacklog)
         /// A message was dropped because a buffer with ``BufferingPolicy/oldest(_:)`` was full.
         public static let bufferOverflow = Code(storage: .bufferOverflow)
         /// A listener, interceptor or async listener threw.
         public static let listenerThrew = Code(storage: .listenerThrew)
-        /// A channel was requested with a ``Reentrancy`` other than it was created with; it keeps the first.
+        /// A channel was requested with a ``Reentrancy`` other than its own, which it keeps.
         public static let reentrancyMismatch = Code(storage: .reentrancyMismatch)
-        /// A bridge could not carry a message, or something is wrong with its broker; the underlying error says what.
+        /// A bridge could not carry a message, or its broker failed: see ``Fault/underlyingError``.
         public static let bridgeFailed = Code(storage: .bridgeFailed)
 
         /// The name of the code: `recursionLimit`.
         public var description: String { "\(storage)" }
     }
 
-    /// What went wrong.
+    /// The kind of the fault.
     public let code: Code
-    /// The kind of channel on which it went wrong.
+    /// The kind of the channel involved.
     public let channelKind: ChannelKind
-    /// The name of the channel, or its type if it has none; ``Posted/channelName`` is nil then.
+    /// The name of the channel. If it has none, its type; ``Posted/channelName`` is nil then.
     public let channelName: String
-    /// Where the listener involved was registered, if one was.
+    /// The place where the listener involved was registered, if there is one.
     public let registrationSite: RegistrationSite?
-    /// How often this has happened at this place, including this time.
+    /// How often this has happened at this place, this time included.
     public let count: Int
     /// The error, for ``Code/listenerThrew`` and ``Code/bridgeFailed``.
     public let underlyingError: (any Error)?
-    /// The limit or other value that was hit.
+    /// The limit or other value involved.
     public var detail: String? {
         switch wording {
         case .text(let text): text
@@ -51,7 +50,7 @@ public struct Fault: Sendable, CustomStringConvertible {
     }
     private let wording: Wording
 
-    /// What ``detail`` says. It is worded when somebody asks: a handler may be told of millions of drops.
+    /// The text of ``detail``, made only when it is read: a handler may be called for millions of drops.
     enum Wording: Sendable {
         case text(String?)
         case buffering(BufferingPolicy)
@@ -99,5 +98,6 @@ public struct Fault: Sendable, CustomStringConvertible {
     }
 }
 
-/// Called for every fault, on the thread that found it. No lock is held.
+/// Handles a fault, on the thread that found it, without a lock. By default, the 1st, 2nd, 4th, 8th … of a
+/// kind and place is written to standard error.
 public typealias FaultHandler = @Sendable (Fault) -> Void

@@ -1,39 +1,34 @@
-/// How often something took how long.
-///
-/// Times are counted in classes, each twice as wide as the one before, so that a nanosecond and a minute fit
-/// into 40 numbers. A time read from a class is too long by a factor of two at most.
+/// Durations, counted in 40 classes, each twice as wide as the last. What is read is at most twice too long.
 public struct Histogram: Sendable {
-    /// Number *n* is how often it took less than 2^*n* nanoseconds, and not less than half of that. Without
-    /// the zeros at the end; the 40th class holds everything longer.
+    /// Number *n* counts durations below 2^*n* nanoseconds and not below half of that. The 40th counts all
+    /// longer ones; zeros at the end are left out.
     public let counts: [Int]
-    /// All times together, in nanoseconds.
+    /// The sum of all durations, in nanoseconds.
     public let totalNanoseconds: Int
-    /// The longest time, in nanoseconds.
+    /// The longest duration, in nanoseconds.
     public let longestNanoseconds: Int
 
-    /// Creates a histogram, for tests of what shows one.
+    /// Creates a histogram, for tests of code that shows one.
     public init(counts: [Int] = [], totalNanoseconds: Int = 0, longestNanoseconds: Int = 0) {
         self.counts = counts
         self.totalNanoseconds = totalNanoseconds
         self.longestNanoseconds = longestNanoseconds
     }
 
-    /// How many times were counted.
+    /// The number of durations.
     public var count: Int { counts.reduce(0, +) }
 
-    /// All times together.
+    /// The sum of all durations.
     public var total: Duration { .nanoseconds(totalNanoseconds) }
 
-    /// The longest time.
+    /// The longest duration.
     public var longest: Duration { .nanoseconds(longestNanoseconds) }
 
-    /// The mean; nil if nothing was counted.
+    /// The mean duration; nil if nothing was counted.
     public var mean: Duration? { count == 0 ? nil : .nanoseconds(totalNanoseconds / count) }
 
-    /// The time that a share of all did not exceed, rounded up to the end of its class: `percentile(0.99)`.
-    /// Nil if nothing was counted.
-    ///
-    /// - Parameter share: From 0 to 1. What is less or more is taken for these; traps for what is not a number.
+    /// The duration that a share did not exceed, rounded up to the end of its class; nil without any.
+    /// - Parameter share: From 0 to 1, as in `percentile(0.99)`. Values outside are clamped; NaN traps.
     public func percentile(_ share: Double) -> Duration? {
         require(!share.isNaN, "Histogram.percentile(\(share)): the share must be a number from 0 to 1")
         let count = count

@@ -1,4 +1,4 @@
-/// What an interceptor decides about a message.
+/// The decision of an interceptor about a message.
 public enum Interception<Message> {
     /// The message continues unchanged.
     case `continue`

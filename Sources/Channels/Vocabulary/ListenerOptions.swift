@@ -1,9 +1,9 @@
-/// What every form of listening has in common, besides its closure and owner.
+/// The options that all forms of `listen` share.
 @usableFromInline
 struct ListenerOptions {
     @usableFromInline let priority: Priority
     @usableFromInline let isOnce: Bool
-    /// Nil to let the source decide.
+    /// Nil if the source decides.
     @usableFromInline let buffering: BufferingPolicy?
     @usableFromInline let site: PackedSite
 

@@ -1,12 +1,12 @@
-/// One listener.
+/// One listener of a channel.
 public struct ListenerSnapshot: Sendable {
-    /// How messages reach it.
+    /// The way in which messages reach a listener.
     public enum Delivery: String, Sendable {
         /// On the poster's thread, before the listeners.
         case interceptor
         /// On the poster's thread.
         case direct
-        /// On the actor to which its closure is isolated, the main actor or another.
+        /// On the actor to which its closure is isolated: the main actor or another.
         case mainActor, actor
         /// On a dispatch queue.
         case queue
@@ -20,36 +20,35 @@ public struct ListenerSnapshot: Sendable {
         case responder
     }
 
-    /// Tells the listeners of a channel apart: a higher number was registered later.
+    /// Increases with each registration on the channel, and so tells its listeners apart.
     public let number: UInt64
-    /// The type of the owner; nil where the token owns the listener.
+    /// The type of the owner; nil if the token owns the listener.
     public let ownerType: String?
     /// The rank of its priority.
     public let priority: Int
-    /// How messages reach it.
+    /// The way in which messages reach it.
     public let delivery: Delivery
     /// Whether it is paused.
     public let isPaused: Bool
     /// Where it was registered.
     public let registrationSite: RegistrationSite
-    /// Messages handed to it, where they are counted: with a mailbox, or with diagnostics on.
+    /// The number of messages handed to it, if counted: it has a mailbox, or diagnostics are on.
     public let delivered: Int?
-    /// Messages that wait in its mailbox.
+    /// The number of messages that wait in its mailbox.
     public let waiting: Int?
-    /// Messages dropped because its buffer was full.
+    /// The number of messages dropped because its buffer was full.
     public let dropped: Int?
-    /// Messages that it missed because it was paused.
+    /// The number of messages that it missed while it was paused.
     public let missed: Int
-    /// The most messages that have waited in its mailbox, where they are counted.
+    /// The most messages that have waited in its mailbox, if they are counted.
     public let mostWaiting: Int?
-    /// Calls that threw, where they are counted.
+    /// The number of calls that threw, if they are counted.
     public let failures: Int?
-    /// How long messages were on their way to it, where it is traced.
+    /// The times that messages took to reach it, if they are traced.
     public let waited: Histogram?
-    /// How long its calls took, where it is traced.
+    /// The times that its calls took, if they are traced.
     public let spent: Histogram?
-    /// The index in ``SwitchboardSnapshot/lanes`` of its lane; nil if it is called directly or has a lane of its
-    /// own.
+    /// The index of its lane in ``SwitchboardSnapshot/lanes``; nil for direct calls and unshared lanes.
     public let lane: Int?
 }
 

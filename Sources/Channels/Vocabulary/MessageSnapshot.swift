@@ -4,11 +4,11 @@ public struct MessageSnapshot: Sendable {
     public let number: Int
     /// How long ago it was posted, in nanoseconds.
     public let ageNanoseconds: Int
-    /// The message, see ``Diagnostics/trace(keeping:redacting:)``.
+    /// The message as text, see ``Diagnostics/trace(keeping:redacting:)``.
     public let text: String
     /// The type of the object given as `from:`; nil without one.
     public let senderType: String?
-    /// The process from which it came; nil where it was posted in this one.
+    /// The process from which it came; nil if it was posted in this one.
     public let remoteOrigin: String?
 
     /// How long ago it was posted.

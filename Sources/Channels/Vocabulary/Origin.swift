@@ -5,6 +5,5 @@ public enum Origin: Hashable, Sendable {
     /// In another process; the text names it.
     case remote(String)
 
-    /// The other process; nil in this one.
     var process: String? { if case .remote(let process) = self { process } else { nil } }
 }

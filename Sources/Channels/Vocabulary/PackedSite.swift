@@ -1,8 +1,7 @@
-/// A place in the source in one word, because every listener and every post has one: the address of the literal of
-/// `fileID`, and the line in the lowest 16 bits.
-///
-/// Sound because a `StaticString` of more than one scalar is a literal of the program image, zero-terminated,
-/// never freed and below 2^47, where every 64-bit system maps images. A line past 65,535 is shown as 65,535.
+/// A place in the source in one word, because every listener and every post has one: the address of the
+/// `fileID` literal, and the line in the lowest 16 bits; lines past 65,535 are shown as 65,535. Sound because
+/// a `StaticString` of more than one scalar is a literal of the program image, zero-terminated, never freed
+/// and below 2^47, where every 64-bit system maps images.
 @frozen @usableFromInline
 struct PackedSite: Equatable, Sendable {
     @usableFromInline let word: UInt64
@@ -15,7 +14,6 @@ struct PackedSite: Equatable, Sendable {
 
     @inlinable init() { word = 0 }
 
-    /// No place.
     @inlinable static var unknown: PackedSite { PackedSite() }
 
     var site: RegistrationSite {

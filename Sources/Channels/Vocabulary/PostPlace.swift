@@ -1,8 +1,8 @@
-/// Where a message was posted. An object, so that handing a ``Posted`` on counts one reference and copies no texts.
+/// Where a message was posted. An object, so that copying a ``Posted`` counts one reference.
 @usableFromInline
 final class PostPlace: Sendable {
     @usableFromInline let channelName: String?
-    /// The process it came from, if it came in over a bridge.
+    /// The other process, if the message came over a bridge.
     @usableFromInline let process: String?
 
     private init(_ channelName: String?, _ process: String?) {
@@ -16,7 +16,7 @@ final class PostPlace: Sendable {
     }
 }
 
-/// What a listener can be told about a post besides the message; see ``Posted``.
+/// The sender and the place of a post, which travel with the message; see ``Posted``.
 @frozen @usableFromInline
 struct PostContext: Sendable {
     @usableFromInline let sender: (any AnyObject & Sendable)?

@@ -1,14 +1,12 @@
-/// A message, and who posted it, on which channel, from where.
+/// A message with its sender, the name of its channel and its origin.
 ///
-/// Listeners to ``Listenable/posts`` and to a pattern, and interceptors, are handed one.
+/// Passed to listeners of ``Listenable/posts`` and of patterns, and to interceptors.
 @frozen
 public struct Posted<Message: Sendable>: Sendable {
     /// The message.
     public let message: Message
-    /// The object given as `from:`.
-    ///
-    /// To make it the owner of a listener, cast it to a class or a protocol first: Swift 6.3 does not compile
-    /// an owner of this type.
+    /// The object given as `from:`. To make it the owner of a listener, cast it to a class or a protocol
+    /// first: Swift 6.3 does not compile an owner of this type.
     public let sender: (any AnyObject & Sendable)?
     @usableFromInline let place: PostPlace?
     /// The name of the channel; nil if it has none. For the `posts` of a pattern, the text of the pattern.
@@ -16,7 +14,7 @@ public struct Posted<Message: Sendable>: Sendable {
     /// Whether the message was posted in this process or came in over a bridge.
     @inlinable public var origin: Origin { place?.process.map { .remote($0) } ?? .local }
 
-    /// Creates a post, for tests of code that is handed one.
+    /// Creates a post, for tests of code that takes one.
     public init(
         _ message: Message,
         sender: (any AnyObject & Sendable)? = nil,

@@ -1,10 +1,10 @@
-/// Who posts on a channel.
+/// One poster on a channel.
 public struct PosterSnapshot: Sendable {
     /// The type of the object given as `from:`; nil without one.
     public let senderType: String?
-    /// Where the post is written, where that is known.
+    /// The place in the source that posts, if it is known.
     public let site: RegistrationSite?
-    /// Messages posted.
+    /// The number of messages posted.
     public let posts: Int
 }
 

@@ -1,8 +1,6 @@
-/// A listener's rank in the order of a channel: higher priorities are reached first.
-///
-/// Listeners of one priority are reached in the order of registration. Any integer is a priority.
+/// A listener's rank on a channel: higher ones are reached first, equal ones in the order of registration.
 public struct Priority: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
-    /// The rank. Higher is reached earlier.
+    /// The rank: any integer.
     public var rawValue: Int
 
     /// Creates a priority of any rank.

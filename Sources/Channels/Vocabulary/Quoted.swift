@@ -1,4 +1,4 @@
-/// A text in quotation marks, escaped and truncated: names come from outside and end up in logs.
+/// Quotes a text, escaped and truncated: names come from outside and appear in logs.
 package func quoted(_ text: String) -> String {
     var shown = "'"
     for (index, scalar) in text.unicodeScalars.enumerated() {
@@ -14,7 +14,7 @@ package func quoted(_ text: String) -> String {
 /// A number and what it counts: `1 post`, `2 posts`.
 func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
-/// A text of others as a part of a line: what would break a line of a log, or do worse, is escaped.
+/// Escapes what would break a line of a log, or do worse.
 package func onOneLine(_ text: String) -> String {
     var shown = ""
     for scalar in text.unicodeScalars {
@@ -28,8 +28,7 @@ package func onOneLine(_ text: String) -> String {
 }
 
 extension Unicode.GeneralCategory {
-    /// Whether characters of this category can be printed as they are: control characters, and line and paragraph
-    /// separators would break a line of a log, or worse.
+    /// Whether a log can show it unescaped: others, such as control characters, could break its lines.
     fileprivate var isShownAsItIs: Bool {
         switch self {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false

@@ -1,6 +1,4 @@
-/// Ends the program with a message unless a condition holds: what is wrong is the program.
-///
-/// An optimised build leaves out the message of `precondition`, and whoever looks for the mistake needs it there most.
+/// Ends the program unless a condition holds, with a message, which `precondition` drops when optimised.
 @inline(__always)
 @usableFromInline
 package func require(
