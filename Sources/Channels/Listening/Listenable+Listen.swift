@@ -1,27 +1,22 @@
 public import Dispatch
 
-/// The forms of listening: one for each kind of closure that the compiler tells apart. Everything else about
-/// a listener is a parameter, and everything else about a post is a value (``posts``).
+/// The forms of `listen`: one for each kind of closure that the compiler tells apart. Other options of a
+/// listener are parameters, and who posted is a value (``posts``).
 extension Listenable {
-    // MARK: Owned by an object
 
     /// Registers a listener that belongs to an object.
     ///
-    /// The closure has the isolation of the place where it is written. If the poster has the same, or the
-    /// closure has none, it is called before `post` returns; otherwise from its mailbox, one call at a time,
-    /// FIFO per poster. No lock is held during the call. Messages posted while the listener is paused are
-    /// missed.
+    /// The closure has the isolation of the place where it is written. If it has none, or the poster's, it is
+    /// called before `post` returns, unless messages wait for it. Otherwise it is called from its mailbox,
+    /// one call at a time, FIFO per poster. No lock is held meanwhile. A paused listener misses messages.
     ///
     /// - Parameters:
     ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
-    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of
-    ///     registration.
-    ///   - once: Whether the listener ends with the first message. It ends before it is called.
-    ///   - buffering: How many messages may wait for the listener, and which is dropped when one more
-    ///     arrives; by default, there is no bound. Has no effect on direct calls.
-    ///   - body: Takes the owner and the message.
-    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
-    /// - Complexity: O(log *p*) in the number of priorities in use; O(*p*) for one that is not.
+    ///   - priority: Higher priorities are reached first, equal ones in the order of registration.
+    ///   - once: Whether the listener ends with the first message, before it is called.
+    ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener.
+    /// - Complexity: O(1) for a priority in use, O(log *p*) to add one to *p*.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -38,10 +33,8 @@ extension Listenable {
         return register(Listener(owner, .isolated(body.isolation), options, isBare: true, call), isolation: isolation)
     }
 
-    /// Registers a listener that belongs to an object and may throw.
-    ///
-    /// An error it throws raises ``Fault/Code/listenerThrew`` and does not affect other listeners. Otherwise
-    /// it is like a closure that does not throw.
+    /// Registers a listener that belongs to an object and may throw. An error raises
+    /// ``Fault/Code/listenerThrew`` and does not affect other listeners.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -69,7 +62,7 @@ extension Listenable {
     /// Registers an asynchronous listener that belongs to an object.
     ///
     /// It has a mailbox of its own: calls are awaited one at a time, FIFO per poster. The order among several
-    /// asynchronous listeners is not promised. Cancelling the listener does not cancel a call under way.
+    /// asynchronous listeners is not defined. Cancelling the listener does not cancel a call under way.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -90,9 +83,8 @@ extension Listenable {
         return register(listener, isolation: isolation)
     }
 
-    /// Registers a listener that belongs to an object and is called on a dispatch queue.
-    ///
-    /// One call at a time, FIFO per poster, on a concurrent queue too.
+    /// Registers a listener that belongs to an object and is called on a dispatch queue: one call at a time,
+    /// FIFO per poster, on a concurrent queue too.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -116,12 +108,8 @@ extension Listenable {
         return register(listener, isolation: isolation)
     }
 
-    // MARK: Owned by an actor
-
-    /// Registers a listener that belongs to an actor and runs on it.
-    ///
-    /// If the poster is isolated to the actor, it is called before `post` returns; otherwise from its
-    /// mailbox.
+    /// Registers a listener that belongs to an actor and runs on it: before `post` returns if the poster is
+    /// on the actor and no messages wait for it, otherwise from its mailbox.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -145,9 +133,8 @@ extension Listenable {
         return register(listener, isolation: isolation)
     }
 
-    /// Registers an asynchronous listener that belongs to an actor and runs on it.
-    ///
-    /// Calls are awaited one at a time; while one is suspended, the actor does other work.
+    /// Registers an asynchronous listener that belongs to an actor and runs on it. Calls are awaited one at a
+    /// time; while one is suspended, the actor does other work.
     @discardableResult @inlinable
     public func listen<Owner: Actor>(
         _ owner: Owner,
@@ -168,19 +155,13 @@ extension Listenable {
         return register(listener, isolation: isolation)
     }
 
-    // MARK: Owned by the token
-
     /// Registers a listener that lives as long as the token returned.
-    ///
     /// - Parameters:
-    ///   - priority: Listeners of a higher priority are reached first; those of one priority in the order of
-    ///     registration.
-    ///   - once: Whether the listener ends with the first message. It ends before it is called.
-    ///   - buffering: How many messages may wait for the listener, and which is dropped when one more
-    ///     arrives.
-    ///   - body: Takes the message.
+    ///   - priority: Higher priorities are reached first, equal ones in the order of registration.
+    ///   - once: Whether the listener ends with the first message, before it is called.
+    ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
-    /// - Complexity: O(log *p*) in the number of priorities in use; O(*p*) for one that is not.
+    /// - Complexity: O(1) for a priority in use, O(log *p*) to add one to *p*.
     @inlinable
     public func listen(
         priority: Priority = .normal,
@@ -196,9 +177,8 @@ extension Listenable {
         return register(Listener(nil, .isolated(body.isolation), options, isBare: true, call), isolation: isolation)
     }
 
-    /// Registers a listener that lives as long as the token returned and may throw.
-    ///
-    /// An error it throws raises ``Fault/Code/listenerThrew``.
+    /// Registers a listener that lives as long as the token returned and may throw. An error raises
+    /// ``Fault/Code/listenerThrew`` and does not affect other listeners.
     @inlinable
     public func listen(
         priority: Priority = .normal,
@@ -220,9 +200,7 @@ extension Listenable {
         return register(listener, isolation: isolation)
     }
 
-    /// Registers an asynchronous listener that lives as long as the token returned.
-    ///
-    /// Calls are awaited one at a time, FIFO per poster.
+    /// Registers an asynchronous listener that lives as long as the token. Calls are FIFO, one at a time.
     @inlinable
     public func listen(
         priority: Priority = .normal,
@@ -240,9 +218,8 @@ extension Listenable {
         return register(listener, isolation: isolation)
     }
 
-    /// Registers a listener that lives as long as the token returned and is called on a dispatch queue.
-    ///
-    /// One call at a time, FIFO per poster, on a concurrent queue too.
+    /// Registers a listener that lives as long as the token returned and is called on a dispatch queue: one
+    /// call at a time, FIFO per poster, on a concurrent queue too.
     @inlinable
     public func listen(
         on queue: DispatchQueue,

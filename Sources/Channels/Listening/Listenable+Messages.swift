@@ -1,13 +1,11 @@
 extension Listenable {
-    /// The messages from now on, as an asynchronous sequence; of a state, the current value first.
+    /// Returns the messages from now on as an asynchronous sequence; for a state, the current value first.
     ///
-    /// The sequence listens from this call on, counts as a listener and does not keep the channel alive. See
-    /// ``MessageSequence`` for its lifetime.
+    /// The sequence listens from this call on, counts as a listener and does not keep the channel alive.
     ///
     /// - Parameters:
-    ///   - buffering: How many messages may wait, and which is dropped when one more arrives. If nil, the
-    ///     source decides: a channel keeps all of them, a state the newest value, so that the last one read
-    ///     is the one stored.
+    ///   - buffering: How many messages may wait, and which one is dropped beyond that. By default a channel
+    ///     keeps all, and a state the newest value, so that the last one read is the one stored.
     ///   - priority: The place of the sequence among the listeners.
     public func messages(
         buffering: BufferingPolicy? = nil,
@@ -21,18 +19,16 @@ extension Listenable {
         return MessageSequence(buffer: SequenceBuffer(token, readers, source: Self.self))
     }
 
-    /// Waits for the next message that satisfies a condition; of a state, the current value is tested first.
+    /// Waits for the next message that satisfies a condition; for a state, the current value is tested first.
     ///
-    /// Listens from this call on and tests every message in order. Does not keep the channel alive.
+    /// Listens from this call on, tests every message in order, and does not keep the channel alive.
     ///
     /// ```swift
     /// let large = await till.sold.next { $0.total > 100 }
     /// ```
     ///
-    /// - Parameters:
-    ///   - isolation: The caller's isolation. Omit it.
-    ///   - predicate: Called on the caller's isolation. It may use the channel.
-    /// - Returns: The message; nil when the channel is deallocated or the task is cancelled.
+    /// - Parameter predicate: Called on the caller's isolation. It may use the channel.
+    /// - Returns: The message; nil if the channel is deallocated or the task is cancelled.
     public consuming func next(
         isolation: isolated (any Actor)? = #isolation,
         fileID: StaticString = #fileID,

@@ -1,21 +1,13 @@
-/// Anything that can be listened to: a channel, a state, a named channel, its posts, the channels that match
-/// a pattern.
+/// A source of messages: a channel, a state, a named channel, the posts of one, the channels of a pattern.
 ///
-/// The ten forms of `listen`, ``messages(buffering:priority:fileID:line:)`` and
-/// ``next(isolation:fileID:line:where:)`` are written once, for all of them.
-///
-/// To make a source of your own listenable, forward the listeners you are given to an existing source: see
-/// ``Listener``.
+/// A type of your own conforms by forwarding its listeners to an existing source: see ``Listener``.
 public protocol Listenable<Message>: Sendable {
-    /// What listeners hear.
+    /// The type of the messages.
     associatedtype Message: Sendable
 
-    /// Registers a listener that a form of `listen`, `messages` or `next` has built.
-    ///
+    /// Registers a listener that `listen`, `messages` or `next` has built.
     /// - Parameters:
     ///   - listener: The listener. It can only be forwarded, as it is or adapted.
-    ///   - isolation: The isolation of the caller: a state calls a listener of the same isolation with its
-    ///     current value before this returns.
-    /// - Returns: The listener's token.
+    ///   - isolation: The caller's isolation. A state may call a listener of the same isolation directly.
     func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken
 }

@@ -1,7 +1,6 @@
-/// What a form of `listen` builds and a ``Listenable`` registers: a closure, and how it is to be called.
+/// A closure and the way to call it, as `listen` builds it and a ``Listenable`` registers it.
 ///
-/// It is opaque. A type that makes a `Listenable` of something else forwards the listeners it is given,
-/// adapted to the messages of what it wraps:
+/// A `Listenable` of your own forwards its listeners, adapted to the messages of its source:
 ///
 /// ```swift
 /// struct Totals: Listenable {
@@ -43,7 +42,6 @@ public struct Listener<Message> {
         self.init(owner, delivery, options, BareCall(call: call))
     }
 
-    /// A listener whose closure is awaited.
     @inlinable
     init(
         _ owner: AnyObject?,
@@ -55,19 +53,14 @@ public struct Listener<Message> {
     }
 }
 
-/// Its closures are Sendable, and the forms require owners to be. (Those of a `LocalChannel` need not be, and
-/// are handed out as ``LocalListener`` only, which is not Sendable.)
+/// Its closures are Sendable, and the forms require Sendable owners. Those of a `LocalChannel` need not be,
+/// but are wrapped in ``LocalListener``, which is not Sendable.
 extension Listener: @unchecked Sendable where Message: Sendable {}
 
-// MARK: - Adapting
-
 extension Listener {
-    /// Makes this listener one for the messages of another type.
-    ///
-    /// - Parameter transform: Makes a message of what the source posts. It runs where the listener runs, once
-    ///   per call: on the listener's isolation, or where a sequence is read. If the listener skips messages
-    ///   (``compactAdapted(_:)``, ``Listenable/filter(_:)`` and so on), it runs before that, on the poster's thread. It must
-    ///   not block.
+    /// Adapts the listener to messages of another type.
+    /// - Parameter transform: Makes a message of what the source posts. It runs once per call, on the
+    ///   listener's isolation or where a sequence is read, and must not block.
     @inlinable
     public consuming func adapted<Source>(
         _ transform: @escaping @Sendable (Source) -> Message
@@ -75,10 +68,7 @@ extension Listener {
         adaptedAtDelivery { message, _ in transform(message) }
     }
 
-    /// Makes this listener one for some messages of another type.
-    ///
-    /// - Parameter transform: Makes a message of what the source posts; nil skips it, and it takes no place in the
-    ///   listener's buffer. It runs on the poster's thread, once for each message and listener. It must not block.
+    /// Adapts the listener, with a transform that also takes what travels with the message.
     @inlinable
     public consuming func compactAdapted<Source>(
         _ transform: @escaping @Sendable (Source) -> Message?
@@ -122,6 +112,7 @@ extension Listener {
         )
     }
 
+    /// Adapts an async listener. It is not called if the transform returns nil.
     @usableFromInline
     consuming func adaptedAwaiting<Source>(
         _ transform: @escaping @Sendable (Source, PostContext) -> Message?
@@ -130,7 +121,7 @@ extension Listener {
         if case .async(let original, let isolation) = registration.delivery {
             let call: AsyncListenerCall = { message, owner, context in
                 guard let message = transform(message.load(as: Source.self), context) else { return }
-                // On the heap, because it stays in its place while the closure is awaited.
+                // On the heap, so that its address stays valid while the closure is awaited.
                 let adapted = KeptMessage(message)
                 defer { withExtendedLifetime(adapted) {} }
                 try await original(adapted.address, owner, context)
@@ -141,7 +132,7 @@ extension Listener {
     }
 }
 
-/// The body of a listener that has been adapted to another source. An object, so that calling it retains nothing.
+/// The body of an adapted listener. An object, so that calling it retains nothing.
 @usableFromInline
 final class AdaptedBody: Sendable {
     private let body: ListenerBody
@@ -149,7 +140,7 @@ final class AdaptedBody: Sendable {
     /// Whether the reader of a sequence expects the message as it is.
     @usableFromInline let isRead: Bool
 
-    /// Nil for one that is awaited.
+    /// Nil for a listener that is awaited.
     @usableFromInline
     init?(_ registration: Registration, from message: Any.Type, to source: Any.Type) {
         switch registration.delivery {
@@ -174,7 +165,7 @@ final class AdaptedBody: Sendable {
         body.call(message, owner, frame, isBare: isBare)
     }
 
-    /// Innermost: the reader of the sequence expects the element in this place.
+    /// The reader of the sequence expects the element in this place.
     @usableFromInline
     func keep<Message>(_ message: Message, _ frame: FrameReference) {
         frame.pointee.place?.initialize(to: message)

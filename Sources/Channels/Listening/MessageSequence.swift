@@ -1,32 +1,31 @@
-/// The messages of a source as an asynchronous sequence. Made by
-/// ``Listenable/messages(buffering:priority:fileID:line:)``.
+/// The messages of a source as an asynchronous sequence.
 ///
-/// It begins with the first message posted after it was created, whether or not it is iterated yet: messages
-/// wait in its buffer. It does not keep the channel alive; when the channel is deallocated, it yields what
-/// waits and ends. Iteration also ends when the iterating task is cancelled. One sequence has one buffer: two
-/// iterators share it, and each message goes to one of them; create two sequences for two readers. It stops
-/// listening when the sequence and its iterators are released.
+/// ``Listenable/messages(buffering:priority:fileID:line:)`` makes it. It begins with the first message posted
+/// after that; messages wait in its buffer until they are read. Iterators share the buffer, and each message
+/// goes to one of them: create a sequence for each reader. It does not keep the channel alive. When the
+/// channel is deallocated, it yields what waits and ends; it also ends when the reading task is cancelled. It
+/// stops listening when the sequence and its iterators are released.
 public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
-    /// The messages.
+    /// The type of the messages.
     public typealias Element = Message
-    /// It never fails.
+    /// A sequence never fails.
     public typealias Failure = Never
 
     @usableFromInline let buffer: SequenceBuffer
 
     init(buffer: SequenceBuffer) { self.buffer = buffer }
 
-    /// Messages dropped because the buffer was full.
+    /// The number of messages dropped because the buffer was full.
     public var droppedCount: Int { buffer.droppedCount }
 
-    /// Messages that wait to be read.
+    /// The number of messages that wait to be read.
     public var waitingCount: Int { buffer.waitingCount }
 
-    /// A reader. Several share the sequence's buffer.
+    /// Makes a reader, which shares the sequence's buffer.
     @inlinable
     public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
 
-    /// Reads the messages. Not for two tasks at once: each makes its own.
+    /// Reads the messages. Each task makes an iterator of its own.
     @frozen
     public struct Iterator: AsyncIteratorProtocol {
         @usableFromInline let buffer: SequenceBuffer
@@ -35,11 +34,9 @@ public struct MessageSequence<Message: Sendable>: AsyncSequence, Sendable {
         @inlinable
         init(buffer: SequenceBuffer) { self.buffer = buffer }
 
-        /// The next message; nil when the channel is deallocated and nothing waits, or when the task is
-        /// cancelled.
+        /// Returns the next message; nil if the task is cancelled, or the channel deallocated and none waits.
         ///
-        /// A reader that finds a message each time gives way to others on its actor, and to other tasks, once a
-        /// millisecond.
+        /// A reader that finds a message each time yields to other tasks once a millisecond.
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Message? {
             while true {

@@ -1,13 +1,12 @@
-/// The messages of a source, each with who posted it, on which channel, and where.
+/// The messages of a source with their senders, channel names and origins.
 ///
 /// ```swift
 /// till.sold.posts.listen(self) { me, post in me.show(post.message, from: post.sender) }
 /// ```
 ///
-/// Listening to the posts of a channel is listening to the channel: order, isolation, buffering and accounts
-/// are the same, and so is a listener's place among the others.
+/// Order, isolation, buffering, counts and a listener's place among the others are those of the source.
 public struct Posts<Source: Listenable>: Listenable {
-    /// A message of the source, and who posted it.
+    /// A message of the source with its sender, channel name and origin.
     public typealias Message = Posted<Source.Message>
 
     @usableFromInline let source: Source
@@ -25,6 +24,6 @@ public struct Posts<Source: Listenable>: Listenable {
 }
 
 extension Listenable {
-    /// The messages with who posted them. See ``Posts``.
+    /// The messages with their senders, channel names and origins.
     public var posts: Posts<Self> { Posts(self) }
 }
