@@ -1,7 +1,7 @@
 import Channels
 
 nonisolated func start(_ sold: LocalChannel<Sale>, _ display: Display) {
-    // expect: a local channel calls its listeners before 'post' returns, so that they cannot await:
+    // expect: a local channel calls its listeners before 'post' returns, so they cannot await:
     // expect: start a Task in the closure, or use a Channel
     sold.listen(display) { me, sale in try await me.store(sale) }
 }

@@ -1,25 +1,19 @@
-/// Channels that feed on something outside this library, and only while somebody listens: what modules for
-/// other sources of events are built on.
+/// Channels fed from outside this library, only while somebody listens. Modules for other sources use them.
 extension Channel {
-    /// Creates a channel that tells its maker when listeners have been added or removed.
+    /// Creates a channel that calls a closure when listeners have been added or removed.
     ///
-    /// A listener whose owner was deallocated is noticed with the next post. Where nobody posts, the channels
-    /// created here look at each other: each new one looks at two that exist, so that their number stays in
-    /// proportion to those in use.
+    /// A listener whose owner was deallocated is noticed by the next post. Each new channel also checks two
+    /// existing ones for such listeners, so that channels without posts do not accumulate.
     ///
-    /// - Parameters:
-    ///   - name: The name of the channel.
-    ///   - listeningChanged: Called without locks, by the thread that added or removed the listener, before
-    ///     `register` or `cancel` returns. Ask ``hasListeners`` for the outcome: calls may overtake each
-    ///     other.
+    /// - Parameter listeningChanged: Called without locks by the thread that added or removed the listener,
+    ///   before `register` or `cancel` returns. Calls may overtake each other: read ``hasListeners``.
     package convenience init(name: String?, listeningChanged: @escaping @Sendable () -> Void) {
         self.init(name: name, reentrancy: .nested(limit: 64), faults: .with(nil), diagnostics: .off)
         list.delegate = DemandDelegate(listeningChanged)
         DemandRotation.shared.add(list)
     }
 
-    /// Whether a listener is registered. Unlike ``isEmpty`` it does not look whether owners are alive, and so
-    /// it runs no code of others: it may be asked under a lock.
+    /// Whether a listener is registered. Runs no user code, unlike ``isEmpty``: it may be read under a lock.
     package var hasListeners: Bool { list.listenerCountNow > 0 }
 }
 
@@ -31,7 +25,7 @@ private final class DemandDelegate: ListenerListDelegate {
     func listeningChanged(in list: ListenerList) { changed() }
 }
 
-/// The lists of all channels that feed on demand, each looked at in turn.
+/// The lists of these channels, checked in turn.
 private final class DemandRotation: Sendable {
     private struct WeakList { weak var list: ListenerList? }
 
@@ -39,7 +33,7 @@ private final class DemandRotation: Sendable {
         var lists: [WeakList] = []
         var next = 0
 
-        /// The next list in turn, if one is left. Forgets those that were deallocated.
+        /// Returns the next list in turn, and forgets those that were deallocated.
         mutating func turn() -> ListenerList? {
             while !lists.isEmpty {
                 if next >= lists.count { next = 0 }
@@ -64,7 +58,7 @@ private final class DemandRotation: Sendable {
             state.lists.append(WeakList(list: list))
             return chosen
         }
-        // Without the lock: counting removes listeners whose owners are gone, and with them closures.
+        // Without the lock, because counting releases the closures of listeners without an owner.
         for list in chosen { _ = list?.activeListenerCount }
     }
 }

@@ -1,9 +1,7 @@
-/// What a manual lane of `ChannelsTesting` needs: it keeps a message back and posts it again as it was.
+/// Keeps messages back and posts them again unchanged, for the manual lanes of `ChannelsTesting`.
 extension Channel {
-    /// Asks a closure about every message before all interceptors, with what is needed to post it again.
-    ///
-    /// - Parameter body: Takes the owner, the post and its echo. Returns whether it keeps the message, which is
-    ///   then not delivered.
+    /// Asks a closure about every message, before all interceptors.
+    /// - Parameter body: Takes the owner, the post and its echo. Returns whether to withhold the message.
     @discardableResult
     package func withhold<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -21,7 +19,7 @@ extension Channel {
         return register(interceptor, isolation: nil)
     }
 
-    /// Delivers a message that was withheld, and suspends until every listener has finished with it.
+    /// Delivers a withheld message, and suspends until every listener has finished with it.
     package func postAgain(
         _ post: Posted<Message>,
         echo: Bool,

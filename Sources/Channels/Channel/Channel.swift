@@ -1,4 +1,4 @@
-/// A typed publish/subscribe channel: carries messages of one type from those who post to those who listen.
+/// A typed publish/subscribe channel: it carries messages of one type from posters to listeners.
 ///
 /// ```swift
 /// final class Till: Sendable { let sold = Channel<Sale>() }
@@ -8,29 +8,25 @@
 /// ```
 ///
 /// ## Behavior
-///
 /// - A post reaches the listeners registered when it begins, by priority, then in the order of registration.
-/// - A listener is called on its own isolation: before `post` returns if the poster has the same isolation or
-///   the listener has none. Every other listener hears in its lane, one for each actor and each queue: what one
-///   poster posts is heard there in the order posted, across channels, one call at a time, never overtaken.
+/// - A listener runs on its own isolation. If it has none, or the poster's, it is called before `post`
+///   returns, unless messages wait for it. Otherwise it is called from its lane, one for each actor and each
+///   queue: one call at a time, in the order in which a poster has posted, across channels.
 /// - Owners are held weakly, and strongly during a call. Listeners end with their owner.
 /// - No lock of the library is held while a listener runs: it may use any channel, this one included.
 /// - A listener that throws raises a ``Fault`` and does not affect the others.
-/// - When the channel is deallocated, what waits is delivered, then listeners become inactive and sequences
-///   end.
+/// - When the channel is deallocated, messages that wait are delivered. Then listeners and sequences end.
 ///
-/// Calling listeners directly takes no lock and allocates nothing; a message that waits takes the spin lock of its
-/// lane. All methods may be called from any thread.
+/// A direct call takes no lock and allocates nothing. A message that waits takes the spin lock of its lane.
+/// All methods may be called from any thread.
 public final class Channel<Message: Sendable>: Listenable, Interceptable {
     @usableFromInline let list: ListenerList
 
     /// Creates a channel.
-    ///
     /// - Parameters:
-    ///   - reentrancy: What happens when a listener posts on the channel that is calling it.
-    ///   - onFault: Called for each fault, on the thread that found it. By default a line is written to
-    ///     standard error for the 1st, 2nd, 4th, 8th … of a kind and place.
-    ///   - diagnostics: What is counted beyond mailboxes, drops and faults.
+    ///   - reentrancy: How the channel treats posts that its listeners make during their call.
+    ///   - onFault: Called for each fault. The default writes to standard error: see ``FaultHandler``.
+    ///   - diagnostics: What is counted besides mailboxes, drops and faults.
     public convenience init(
         reentrancy: Reentrancy = .nested(limit: 64),
         onFault: FaultHandler? = nil,
@@ -57,8 +53,7 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
     public var name: String? { list.name }
 
     /// The number of listeners, including paused ones and sequences, excluding interceptors.
-    ///
-    /// - Complexity: O(*n*): listeners whose owner has gone are removed first.
+    /// - Complexity: O(*n*): listeners whose owner was deallocated are removed first.
     public var listenerCount: Int { list.activeListenerCount }
 
     /// Whether there are no listeners.
@@ -70,16 +65,16 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
         list.register(listener.registration)
     }
 
-    /// Ends every listener and interceptor of an owner. One that is registered meanwhile may stay. A `once` listener
-    /// whose message already waits for its actor or queue has ended, and still hears it: cancel its token to discard
-    /// the message.
+    /// Ends every listener and interceptor of an owner; one registered meanwhile may stay.
+    ///
+    /// A `once` listener whose message already waits still hears it, unless its token is cancelled.
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
 }
 
 extension Channel: CustomStringConvertible {
-    /// The name or type, and how many listen.
+    /// The name, the type and the number of listeners.
     public var description: String {
         "\(list.name.map { "\($0): " } ?? "")Channel<\(Message.self)>, \(list.listenerCountNow) listeners"
     }

@@ -1,24 +1,22 @@
-/// A source whose messages can be replaced or stopped before any listener hears them: ``Channel`` and
-/// ``NamedChannel``.
+/// A source whose messages can be replaced or stopped before listeners hear them: a channel, named or not.
 public protocol Interceptable<Message>: Listenable {}
 
 extension Interceptable {
-    /// Registers a closure that sees every message before any listener does and may replace or stop it.
+    /// Registers a closure that sees every message before any listener does, and may replace or stop it.
     ///
     /// ```swift
     /// till.sold.intercept(self) { me, post in post.message.total < 0 ? .stop : .continue }
     /// ```
     ///
     /// Interceptors run on the poster's thread, whatever its isolation, by priority, then in the order of
-    /// registration; so the closure has no isolation and cannot, for example, read main-actor state. They are
-    /// not counted as listeners, nor by `post`. One that throws raises a fault, and the message continues
-    /// unchanged.
+    /// registration. So the closure has no isolation: it cannot, for example, read main-actor state. `post`
+    /// and `listenerCount` do not count them. If one throws, a fault is raised and the message is unchanged.
     ///
     /// - Parameters:
-    ///   - owner: The object the interceptor belongs to; held weakly.
+    ///   - owner: The object to which the interceptor belongs; held weakly.
     ///   - priority: Interceptors of a higher priority run first.
-    ///   - body: Takes the owner and the post, whose message is that of the interceptors before it.
-    /// - Returns: The token; it may be ignored, because the owner keeps the interceptor.
+    ///   - body: Takes the owner and the post, with the message as the interceptors before it left it.
+    /// - Returns: The token. It may be ignored, because the owner keeps the interceptor.
     @inlinable @discardableResult
     public func intercept<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -39,9 +37,7 @@ extension Interceptable {
         return register(interceptor, isolation: nil)
     }
 
-    /// Registers an interceptor that lives as long as the token returned.
-    ///
-    /// See ``intercept(_:priority:fileID:line:_:)`` for when it runs.
+    /// Registers an interceptor that the token owns. See ``intercept(_:priority:fileID:line:_:)``.
     @inlinable
     public func intercept(
         priority: Priority = .normal,

@@ -1,18 +1,17 @@
 public import Dispatch
 
-// Calls that do not compile, and what to write instead. Each form here stands for a likely mistake for which
-// the compiler's own message misleads ("no exact matches", "requires that 'Panel' conform to 'Actor'"); where
-// it is clear, there is none. The compiler turns to these forms once no other fits: a correct call costs next
-// to nothing, an error in a closure is checked once more for each form that could take the closure.
-// `Verification/Diagnostics/check` compares the messages and measures that cost.
+// Calls that do not compile, with messages that say what to write. Each form stands for a likely mistake for
+// which the compiler's own message misleads ("no exact matches", "requires that 'Panel' conform to 'Actor'").
+// The compiler tries these forms if no other fits: a correct call costs next to nothing, and an error in a
+// closure is checked again for each form that could take it: `Verification/Diagnostics/check` measures this.
 
 extension Listenable {
-    /// What is not an object cannot own a listener.
+    /// Only an object can own a listener.
     @available(
         *,
         unavailable,
         message: """
-            only an object can own a listener, of a Sendable class or an actor; without an owner write \
+            only an object can own a listener: an actor, or an instance of a Sendable class; without an owner write \
             'let token = source.listen { message in … }' and keep the token
             """
     )
@@ -28,10 +27,10 @@ extension Listenable {
         fatalError()
     }
 
-    /// A method is called in a closure that takes the owner: as a value it would keep the owner alive.
+    /// Call a method in a closure that takes the owner: as a value, the method would keep the owner alive.
     ///
-    /// `any Sendable` takes the method and, unlike a function type, no trailing closure; those go to `body`,
-    /// which is never what is wrong, so that an error inside one, or in a label, is still the one reported.
+    /// `any Sendable` takes the method and, unlike a function type, no trailing closure. Trailing closures go
+    /// to `body`, so that an error inside one, or in a label, is still the one reported.
     @available(
         *,
         unavailable,
@@ -71,7 +70,7 @@ extension LocalListenable {
         *,
         unavailable,
         message: """
-            a local channel calls its listeners before 'post' returns, so that they cannot await: \
+            a local channel calls its listeners before 'post' returns, so they cannot await: \
             start a Task in the closure, or use a Channel
             """
     )

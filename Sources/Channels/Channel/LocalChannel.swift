@@ -11,13 +11,13 @@
 /// }
 /// ```
 ///
-/// In an actor, name it as the owner, as here. A closure written in the actor can use `self` instead,
-/// captured weakly or unowned: `{ [unowned self] _, click in self.total += click.count }`. (Swift 6.3
-/// compiles that capture if the channel is a local constant, but not if it is a stored property.)
+/// In an actor, name the actor as the owner, as here. A closure written in the actor can also capture `self`,
+/// weakly or unowned: `{ [unowned self] _, click in self.total += click.count }`. (Swift 6.3 compiles that
+/// capture if the channel is a local constant, but not if it is a stored property.)
 ///
 /// A class on a global actor that keeps a `LocalChannel`, or tokens of one, needs an `isolated deinit`, which
-/// may be empty: without it, properties are released on the thread of the last release, and neither a local
-/// channel nor a token of one may be used from two threads.
+/// may be empty. Without it, properties are released on the thread of the last release, and neither channels
+/// nor tokens may be used from two threads.
 public final class LocalChannel<Message>: LocalListenable {
     @usableFromInline let list: ListenerList
 
@@ -35,8 +35,7 @@ public final class LocalChannel<Message>: LocalListenable {
     deinit { list.close() }
 
     /// The number of listeners, including paused ones.
-    ///
-    /// - Complexity: O(*n*): listeners whose owner has gone are removed first.
+    /// - Complexity: O(*n*): listeners whose owner was deallocated are removed first.
     public var listenerCount: Int { list.activeListenerCount }
 
     /// Whether there are no listeners.
@@ -48,19 +47,18 @@ public final class LocalChannel<Message>: LocalListenable {
     }
 
     /// Ends every listener of an owner.
-    ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
 
     /// Delivers a message to every listener registered when the call begins; all have run when it returns.
     ///
-    /// See ``Channel/post(_:from:echo:fileID:line:isolation:)`` for the order, and for posts made by listeners.
+    /// For order and reentrancy see ``Channel/post(_:from:echo:fileID:line:isolation:)``.
     ///
     /// - Returns: How many listeners were called.
     /// - Complexity: O(*n*) in the number of listeners. Does not allocate.
     @inlinable @discardableResult
     public func post(_ message: Message, from sender: AnyObject? = nil, echo: Bool = true) -> Int {
-        // The channel, and with it the list, lives until the post has ended.
+        // Keeps the list alive until the post has ended.
         defer { withExtendedLifetime(self) {} }
         return MessageAddress.lending(message) { list.post($0, Post(from: sender, echo: echo)) }
     }

@@ -1,24 +1,20 @@
-/// What can be listened to inside one isolation domain: a ``LocalChannel`` and its posts.
+/// A source of messages inside one isolation domain: a ``LocalChannel`` or its posts.
 public protocol LocalListenable<Message> {
-    /// What listeners hear.
+    /// The type of the messages.
     associatedtype Message
 
     /// Registers a listener that a form of `listen` has built.
     func register(_ listener: consuming LocalListener<Message>) -> LocalListenerToken
 }
 
-/// The synchronous forms of listening. All listeners are called on the poster's thread, before `post`
-/// returns.
+/// The synchronous forms of `listen`. Listeners are called on the poster's thread, before `post` returns.
 extension LocalListenable {
     /// Registers a listener that belongs to an object.
-    ///
     /// - Parameters:
     ///   - owner: Held weakly, and strongly during each call. The listener ends with it.
-    ///   - priority: Listeners of a higher priority are called first; those of one priority in the order of
-    ///     registration.
-    ///   - once: Whether the listener ends with the first message. It ends before it is called.
-    ///   - body: Takes the owner and the message.
-    /// - Returns: The token; it may be ignored, because the owner keeps the listener.
+    ///   - priority: Higher priorities are called first, equal ones in the order of registration.
+    ///   - once: Whether the listener ends with the first message, before it is called.
+    /// - Returns: The token. It may be ignored, because the owner keeps the listener.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject>(
         _ owner: Owner,
@@ -33,8 +29,7 @@ extension LocalListenable {
         return register(LocalListener(Listener(owner, .isolated(nil), options, isBare: true, call)))
     }
 
-    /// Registers a listener that belongs to an object and may throw, which raises
-    /// ``Fault/Code/listenerThrew``.
+    /// Registers a throwing listener that belongs to an object; errors raise ``Fault/Code/listenerThrew``.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject>(
         _ owner: Owner,
@@ -92,8 +87,7 @@ extension LocalListenable {
         return register(LocalListener(Listener(nil, .isolated(nil), options, isBare: true, call)))
     }
 
-    /// Registers a listener that lives as long as the token returned and may throw, which raises
-    /// ``Fault/Code/listenerThrew``.
+    /// Registers a throwing listener that the token owns; errors raise ``Fault/Code/listenerThrew``.
     @inlinable
     public func listen(
         priority: Priority = .normal,

@@ -1,5 +1,4 @@
-/// What a form of ``LocalListenable`` builds and a ``LocalChannel`` registers: a ``Listener`` whose closure
-/// and owner need not be Sendable, and which therefore cannot be registered anywhere else.
+/// A ``Listener`` whose closure and owner need not be Sendable, so that only a ``LocalChannel`` registers it.
 @frozen
 public struct LocalListener<Message> {
     @usableFromInline let listener: Listener<Message>

@@ -21,10 +21,10 @@ public final class LocalListenerToken {
     /// Whether the listener is paused.
     public var isPaused: Bool { entry.isPaused }
 
-    /// Keeps the token in a set whose listeners end together.
+    /// Keeps the token in a set. The listeners end together when it is released.
     public func store(in tokens: inout some SetAlgebra<LocalListenerToken>) { tokens.insert(self) }
 
-    /// Keeps the token in an array or another collection whose listeners end together.
+    /// Keeps the token in an array or another collection. The listeners end together when it is released.
     public func store(in tokens: inout some RangeReplaceableCollection<LocalListenerToken>) {
         tokens.append(self)
     }

@@ -1,6 +1,6 @@
-/// The messages of a ``LocalChannel``, each with who posted it.
+/// The messages of a ``LocalChannel`` with their senders.
 public struct LocalPosts<Content>: LocalListenable {
-    /// A message of the channel, and who posted it.
+    /// A message of the channel with its sender.
     public typealias Message = LocalPosted<Content>
 
     private let channel: LocalChannel<Content>
@@ -20,6 +20,6 @@ public struct LocalPosts<Content>: LocalListenable {
 extension LocalPosts: Sendable {}
 
 extension LocalChannel {
-    /// The messages with who posted them.
+    /// The messages with their senders.
     public var posts: LocalPosts<Message> { LocalPosts(self) }
 }
