@@ -1,13 +1,12 @@
 extension StateChannel {
-    /// A part of the state: its listeners hear the current part first, then every change of it.
+    /// Returns a part of the state: its listeners hear the current part first, then every change of it.
     ///
     /// ```swift
     /// sales.map(\.total).listen(self) { me, total in me.show(total) }
     /// let changes = sales.map(\.self)  // the state itself, without values that equal the one before
     /// ```
     ///
-    /// - Parameter part: Takes the part out of the state. It runs where the listener runs, for every value
-    ///   that reaches the listener: keep it short.
+    /// - Parameter part: Takes the part out of the state. It runs where the listener runs, for every value.
     public func map<Part: Equatable & Sendable>(
         _ part: @escaping @Sendable (State) -> Part
     ) -> MappedState<State, Part> {
@@ -15,16 +14,13 @@ extension StateChannel {
     }
 }
 
-/// A part of a state. Made by ``StateChannel/map(_:)``.
+/// A part of a state, made by ``StateChannel/map(_:)``.
 ///
-/// Listening to it is listening to the state: order, isolation, buffering, priority and accounts are the
-/// same, and so is the place among the state's listeners. But a listener is not called when the part equals
-/// the one it heard last. So a part that changes and changes back while values wait for a slow listener with
-/// `.newest(1)` is not heard at all. Values that were skipped count as delivered.
-///
-/// It retains the state; its listeners do not.
+/// Order, isolation, buffering, priority and counts are those of the state. But a listener is not called if
+/// the part equals the one it heard last; such a value counts as delivered. So a part that changes and
+/// changes back while values wait for `.newest(1)` is not heard. It retains the state; its listeners do not.
 public struct MappedState<State: Sendable, Part: Equatable & Sendable>: Listenable {
-    /// What listeners hear: the part.
+    /// The type of the part.
     public typealias Message = Part
 
     @usableFromInline let state: StateChannel<State>
@@ -60,7 +56,7 @@ final class LastPart<Part: Equatable & Sendable>: Sendable {
     @usableFromInline
     init() {}
 
-    /// The part, if it is another than the last.
+    /// Returns the part if it differs from the last one.
     @inlinable
     func ifNew(_ part: Part) -> Part? {
         if let last = last.withLock({ $0 }), last == part { return nil }

@@ -1,6 +1,5 @@
 extension StateChannel {
-    /// Stores a value that came from elsewhere, with the object that stands for the way it took: listeners to
-    /// ``Listenable/posts`` see it as ``Posted/sender``.
+    /// Stores a value from elsewhere. The sender stands for the way it took, and is its ``Posted/sender``.
     package func set(
         _ value: State,
         from sender: any AnyObject & Sendable,

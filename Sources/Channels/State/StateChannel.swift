@@ -1,4 +1,4 @@
-/// A channel with a current value: each listener gets it first, then every later one.
+/// A channel with a current value: each listener gets the current value first, then every later one.
 ///
 /// ```swift
 /// let sales = StateChannel(Sales())
@@ -7,29 +7,26 @@
 /// ```
 ///
 /// ## Behavior
-///
-/// - A new listener gets the current value once and then every later value exactly once, without a gap or a
-///   repeat, whatever races with the registration. Each listener sees the values in the order in which they
-///   were set; the last it sees is the one stored.
-/// - Values are delivered one at a time, whichever threads set them. A value set, or a listener registered, while another
-///   value is being delivered waits its turn and is delivered by the thread that is delivering. So `set` may return
-///   before listeners have run, and `listen` before the new listener has.
-/// - No thread delivers for others without end: after 64 values of others, a job goes on. While more than 1,024 values wait,
-///   a thread that is not inside a listener waits in `set` or `update`, in steps of a millisecond and for at most 100 ms;
-///   if too many still wait, ``Fault/Code/stateBacklog`` is raised. What listeners set while another thread delivers has no
-///   bound; the fault is raised at 2,048 values that wait, 4,096, 8,192 and so on.
-/// - The exceptions to "exactly once": values set while a listener is paused, after which it gets the current
-///   one first, and values dropped from a full buffer, which are counted.
-/// - A listener that sets the state again is refused at a depth of 1,024, where little of the stack is left, and
-///   where too many values follow from one: the value stays as it was, and a fault is raised. A listener that such
-///   a chain registers begins with the next value; one that it resumes stays paused.
-/// - The body of ``update(fileID:line:isolation:_:)`` is the one place in this library where user code runs under a lock,
-///   the state's own. Using the same channel inside it traps. Values that are replaced by
+/// - A new listener gets the current value once, then every later value exactly once and in the order set,
+///   whatever races with the registration. The last value it gets is the one stored.
+/// - "Exactly once" has two exceptions: values set while a listener is paused, after which it gets the
+///   current one first, and values dropped from a full buffer, which are counted.
+/// - One thread delivers at a time. What other threads set or register meanwhile takes its turn there. So
+///   `set` may return before listeners have run, and `listen` before the new listener has.
+/// - After 64 values of others, a thread leaves the rest to a job.
+/// - While more than 1,024 values wait, `set` and `update` wait, for at most 100 ms. If too many still wait,
+///   ``Fault/Code/stateBacklog`` is raised. Inside a listener nothing waits: what it sets while another
+///   thread delivers has no bound, and the fault is raised at 2,048, 4,096, 8,192 … values.
+/// - A change made by a listener is refused at a depth of 1,024, if little of the stack is left, or if too
+///   many changes follow from one. The value stays as it was, and a fault is raised. A listener that such a
+///   chain registers begins with the next value; one that it resumes stays paused.
+/// - The body of ``update(fileID:line:isolation:_:)`` is the only user code that runs under a lock of this
+///   library, the state's own. Using the same state in it traps. Values replaced by
 ///   ``set(_:fileID:line:isolation:)`` are released without the lock.
 ///
 /// All methods may be called from any thread.
 public final class StateChannel<State: Sendable>: Listenable {
-    /// What listeners hear: the state.
+    /// The type of the state.
     public typealias Message = State
 
     @usableFromInline let core: StateCore
@@ -59,10 +56,8 @@ public final class StateChannel<State: Sendable>: Listenable {
     /// The name of the state on its switchboard; nil if it has none.
     public var name: String? { list.name }
 
-    /// The value stored: the last one set, whether or not it has been delivered yet.
-    ///
-    /// Copied under the state's lock. Traps inside the body of `update` of the same state.
-    ///
+    /// The last value set, whether or not it has been delivered yet. It is copied under the state's lock.
+    /// Reading it inside the body of `update` of the same state traps.
     /// - Complexity: O(1).
     @inlinable public var value: State {
         MessageAddress.filling(as: State.self) { core.read(into: $0) }
@@ -70,16 +65,11 @@ public final class StateChannel<State: Sendable>: Listenable {
 
     /// Stores a value and delivers it, after those that already wait.
     ///
-    /// Listeners without isolation, or with the caller's, have heard it when this returns, unless something waits
-    /// before it: another value that is being delivered, by this thread or another, or messages of their lane. Then
-    /// it has its turn later. Where too many values wait, this takes up to 100 ms, but not inside a listener. If
-    /// the value is refused (see the type's behavior), the old one stays and a fault is raised. Traps inside the
-    /// body of `update` of the same state.
+    /// When this returns, listeners without isolation, or with the caller's, have heard the value, unless
+    /// another one is being delivered or messages wait for them: then it takes its turn. If too many values
+    /// wait, this takes up to 100 ms, but not inside a listener. If the value is refused (see
+    /// ``StateChannel``), the old one stays and a fault is raised. Traps inside `update` of the same state.
     ///
-    /// - Parameters:
-    ///   - value: The value to store.
-    ///   - fileID: With `line`, the place of the call, for traces. Omit both.
-    ///   - isolation: The caller's isolation. Omit it.
     /// - Complexity: O(*n*) in the number of listeners that this call delivers to.
     @inlinable
     public func set(
@@ -93,7 +83,7 @@ public final class StateChannel<State: Sendable>: Listenable {
 
     @inlinable @inline(__always)
     func store(_ value: State, _ post: Post) {
-        // Holds the value that is replaced until the end of this method, to release it without the lock.
+        // Keeps the replaced value until the end of this method, so that it is released without the lock.
         var other = value
         MessageAddress.lending(value) { message in
             core.set(message, post) { stored in stored.swap(with: &other) }
@@ -103,15 +93,11 @@ public final class StateChannel<State: Sendable>: Listenable {
 
     /// Changes the value in place and delivers it.
     ///
-    /// The body runs under the state's lock, so its read and its write are atomic: keep it short, and do not
-    /// use this channel in it, which traps. If it throws, the value is unchanged and nothing is delivered. If
-    /// the change is refused (see the type's behavior), the body runs on a copy that is discarded.
+    /// The body runs under the state's lock, so the change is atomic. Keep it short; using this state in it
+    /// traps. If it throws, the value is unchanged and nothing is delivered. If the change is refused (see
+    /// ``StateChannel``), the body runs on a copy that is discarded.
     ///
-    /// - Parameters:
-    ///   - fileID: With `line`, the place of the call, for traces. Omit both.
-    ///   - isolation: The caller's isolation. Omit it.
-    ///   - body: Changes the value.
-    /// - Returns: What the body returns.
+    /// - Returns: The result of the body.
     @inlinable @discardableResult
     public func update<Result, Failure: Error>(
         fileID: StaticString = #fileID,
@@ -123,7 +109,7 @@ public final class StateChannel<State: Sendable>: Listenable {
         var outcome: Swift.Result<Result, Failure>?
         var kept: State?
         core.update(Post(isolation: isolation, at: PackedSite(fileID, line))) { stored in
-            // The old value is kept only if the body can throw, because that makes its first write copy.
+            // Kept only if the body can throw: keeping the old value makes its first write copy.
             if Failure.self != Never.self { kept = stored.load(as: State.self) }
             do throws(Failure) {
                 outcome = .success(try stored.mutate(as: State.self, body))
@@ -135,7 +121,7 @@ public final class StateChannel<State: Sendable>: Listenable {
             }
         }
         guard let outcome else {
-            // Refused.
+            // The change was refused.
             var copy = value
             return try body(&copy)
         }
@@ -143,12 +129,11 @@ public final class StateChannel<State: Sendable>: Listenable {
         return try outcome.get()
     }
 
-    /// The current value, then every later one, as an asynchronous sequence: the same as
-    /// ``Listenable/messages(buffering:priority:fileID:line:)``.
+    /// Returns the current value, then every later one, as an asynchronous sequence.
     ///
     /// By default only the newest value waits for a slow reader, so that the last one read is the one stored.
     ///
-    /// - Precondition: `buffering` is not `.oldest`, which would end with a value other than the one stored.
+    /// - Precondition: `buffering` is not `.oldest`, which would drop the value stored.
     public func values(
         buffering: BufferingPolicy? = nil,
         priority: Priority = .normal,
@@ -159,29 +144,25 @@ public final class StateChannel<State: Sendable>: Listenable {
     }
 
     /// The number of listeners, including paused ones and sequences.
-    ///
-    /// - Complexity: O(*n*): listeners whose owner has gone are removed first.
+    /// - Complexity: O(*n*): listeners whose owner was deallocated are removed first.
     public var listenerCount: Int { list.activeListenerCount }
 
     /// Whether there are no listeners.
     public var isEmpty: Bool { listenerCount == 0 }
 
     /// Ends every listener of an owner. See ``Channel/removeListeners(of:)``.
-    ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
 }
 
 extension StateChannel {
     /// Registers a listener that a form of ``Listenable`` has built.
-    ///
-    /// - Precondition: The listener's buffering is not `.oldest`, which would end with a value other than the
-    ///   one stored.
+    /// - Precondition: Its buffering is not `.oldest`, which would drop the value stored.
     public func register(_ listener: consuming Listener<State>, isolation: isolated (any Actor)?) -> ListenerToken {
         register(listener, isolation: isolation, startsWithNext: false)
     }
 
-    /// - Parameter startsWithNext: The listener hears the values that are set from now on.
+    /// - Parameter startsWithNext: Whether the listener hears later values only.
     func register(
         _ listener: consuming Listener<State>,
         isolation: (any Actor)?,
@@ -189,11 +170,11 @@ extension StateChannel {
     ) -> ListenerToken {
         core.trapInsideUpdate("listen")
         require(!listener.registration.isInterceptor, "StateChannel<\(State.self)> cannot be intercepted")
-        // Every value for a listener; the newest for a reader.
+        // A listener gets every value; a reader the newest.
         let buffering = listener.registration.buffering ?? (listener.registration.isSequence ? .newest(1) : .unbounded)
         require(
             buffering.kind != .oldest,
-            "StateChannel<\(State.self)>: buffering \(buffering) would end with another value than the one stored; "
+            "StateChannel<\(State.self)>: buffering \(buffering) would end with a value other than the one stored; "
                 + "use .newest or .unbounded"
         )
         listener.registration.buffering = buffering
@@ -205,7 +186,7 @@ extension StateChannel {
 }
 
 extension StateChannel: CustomStringConvertible {
-    /// The name or type, and how many listen.
+    /// The name, the type and the number of listeners.
     public var description: String {
         "\(list.name.map { "\($0): " } ?? "")StateChannel<\(State.self)>, \(list.listenerCountNow) listeners"
     }

@@ -1,10 +1,9 @@
 internal import Dispatch
 internal import Synchronization
 
-// Changes that are not made, and those that are slowed down.
+// Changes that are refused or slowed down.
 extension StateCore {
-    /// How many posts and changes lead to a change made now, itself included; nil where it is refused, with a
-    /// fault: made by a listener, at the end of too long a chain, or where too many have followed from one post.
+    /// Counts the posts and changes that lead to a change made now; nil, with a fault, if it is refused.
     @inline(__always)
     func chainOfChange() -> Int? {
         let thread = ThreadReference.current
@@ -34,9 +33,8 @@ extension StateCore {
         return chain
     }
 
-    /// Slows a setter down behind a backlog of values, in steps of a millisecond and 100 of them at most; a fault
-    /// follows if too many still wait. Inside a listener nobody waits: the fault is raised whenever their number
-    /// has doubled.
+    /// Slows a setter down behind a backlog, by at most 100 steps of a millisecond; raises a fault if too
+    /// many values still wait. Inside a listener it does not wait: each doubling raises the fault.
     @inline(never)
     func slowDown(behind count: Int) {
         let isInsideListener = ThreadReference.current.pointee.isInsideListener || ListenerChain.call != nil
@@ -62,13 +60,12 @@ extension StateCore {
     func trapInsideUpdate(_ use: String) {
         guard updater.load(ordering: .relaxed) != 0 else { return }
         // The calling thread obtains its record before it looks. Otherwise it could read the address of a
-        // thread inside, then be given the record of that thread, which has ended since. So only the thread
-        // inside can read its own address here.
+        // thread that then ends, and be given that thread's record.
         let thread = ThreadReference.current.address
         if updater.load(ordering: .relaxed) == thread { endInsideUpdate(use) }
     }
 
-    /// By itself, so that those who look need no more registers.
+    /// Separate, so that callers need fewer registers.
     @inline(never)
     private func endInsideUpdate(_ use: String) -> Never {
         let type = list.layout.type

@@ -3,15 +3,11 @@ internal import Synchronization
 
 /// A state channel without its type: the value stored, and the turns in which values are delivered.
 ///
-/// Not generic, because the metadata of generic types nested in a generic class is looked up at every use:
-/// `set` took ten times as long.
-///
-/// Guards: `guarded` guards the value and the turns, which say who delivers (`StateTurns`). `updater` is
-/// atomic.
+/// Not generic, because the metadata of types nested in a generic class is looked up at every use: `set` took
+/// ten times as long. Guards: `guarded` guards the value and the turns; `updater` is atomic.
 @usableFromInline
 final class StateCore: @unchecked Sendable {  // guards: see above
     struct Guarded: ~Copyable, @unchecked Sendable {  // reached under the lock only
-        /// The value stored.
         let value: KeptMessage
         var turns: StateTurns
     }
@@ -29,20 +25,18 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         list.delegate = StateDelegate(self)
     }
 
-    /// Copies the value stored to uninitialised memory.
+    /// Copies the value to uninitialised memory.
     @usableFromInline
     func read(into target: MessageAddress) {
         trapInsideUpdate("value")
         guarded.withLock { list.layout.copy(from: $0.value.address, to: target) }
     }
 
-    /// Stores a value and delivers it, after those that wait already.
-    ///
+    /// Stores a value and delivers it, after those that already wait.
     /// - Parameters:
-    ///   - message: The address of the value. It is only read.
-    ///   - post: Who sets it. Its envelope travels with the value; listeners registered later get the value without it.
-    ///   - store: Replaces the value at the address. Called under the lock, at most once: not if the change
-    ///     is refused.
+    ///   - message: The address of the value, which is only read.
+    ///   - post: Who sets it. Its envelope travels with the value, but not to listeners registered later.
+    ///   - store: Replaces the value at the address; called under the lock, unless it is refused.
     @usableFromInline
     func set(_ message: MessageAddress, _ post: Post, store: (MessageAddress) -> Void) {
         trapInsideUpdate("set")
@@ -65,9 +59,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     }
 
     /// Changes the value in place and delivers it.
-    ///
-    /// - Parameter change: Takes the address of the value, under the lock, and returns whether it changed it.
-    ///   Not called if the change is refused.
+    /// - Parameter change: Changes it under the lock, unless that is refused. Returns whether it did.
     @usableFromInline
     func update(_ post: Post, change: (MessageAddress) -> Bool) {
         trapInsideUpdate("update")
@@ -88,13 +80,11 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     }
 
     /// Registers an entry and hands it the current value, between two changes.
-    ///
-    /// - Parameter startsWithNext: Without the current value.
+    /// - Parameter startsWithNext: Whether it hears later values only.
     func admit(_ entry: ListenerEntry, _ priority: Priority, _ post: Post, startsWithNext: Bool) {
-        // No value is set while the state's lock is held: those that wait were set before this listener came,
-        // and its number excludes it from them; those set later find it registered. The value it gets now
-        // takes its turn between the two. The list's lock is taken inside, never the reverse.
-        // Delivers a value as `set` does. If that is refused, the listener hears the next one.
+        // No value is set while the state's lock is held. The entry's number excludes it from the values that
+        // wait; those set later find it registered; the current value takes its turn between the two. The
+        // list's lock is taken inside, never the reverse. If it is refused, the next value is the first.
         let chain = chainOfChange()
         takeTurn(post) { guarded in
             guard list.insert(entry, priority: priority.rawValue), !startsWithNext, let chain else { return nil }
@@ -103,8 +93,8 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         list.didUnlock()
     }
 
-    /// Ends the listeners when the channel is deallocated. Values that wait are delivered first: by a job, or by a
-    /// thread that resumes a listener; others have the channel.
+    /// Ends the listeners when the channel is deallocated, after the values that wait. Those are delivered by
+    /// a job or by a thread that resumes a listener: any other thread would keep the channel.
     func close() {
         if guarded.withLock({ $0.turns.close() }) { list.close() }
     }
@@ -112,13 +102,12 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     /// Delivers values to a paused listener again, the current one first.
     func resume(_ entry: ListenerEntry) {
         trapInsideUpdate("resume")
-        // Delivers a value as `set` does. If that is refused, the listener stays paused.
+        // If the turn is refused, the listener stays paused.
         guard let chain = chainOfChange() else { return }
         takeTurn(Post()) { guarded in
             guard entry.isPaused, !entry.hasEnded else { return nil }
-            // A new number: values that wait are older than the one it gets now, which takes its turn after
-            // them: the deliverer may have found the listener before it was paused and not have called it
-            // yet.
+            // A new number, because the current value takes its turn after the values that wait: the
+            // deliverer may have found the listener before it was paused, without having called it yet.
             list.renumber(entry, clearing: ListenerEntry.paused)
             return admit(&guarded, nil, for: entry, chain)
         }
@@ -126,7 +115,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     }
 }
 
-/// How a list finds the state it belongs to, which keeps the list: weakly.
+/// Refers weakly from a list to its state, which keeps the list.
 private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initialiser only
     private weak var core: StateCore?
 
@@ -138,18 +127,15 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
     }
 }
 
-// MARK: - Turns
-
 extension StateCore {
-    /// The value just stored is to be delivered, if anybody listens or counts. Under the lock, under which
-    /// listeners are registered and handed the value.
+    /// Admits the value just stored, if anybody listens or counts. Called under the lock, as registration is.
     @inline(__always)
     private func admitChange(_ guarded: inout Guarded, _ envelope: Envelope?, _ chain: Int) -> StateTurns.Admission? {
         guard !list.hasNoListenerNow || list.isMetered else { return nil }
         return admit(&guarded, envelope, for: nil, chain)
     }
 
-    /// The value stored is to be delivered, to one listener if it is new or resumes. Under the lock.
+    /// Admits the value stored, for one listener if it is new or resumes. Called under the lock.
     @inline(__always)
     private func admit(_ guarded: inout Guarded, _ envelope: Envelope?, for entry: ListenerEntry?, _ chain: Int)
         -> StateTurns.Admission
@@ -164,7 +150,7 @@ extension StateCore {
         )
     }
 
-    /// Does something under the lock and delivers the value stored, where that is the caller's part.
+    /// Runs a body under the lock, then delivers the value stored if that is this caller's part.
     private func takeTurn(_ post: Post, _ body: (inout Guarded) -> StateTurns.Admission?) {
         list.layout.withTemporary { message in
             let admission = guarded.withLock { guarded -> StateTurns.Admission? in
@@ -182,7 +168,7 @@ extension StateCore {
         }
     }
 
-    /// Delivers a turn, and then what waits, in order, until nothing does or a job takes over.
+    /// Delivers a turn, then those that wait, in order, until none is left or a job takes over.
     private func deliver(_ message: MessageAddress, _ turn: StateTurns.Turn, _ post: Post) {
         postTurn(message, turn, post)
         if guarded.withLock({ !$0.turns.endsIfNothingWaits() }) { deliverWaiting(post) }
@@ -198,7 +184,7 @@ extension StateCore {
         frame.end()
     }
 
-    /// - Parameter post: Who delivers: its isolation is where listeners are called.
+    /// - Parameter post: Who delivers. Listeners are called on its isolation.
     @inline(never)
     private func deliverWaiting(_ post: Post) {
         let thread = ThreadReference.current
@@ -210,7 +196,7 @@ extension StateCore {
                     // Each value is released at the end of its turn, without the lock.
                     list.layout.destroy(message)
                 case .reschedule:
-                    // What has followed from one post counts on, whichever thread delivers it.
+                    // What has followed from one post is counted on, whichever thread delivers.
                     let followed = thread.pointee.followed
                     DispatchQueue.global().async { self.resume(after: followed) }
                     return
@@ -222,7 +208,7 @@ extension StateCore {
         }
     }
 
-    /// Goes on delivering, in a job.
+    /// Continues to deliver, in a job.
     private func resume(after followed: Int) {
         let thread = ThreadReference.current
         thread.pointee.followed = followed

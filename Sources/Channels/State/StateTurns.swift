@@ -1,62 +1,58 @@
-/// Who delivers the values of a state, and which wait.
+/// Who delivers the values of a state, and which of them wait.
 ///
-/// Only transitions: each is made under the state's lock and returns what is to be done without it. One thread delivers
-/// at a time. Whoever sets a value meanwhile leaves it here, and returns. So that nobody delivers for others without
-/// end, a job goes on once a thread has delivered 64 values of others.
+/// These are transitions only: each is made under the state's lock and returns what to do without it. One
+/// thread delivers at a time; others leave their values here. After 64 of those, a job takes over.
 struct StateTurns: ~Copyable {
-    /// For whom a value is that was set and is not yet delivered.
     struct Turn {
-        /// The number of the first listener that is too new for it.
+        /// The number of the first listener that is too new for the value.
         var before: UInt64
         /// How many posts and changes led to it, itself included.
         let chain: Int
-        /// The one listener for which it is: one that is new, or resumes.
+        /// The only recipient, if the value is for one that is new or resumes.
         let entry: ListenerEntry?
         /// The record of the thread that set it.
         let setter: UInt
     }
 
-    /// What a thread that delivers does next.
+    /// The next step of the thread that delivers.
     enum Next {
         case deliver(Turn, Envelope?)
-        /// Nobody delivers from here on. Where the channel has been deallocated, its list is closed.
+        /// Nothing waits: nobody delivers from here on. The list of a deallocated channel is closed.
         case end(closesList: Bool)
-        /// The caller has delivered enough for others: a job goes on.
+        /// The thread has delivered enough for others: a job continues.
         case reschedule
     }
 
-    /// What becomes of a value just set.
+    /// The fate of a value just set.
     enum Admission {
-        /// The caller delivers it now: there is nothing before it.
+        /// The caller delivers it now, because none is before it.
         case deliver(Turn)
-        /// Somebody else will.
+        /// Another thread delivers it.
         case wait
-        /// Somebody else will, and so many values of others wait that this is a backlog.
+        /// Another thread delivers it, behind a backlog of so many values.
         case waitBehind(Int)
     }
 
-    /// Values of others that a thread delivers at most.
+    /// The most values of others that a thread delivers.
     static let mostForOthers = 64
-    /// With more values than this, those who set others are slowed down.
+    /// The most values that may wait before setters are slowed down.
     static let mostWaiting = 1_024
 
     private var turns = Queue<Turn>()
-    /// The values of the turns, one for one.
+    /// One for each turn.
     private var values: MessageQueue
     /// The record of the thread that delivers, or 0.
     private(set) var deliverer: UInt = 0
     private var deliveredForOthers = 0
-    /// Whether the channel has been deallocated.
+    /// Whether the channel was deallocated.
     private var isClosing = false
 
     init(_ layout: MessageLayout) { values = MessageQueue(layout) }
 
-    /// How many values wait.
     var waitingCount: Int { values.count }
 
-    /// A value was set, or stored for a listener that is new or resumes.
-    ///
-    /// - Parameter value: Where it stands. It is copied if it has to wait.
+    /// Adds a value that was set, or stored for a listener that is new or resumes.
+    /// - Parameter value: Its address. It is copied if it has to wait.
     mutating func admit(
         _ value: MessageAddress,
         _ envelope: Envelope?,
@@ -73,14 +69,12 @@ struct StateTurns: ~Copyable {
         if let entry, renews(entry, before: number) { return .wait }
         turns.append(turn)
         values.append(copying: value, envelope)
-        // What the thread that delivers sets itself is bounded by what may follow from one post. A registration is no
-        // backlog.
+        // Not for a registration, nor for the delivering thread, which the limit on following posts bounds.
         return values.count > Self.mostWaiting && deliverer != thread && entry == nil
             ? .waitBehind(values.count) : .wait
     }
 
-    /// A listener may have been resumed a moment ago, and been paused and resumed since, without a change in
-    /// between: one turn is enough.
+    /// Renews the last turn if it is the listener's: it was paused and resumed without a change in between.
     private mutating func renews(_ entry: ListenerEntry, before number: UInt64) -> Bool {
         let isLast = turns.withLast { last in
             guard last.entry === entry else { return false }
@@ -90,8 +84,7 @@ struct StateTurns: ~Copyable {
         return isLast == true
     }
 
-    /// A value that did not wait has been delivered. Whether that was all; if so, nobody delivers from here
-    /// on.
+    /// Ends the delivery of a value that did not wait, and returns whether nothing else waits.
     @inline(__always)
     mutating func endsIfNothingWaits() -> Bool {
         guard values.isEmpty, !isClosing else { return false }
@@ -99,17 +92,14 @@ struct StateTurns: ~Copyable {
         return true
     }
 
-    /// Notes that the channel is deallocated.
-    ///
-    /// - Returns: Whether nobody delivers. Otherwise what waits is delivered first.
+    /// Notes that the channel was deallocated, and returns whether nobody delivers: what waits comes first.
     mutating func close() -> Bool {
         isClosing = true
         return deliverer == 0
     }
 
-    /// Takes out what the thread that delivers does next.
-    ///
-    /// - Parameter message: Where to put the value, where there is one.
+    /// Returns the next step of the thread that delivers.
+    /// - Parameter message: Where to put the value, if there is one.
     mutating func next(for thread: UInt, into message: MessageAddress) -> Next {
         if deliveredForOthers >= Self.mostForOthers, !values.isEmpty {
             deliveredForOthers = 0
@@ -126,9 +116,9 @@ struct StateTurns: ~Copyable {
         return .deliver(turn, envelope)
     }
 
-    /// Stands for the job that goes on, until it runs.
+    /// Stands for the job until it runs.
     private static let job: UInt = 1
 
-    /// The job has begun to run.
+    /// Called when the job begins to run.
     mutating func takeOver(by thread: UInt) { deliverer = thread }
 }
