@@ -10,21 +10,18 @@ internal import Synchronization
 /// ```
 ///
 /// ## Behavior
-///
 /// - Observers are held weakly and called by priority, then in the order in which they were added, on the
-///   notifier's thread, before `notify` returns. Conformance is checked by the compiler; optional methods are
-///   defaults in an extension of the protocol.
+///   notifier's thread, before `notify` returns.
+/// - The compiler checks conformance. Optional methods are defaults in an extension of the protocol.
 /// - An observer is added once, however often `add` is called, from any thread.
-/// - `notify` runs its body in the caller's isolation, so a main-actor protocol can be notified from the main
-///   actor only.
-/// - A notification made by an observer runs at once, at most 64 deep per channel on a thread; a deeper one
+/// - `notify` runs its body in the caller's isolation: the main actor, for a main-actor protocol.
+/// - A notification made by an observer runs at once, at most 64 deep per channel on a thread. A deeper one
 ///   is not delivered and raises ``Fault/Code/recursionLimit``.
 ///
-/// The channel is Sendable where its protocol is. Observers are classes or actors: a value given as observer
-/// traps.
+/// The channel is Sendable if its protocol is. Observers are classes or actors; a value as observer traps.
 public final class ProtocolChannel<Observer> {
     @usableFromInline let list: ListenerList
-    /// The entries by the address of their observer, which may have been deallocated: see `add`.
+    /// By the address of the observer, which may have been deallocated: see `add`.
     private let entries = Locked<[UInt: ListenerEntry]>([:])
 
     /// Creates a channel without observers.
@@ -45,13 +42,10 @@ public final class ProtocolChannel<Observer> {
 
     deinit { list.close() }
 
-    /// Adds an observer, unless it has been added. Idempotent.
-    ///
-    /// An observer being deinitialised is not added.
-    ///
+    /// Adds an observer, unless it has been added or is being deinitialised.
     /// - Returns: Whether it was added.
     /// - Precondition: The observer is an object.
-    /// - Complexity: O(1) for a priority in use.
+    /// - Complexity: O(1) for a priority in use, O(log *p*) to add one to *p*.
     @discardableResult
     public func add(
         _ observer: Observer,
@@ -61,11 +55,10 @@ public final class ProtocolChannel<Observer> {
     ) -> Bool {
         let object = Self.object(observer)
         let entry = list.makeEntry(Self.listener(observer, object, ListenerOptions(priority, fileID, line)))
-        // An observer that adds itself in its deinit.
+        // The observer adds itself in its deinit.
         guard !entry.isOrphan else { return false }
-        // Releasing an entry, or loading its owner, may run a deinit: neither happens under the mutex. (The
-        // caller holds this one's.) The list's lock is taken inside, so that an entry found in the table is
-        // in the list.
+        // Releasing an entry, or loading its owner, may run a deinit, so neither happens under the mutex.
+        // (The caller holds this one.) The list's lock is taken inside: what is in the table is in the list.
         while true {
             let (existing, isIn) = entries.withLock { entries -> (ListenerEntry?, Bool) in
                 if let existing = entries[Unretained(object).address] { return (existing, false) }
@@ -79,13 +72,12 @@ public final class ProtocolChannel<Observer> {
                 return isIn
             }
             if !existing.hasEnded, existing.owner === object { return false }
-            // The entry of another object, which had the same address, or one that is being removed.
+            // The entry of another object that had the same address, or one that is being removed.
             forget(existing, at: Unretained(object).address)
         }
     }
 
     /// Removes an observer.
-    ///
     /// - Returns: Whether it had been added.
     @discardableResult
     public func remove(_ observer: Observer) -> Bool { remove(object: Self.object(observer)) }
@@ -98,8 +90,7 @@ public final class ProtocolChannel<Observer> {
     }
 
     /// The number of observers.
-    ///
-    /// - Complexity: O(*n*): observers that have gone are removed first.
+    /// - Complexity: O(*n*): observers that were deallocated are removed first.
     public var observerCount: Int { list.activeListenerCount }
 
     /// Whether there are no observers.
@@ -107,15 +98,13 @@ public final class ProtocolChannel<Observer> {
 
     /// Calls a method on every observer added when the call begins.
     ///
-    /// The body does not throw. Call a throwing method as `{ try? $0.save() }`, or handle the error inside:
-    /// an error of one observer must not keep the next from being called.
+    /// The body does not throw, so that an error of one observer does not prevent the next call. Call a
+    /// throwing method as `{ try? $0.save() }`, or handle the error inside.
     ///
     /// - Parameters:
-    ///   - sender: The object that notifies.
     ///   - echo: Whether the sender is notified too, if it is an observer.
-    ///   - fileID: With `line`, the place of the call, for traces. Omit both.
-    ///   - isolation: The caller's isolation, known at compile time: what observers post is posted there. Omit it.
-    ///   - body: What to call. It does not escape and runs in the caller's isolation.
+    ///   - isolation: The caller's isolation, on which observers post, known at compile time. Omit it.
+    ///   - body: Calls the method. It does not escape and runs in the caller's isolation.
     /// - Returns: How many observers were called.
     /// - Complexity: O(*n*) in the number of observers. Does not allocate.
     @inlinable @discardableResult
@@ -152,7 +141,7 @@ public final class ProtocolChannel<Observer> {
         }
     }
 
-    /// Keeps the table no larger than about twice the observers there are.
+    /// Keeps the table at no more than about twice the number of observers.
     private func forgetSomeOfTheGone() {
         let former = entries.withLock { entries -> [UInt: ListenerEntry] in
             guard entries.count > 2 * list.listenerCountNow + 16 else { return [:] }
@@ -179,16 +168,13 @@ public final class ProtocolChannel<Observer> {
     }
 }
 
-/// The list synchronises itself and the table is behind a lock. Observers cross threads only if the protocol
-/// is Sendable.
+/// The list synchronises itself, a lock guards the table, and only Sendable observers cross threads.
 extension ProtocolChannel: @unchecked Sendable where Observer: Sendable {}
 
 extension ProtocolChannel {
-    /// The listener that represents an observer.
-    ///
-    /// The bytes of its existential are kept beside the weak owner: while the owner lives they are a valid
-    /// existential of it, because they hold nothing but its address, its type and the protocol's witness
-    /// tables. So a call needs no cast, and the bytes do not retain the observer.
+    /// Makes the listener that stands for an observer. The bytes of the observer's existential are kept
+    /// beside the weak owner. They hold only its address, its type and the protocol's witness tables, so they
+    /// are valid while the owner lives. A call needs no cast, and the bytes do not retain the observer.
     private static func listener(
         _ observer: Observer,
         _ object: AnyObject,
@@ -209,10 +195,8 @@ private struct Visitor {
 }
 
 extension ListenerList {
-    /// Walks the chain like a post, but calls a closure of the notifier's, which need not escape.
-    ///
-    /// It is not handed on in the message: a closure that does not escape can be stored only at the price of an
-    /// allocation.
+    /// Delivers like a post, but calls a closure of the notifier. The closure does not escape, so it cannot
+    /// travel in the message without an allocation.
     @usableFromInline
     func notify(_ post: Post, _ visit: (MessageAddress) -> Void) -> Int {
         if head.load(ordering: .acquiring) == 0, !isMetered { return 0 }
@@ -253,7 +237,7 @@ extension ListenerList {
     private func notify(_ observer: ListenerEntry, _ frame: FrameReference, _ visit: (MessageAddress) -> Void) -> Bool {
         let word = observer.word.load(ordering: .acquiring)
         guard word & ListenerEntry.ended == 0, word & ListenerEntry.number < frame.pointee.number else { return false }
-        // Retained for the call, and released behind it.
+        // Retained for the call, and released after it.
         guard let owner = observer.retainedOwner else {
             remove(observer)
             return false
