@@ -1,7 +1,5 @@
-/// Where one task waits for the first of several results: an answer, a time that has passed, its own
-/// cancellation.
-///
-/// Guarded by its lock; the continuation is resumed without it.
+/// Lets one task wait for the first of several results: an answer, a timeout or its own cancellation. Guarded
+/// by its lock; the continuation is resumed without it.
 package final class FirstResult<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?
@@ -23,8 +21,7 @@ package final class FirstResult<Value: Sendable>: Sendable {
         continuation?.resume(with: result)
     }
 
-    /// Suspends until there is a result. To be called once. Cancelling the task does not end the wait:
-    /// whoever wants that calls ``finish(_:)``.
+    /// Suspends until there is a result. Called once. Only ``finish(_:)`` ends the wait, not cancellation.
     package func value() async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let result = state.withLock { state -> Result<Value, any Error>? in

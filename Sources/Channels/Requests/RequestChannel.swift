@@ -9,18 +9,15 @@ internal import Synchronization
 /// ```
 ///
 /// ## Behavior
-///
-/// - `ask` calls the responder of the highest priority, the first registered among equals, and throws what it
-///   throws.
-/// - Responders are async functions, each call in a task of its own that inherits the asker's priority and
-///   task-local values: calls are not serialised, and a responder may ask in turn.
+/// - `ask` calls the responder of the highest priority, the first among equals, and throws what it throws.
+/// - Each call runs in a task of its own, which inherits the asker's priority and task-local values. So calls
+///   may overlap, and a responder may ask in turn.
 /// - Owners are held weakly, and strongly during a call.
-/// - If the asker's task is cancelled, `ask` throws `CancellationError` at once, whether or not the responder
-///   reacts to it.
+/// - If the asker's task is cancelled, `ask` throws `CancellationError` at once, whatever the responder does.
 public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendable {
     typealias Answer = @Sendable (AnyObject?, Request) async throws -> Response
 
-    /// How many calls may wait for each other.
+    /// The most calls that may wait for each other.
     private static var deepest: Int { 1_024 }
 
     let list: ListenerList
@@ -47,8 +44,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     public var name: String? { list.name }
 
     /// The number of responders.
-    ///
-    /// - Complexity: O(*n*): responders whose owner has gone are removed first.
+    /// - Complexity: O(*n*): responders whose owner was deallocated are removed first.
     public var responderCount: Int { list.activeListenerCount }
 
     /// Whether there are no responders.
@@ -57,13 +53,11 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     /// Ends every responder of an owner.
     public func removeResponders(of owner: AnyObject) { list.removeListeners(of: owner) }
 
-    // MARK: Responding
-
     /// Registers a responder that belongs to an object.
     ///
-    /// The closure has the isolation of the place where it is written. Each request is a call in a task of its own, so
-    /// calls may overlap. What it throws is the asker's, and no fault. A responder that is paused is passed over; one
-    /// that ends finishes the calls under way.
+    /// The closure has the isolation of the place where it is written. Each request is a task of its own, so
+    /// calls may overlap. An error is thrown to the asker and raises no fault. A paused responder is passed
+    /// over; one that ends finishes the calls under way.
     @discardableResult
     public func respond<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -79,7 +73,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         }
     }
 
-    /// Registers a responder that belongs to an actor and runs on it. Calls may overlap where one suspends.
+    /// Registers a responder that belongs to an actor and runs on it. Calls overlap while one is suspended.
     @discardableResult
     public func respond<Owner: Actor>(
         _ owner: Owner,
@@ -95,7 +89,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         }
     }
 
-    /// Registers a responder that lives as long as the token returned: it ends when that is released.
+    /// Registers a responder that lives as long as the token returned.
     public func respond(
         priority: Priority = .normal,
         fileID: StaticString = #fileID,
@@ -105,21 +99,13 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         register(nil, ListenerOptions(priority, fileID, line)) { _, request in try await body(request) }
     }
 
-    // MARK: Asking
-
-    /// Asks the responder of the highest priority.
-    ///
-    /// - Parameters:
-    ///   - request: What is asked.
-    ///   - timeout: How long to wait for the answer; nil for as long as it takes. While the machine sleeps
-    ///     it does not pass.
-    ///   - fileID: With `line`, the place of the call, for traces. Omit both.
-    /// - Throws: What the responder throws; ``ChannelError/Code/noResponder`` where there is none;
-    ///   ``ChannelError/Code/recursionLimit`` where 1,024 calls wait for each other;
-    ///   ``ChannelError/Code/timedOut``, at once, when the time is over, and `CancellationError`, at once,
-    ///   when the task is cancelled. In both cases the responder's task is cancelled; what it still does,
-    ///   nobody waits for.
-    /// - Complexity: O(1) in the number of responders, but for those before it that are paused or whose owner has gone.
+    /// Asks the responder of the highest priority, and returns its answer.
+    /// - Parameter timeout: How long to wait; nil for no limit. Time while the machine sleeps does not count.
+    /// - Throws: What the responder throws; ``ChannelError/Code/noResponder``;
+    ///   ``ChannelError/Code/recursionLimit`` if 1,024 calls wait for each other;
+    ///   ``ChannelError/Code/timedOut`` or `CancellationError`, both at once. After these two, the
+    ///   responder's task is cancelled, and nobody waits for it.
+    /// - Complexity: O(1), plus one step for each paused or deallocated responder before the one asked.
     public func ask(
         _ request: Request,
         timeout: Duration? = nil,
@@ -136,13 +122,12 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         return try await answer(of: responder, to: request, trace, timeout: timeout)
     }
 
-    /// Asks every responder, concurrently.
+    /// Asks every responder concurrently, and waits for all answers.
     ///
-    /// It waits for as long as they take. When the task is cancelled, each answer that has not come is a
-    /// `CancellationError`, at once.
+    /// If the task is cancelled, each missing answer is a `CancellationError`, at once.
     ///
-    /// - Returns: The answers in the order of priority; empty if there are no responders. Where 1,024 calls
-    ///   wait for each other, one failure: ``ChannelError/Code/recursionLimit``.
+    /// - Returns: The answers in the order of priority; empty if there are no responders. If 1,024 calls wait
+    ///   for each other, one failure: ``ChannelError/Code/recursionLimit``.
     public func askAll(
         _ request: Request,
         fileID: StaticString = #fileID,
@@ -169,9 +154,6 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         }
     }
 
-    // MARK: Carrying out
-
-    /// What is thrown where too many calls wait for each other.
     private var recursionError: ChannelError? {
         guard let call = ListenerChain.call, call.depth >= Self.deepest, call.liveDepth >= Self.deepest else {
             return nil
@@ -180,7 +162,6 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         return ChannelError(.recursionLimit, name: list.name, "\(list.displayName) was \(detail)")
     }
 
-    /// A responder and the owner held for the call.
     struct Responder: Sendable {
         let answer: Answer
         let entry: ListenerEntry
@@ -188,7 +169,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         let owner = HeldOwner()
     }
 
-    /// The owner of a responder, held for one call. Written before the call's task begins, then used by that task only.
+    /// The owner held for one call. Written before the call's task begins, then used by that task only.
     final class HeldOwner: @unchecked Sendable {  // see above
         var object: (any AnyObject & Sendable)?
     }
@@ -200,7 +181,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     ) -> ListenerToken {
         let calls = ResponderCalls()
         let call = BareCall { place, _, frame in
-            // The entry is the one that is being called, and kept for that.
+            // The entry is being called, which keeps it alive.
             guard let entry = frame.pointee.listener?.object else { return }
             place.mutate(as: Responder?.self) { place in
                 place = Responder(answer: answer, entry: entry, calls: calls)
@@ -209,7 +190,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         return list.register(Registration(owner, .responder(calls), options, call))
     }
 
-    /// The first responders in order, their owners retained.
+    /// Returns the first responders in order, their owners retained.
     private func responders(most: Int) -> [Responder] {
         var found: [Responder] = []
         var frame = PostFrame(list)
@@ -242,8 +223,8 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
     ) async throws -> Response {
         let first = FirstResult<Response>()
         let chain = ListenerChain(responder.entry, upstream: ListenerChain.call)
-        // Unstructured, because a task group would wait for a responder that does not listen to cancellation.
-        // It inherits the priority and task-local values of the asker.
+        // Unstructured, because a task group would wait for a responder that ignores cancellation. It
+        // inherits the priority and task-local values of the asker.
         let task = Task {
             var result: Result<Response, any Error> = .failure(CancellationError())
             let call = {
@@ -261,11 +242,11 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
             }
             chain.callHasEnded()
             responder.calls.end()
-            // Before the asker goes on: a responder whose owner it then releases does not answer again.
+            // Before the asker continues: a responder whose owner it then releases does not answer again.
             responder.owner.object = nil
             first.finish(result)
         }
-        // The end of this call ends it.
+        // Cancelled at the end of this call.
         let timer = timeout.map { timeout in
             Timeout(after: timeout) {
                 first.finish(.failure(self.timedOut(after: timeout)))
@@ -276,7 +257,7 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         return try await withTaskCancellationHandler {
             try await first.value()
         } onCancel: {
-            // Before the responder hears of it, which may answer at once.
+            // Before the responder is cancelled, because it may answer at once.
             first.finish(.failure(CancellationError()))
             task.cancel()
         }
@@ -286,7 +267,6 @@ public final class RequestChannel<Request: Sendable, Response: Sendable>: Sendab
         ChannelError(.timedOut, name: list.name, "\(nameAndType) gave no answer within \(timeout)")
     }
 
-    /// How errors name the channel: with its types, of which a name says nothing.
     private var nameAndType: String {
         "\(name.map { "'\($0)', a " } ?? "")RequestChannel<\(Request.self), \(Response.self)>"
     }

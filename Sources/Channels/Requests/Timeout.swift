@@ -1,12 +1,9 @@
 internal import Dispatch
 
-/// Calls a body once a time has passed, unless it is cancelled before.
-///
-/// A timer of Dispatch rather than a task that sleeps: what a cancelled sleep holds, about 750 bytes, goes only
-/// when its time has come, so that answers that come at once would take memory for as long as they could have
-/// been waited for.
+/// Calls a body after a time, unless it is cancelled before. A Dispatch timer, because a cancelled
+/// `Task.sleep` keeps about 750 bytes until its time has passed, however soon an answer arrives.
 package struct Timeout: ~Copyable {
-    /// For ever: Dispatch cannot express the end of a longer time.
+    /// No limit: Dispatch cannot express the end of a longer time.
     private static var longest: Duration { .seconds(1_000_000_000) }
 
     private let timer: any DispatchSourceTimer
