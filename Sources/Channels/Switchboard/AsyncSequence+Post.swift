@@ -5,15 +5,11 @@ extension AsyncSequence where Element: Sendable {
     /// let feed = Task { try await socket.frames.post(to: frames) }
     /// ```
     ///
-    /// The task that calls it is the link between the two: cancel it to end the link. After that no further
-    /// element is asked for, whether or not the sequence looks at cancellation. Each element has been posted
-    /// before the next is asked for, with ``Channel/post(_:from:echo:fileID:line:isolation:)``, on the isolation
-    /// of the caller: a listener on it is called directly. Listeners that wait in mailboxes are not waited
-    /// for, so a fast sequence needs a bound there. It keeps the channel alive while it runs.
+    /// Each element is posted before the next one is requested, on the caller's isolation: a listener on it
+    /// is called directly. Listeners with a mailbox are not waited for, so a fast sequence needs a bound
+    /// there. To end the link, cancel the task: no further element is requested, even if the sequence ignores
+    /// cancellation. The channel is kept alive meanwhile.
     ///
-    /// - Parameters:
-    ///   - channel: Where the elements are posted.
-    ///   - isolation: The caller's isolation. Omit it.
     /// - Throws: What the sequence throws. Elements posted before stay posted.
     public func post(
         to channel: Channel<Element>,
@@ -27,7 +23,7 @@ extension AsyncSequence where Element: Sendable {
         }
     }
 
-    /// Posts every element on a named channel, which it keeps alive while it runs. See `post(to:)` of a channel.
+    /// Posts every element on a named channel, kept alive meanwhile, and returns when the sequence ends.
     public func post(
         to channel: NamedChannel<Element>,
         fileID: StaticString = #fileID,
@@ -37,7 +33,7 @@ extension AsyncSequence where Element: Sendable {
         try await post(to: channel.channel, fileID: fileID, line: line, isolation: isolation)
     }
 
-    /// Stores every element in a state, and returns when the sequence ends. See `post(to:)` of a channel.
+    /// Stores every element in a state, kept alive meanwhile, and returns when the sequence ends.
     public func post(
         to state: StateChannel<Element>,
         fileID: StaticString = #fileID,

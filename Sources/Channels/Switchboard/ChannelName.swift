@@ -5,13 +5,11 @@
 /// board[.checkout].post(Checkout())
 /// ```
 ///
-/// A name consists of tokens separated by full stops. A token is not empty and has no white space (Unicode's
-/// `White_Space`), no control characters and neither `*` nor `>`, which are for patterns. A name has at most
-/// 1,024 bytes of UTF-8. Two names are equal if they have the same Unicode scalars: canonical equivalents
-/// (`é` in one scalar or two) are different names.
+/// A name consists of tokens separated by full stops, and has at most 1,024 bytes of UTF-8. A token is not
+/// empty and contains no white space (Unicode's `White_Space`), no control characters, no `*` and no `>`.
+/// Names are equal if their Unicode scalars are: canonical equivalents (`é` in one scalar or two) differ.
 ///
-/// A literal with interpolation is not a name, because it is not known before run time whether it is valid:
-/// `try ChannelName(validating:)`.
+/// A literal with interpolation cannot be checked: use `try ChannelName(validating:)`.
 @frozen
 public struct ChannelName<Message: Sendable>: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     @usableFromInline let key: NameKey
@@ -20,8 +18,7 @@ public struct ChannelName<Message: Sendable>: Hashable, Sendable, ExpressibleByS
     public var text: String { key.text }
 
     /// Creates a name from a text at run time.
-    ///
-    /// - Throws: ``ChannelError/Code/invalidName`` with what is wrong with it.
+    /// - Throws: ``ChannelError/Code/invalidName``, saying what is wrong with the text.
     public init(validating text: String) throws { key = try NameKey(validating: text) }
 
     /// Creates a name from a literal. Traps if it is not a valid name.

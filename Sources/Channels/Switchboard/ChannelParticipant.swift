@@ -1,5 +1,4 @@
-/// An object that talks over named channels with dictionaries, as older code bases do, without keeping tokens
-/// or channels.
+/// An object that posts and hears dictionaries on named channels, without keeping tokens or channels.
 ///
 /// ```swift
 /// final class Basket: ChannelParticipant, Sendable {}
@@ -9,16 +8,13 @@
 /// basket.leave("shop.checkout")
 /// ```
 ///
-/// It is the sender of what it posts, and the owner of its listeners. The methods are those of
-/// ``NamedChannel`` for a name of dictionaries, and require the participant to be Sendable: actors and
-/// classes on a global actor are; other classes must declare it. For a priority, a buffer or a queue, use the
-/// channel itself: `switchboard["shop.checkout" as ChannelName<[String: any Sendable]>].listen(self, on:
-/// queue) { … }`. New code is better served by a ``ChannelName`` of a type of its own.
+/// It is the sender of what it posts, and the owner of its listeners. It must be Sendable: actors and classes
+/// on a global actor are; other classes must declare it. For a priority, a buffer or a queue, use the
+/// channel: `switchboard["shop.checkout" as ChannelName<[String: any Sendable]>].listen(self, on: queue) { …
+/// }`. In new code, prefer a ``ChannelName`` with a type of its own.
 public protocol ChannelParticipant: AnyObject {
-    /// Where its channels are; ``Switchboard/shared`` by default.
-    ///
-    /// It is read from any thread: a class on the main actor that has its own declares `nonisolated let
-    /// switchboard: Switchboard`.
+    /// The switchboard of its channels; ``Switchboard/shared`` by default. It is read from any thread: a
+    /// class on the main actor declares its own as `nonisolated let switchboard: Switchboard`.
     var switchboard: Switchboard { get }
 }
 
@@ -28,9 +24,7 @@ extension ChannelParticipant {
 }
 
 extension ChannelParticipant where Self: Sendable {
-    /// Listens on a channel as long as this object lives, or until it leaves.
-    ///
-    /// The closure has the isolation of the place where it is written.
+    /// Listens on a channel, on the isolation of the closure, until this object is deallocated or leaves.
     @discardableResult
     public func listen(
         on name: ChannelName<[String: any Sendable]>,
@@ -43,7 +37,7 @@ extension ChannelParticipant where Self: Sendable {
         switchboard[name].posts.listen(self, fileID: fileID, line: line, isolation: isolation, body)
     }
 
-    /// Listens on a channel asynchronously, one call at a time.
+    /// Listens on a channel asynchronously, one call at a time, until this object is deallocated or leaves.
     @discardableResult
     public func listen(
         on name: ChannelName<[String: any Sendable]>,
@@ -56,8 +50,7 @@ extension ChannelParticipant where Self: Sendable {
         switchboard[name].posts.listen(self, fileID: fileID, line: line, isolation: isolation, body)
     }
 
-    /// Posts to a channel, with this object as the sender. See ``Channel/post(_:from:echo:fileID:line:isolation:)``.
-    ///
+    /// Posts to a channel as its sender. See ``Channel/post(_:from:echo:fileID:line:isolation:)``.
     /// - Returns: How many listeners were called or enqueued.
     @discardableResult
     public func post(
@@ -71,10 +64,8 @@ extension ChannelParticipant where Self: Sendable {
         switchboard[name].post(message, from: self, echo: echo, fileID: fileID, line: line, isolation: isolation)
     }
 
-    /// Posts to a channel, with this object as the sender, and suspends until every listener has finished.
-    /// See ``Channel/postAndWait(_:from:echo:fileID:line:isolation:)``.
-    ///
-    /// - Returns: What became of the message.
+    /// Posts to a channel as its sender, and suspends until every listener reached has finished.
+    /// - Returns: The outcome of the message.
     @discardableResult
     public func postAndWait(
         _ message: [String: any Sendable],
@@ -95,7 +86,6 @@ extension ChannelParticipant where Self: Sendable {
     }
 
     /// Ends this object's listeners on a channel.
-    ///
     /// - Complexity: O(*n*) in the number of listeners of the name.
     public func leave(_ name: ChannelName<[String: any Sendable]>) {
         switchboard[name].removeListeners(of: self)
@@ -103,9 +93,8 @@ extension ChannelParticipant where Self: Sendable {
 }
 
 extension ChannelParticipant where Self: Actor {
-    /// Listens on a channel, on this actor, as long as it lives, or until it leaves.
-    ///
-    /// For an async closure, use the channel: `switchboard[name].posts.listen(self) { me, post in … }`.
+    /// Listens on a channel, on this actor, until it is deallocated or leaves. For an async closure, use the
+    /// channel: `switchboard[name].posts.listen(self) { me, post in … }`.
     @discardableResult
     public func listen(
         on name: ChannelName<[String: any Sendable]>,

@@ -1,15 +1,13 @@
 /// A pattern of channel names: `*` stands for one token, a last `>` for one or more.
 ///
-/// `shop.*` matches `shop.checkout` but not `shop.checkout.done`; `shop.>` matches both, and not `shop`.
-/// Wildcards are whole tokens, as in NATS subjects. Everything else is as in ``ChannelName``, also for
-/// literals: one with interpolation needs `try ChannelPattern(validating:)`.
+/// `shop.*` matches `shop.checkout` but not `shop.checkout.done`; `shop.>` matches both, but not `shop`.
+/// Wildcards are whole tokens, as in NATS subjects. Other tokens, and literals, are as in ``ChannelName``.
 public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The text of the pattern.
     public let text: String
 
     /// Creates a pattern from a text at run time.
-    ///
-    /// - Throws: ``ChannelError/Code/invalidName`` with what is wrong with it.
+    /// - Throws: ``ChannelError/Code/invalidName``, saying what is wrong with the text.
     public init(validating text: String) throws {
         if let problem = NameKey.problem(of: text, isPattern: true) {
             throw ChannelError(.invalidName, name: text, "\(quoted(text)) is not a valid channel pattern: \(problem)")
@@ -22,8 +20,7 @@ public struct ChannelPattern: Hashable, Sendable, ExpressibleByStringLiteral, Cu
         do { self = try ChannelPattern(validating: text) } catch { fatalError("\(error)") }
     }
 
-    /// Whether a name matches. The text is not validated: an invalid name may match.
-    ///
+    /// Returns whether a name matches. The name is not validated: an invalid one may match.
     /// - Complexity: O(*n*) in the length of the name.
     public func matches(_ name: String) -> Bool {
         text.withByteReader { pattern in name.withByteReader { Self.matches(pattern, $0) } }

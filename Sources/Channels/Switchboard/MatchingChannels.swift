@@ -4,12 +4,12 @@
 /// let log = board[matching: "shop.*"].listen { post in print(post.channelName ?? "", post.message) }
 /// ```
 ///
-/// A listener takes its place by priority and registration among each channel's own listeners, counts in the
-/// result of `post`, and hears posts made on the channel itself, and values of named states, but not
-/// requests. It has one token, and one mailbox if it needs one. It does not keep channels alive. Channels
-/// without a name, such as `board[Checkout.self]`, match no pattern.
+/// A listener takes its place by priority and registration among each channel's own listeners, and counts in
+/// the result of `post`. It hears posts made on the channel itself and values of named states, but not
+/// requests. It has one token and at most one mailbox, and does not keep channels alive. Channels without a
+/// name, such as `board[Checkout.self]`, match no pattern.
 public struct MatchingChannels: Listenable {
-    /// A message of any of the channels, with the channel's name and who posted it.
+    /// A message of any of the channels with its sender, channel name and origin.
     public typealias Message = Posted<any Sendable>
 
     private let switchboard: Switchboard
@@ -22,7 +22,6 @@ public struct MatchingChannels: Listenable {
     }
 
     /// Registers a listener on every channel that matches.
-    ///
     /// - Complexity: O(*n*) in the number of names of the switchboard.
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         require(!listener.registration.isInterceptor, "the channels of a pattern cannot be intercepted")

@@ -1,11 +1,11 @@
-/// What a switchboard looks up: a valid name without its type, or a type of message.
+/// A key of a switchboard: a valid name without its type, or a type of message.
 @usableFromInline
 struct NameKey: Hashable, Sendable {
     /// Empty if it stands for a type.
     let text: String
     /// Of the bytes, seeded per process: names may come from outside.
     let hash: UInt64
-    /// The type of message it stands for, by identity, so that two types of one name differ.
+    /// The type of message, by identity, so that two types of one name differ.
     let type: ObjectIdentifier?
 
     static let longest = 1_024
@@ -53,7 +53,7 @@ struct NameKey: Hashable, Sendable {
     @usableFromInline
     static func == (left: NameKey, right: NameKey) -> Bool {
         guard left.hash == right.hash, left.type == right.type else { return false }
-        // One literal, or one buffer: nothing to compare.
+        // The same literal or buffer: nothing to compare.
         if left.text.hasRepresentation(of: right.text) { return true }
         return left.text.hasBytes(of: right.text)
     }

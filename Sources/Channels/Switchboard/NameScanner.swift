@@ -22,13 +22,12 @@ enum NameScanner {
             }
             let rest = lastWord(bytes, from: offset)
             guard let stops = stopsIfPlain(rest), stops & (stops << 8 | followsStop) == 0 else { return nil }
-            // The word was padded with letters, so the last byte is checked by itself.
+            // The word was padded with letters, so the last byte is checked separately.
             guard bytes[bytes.count - 1] != UInt8(ascii: ".") else { return nil }
             return fold(hash ^ rest)
         }
     }
 
-    /// The hash of any text.
     static func hash(_ text: String) -> UInt64 {
         text.withByteReader { bytes in
             var hash = start(bytes.count)
@@ -41,7 +40,6 @@ enum NameScanner {
         }
     }
 
-    /// The hash of an address.
     static func hash(ofAddress address: UInt) -> UInt64 { fold(seed ^ UInt64(address)) }
 
     @inline(__always)
@@ -68,9 +66,7 @@ enum NameScanner {
         return word
     }
 
-    /// Which bytes of a word are full stops, as high bits; nil if one of them is not an ASCII character
-    /// allowed in names.
-    ///
+    /// Marks the full stops of a word by high bits; nil if a byte is not an ASCII character allowed in names.
     /// With all high bits clear no sum carries into the next byte, so each byte is tested independently
     /// ("determining if a word has a zero byte", S. E. Anderson, Bit Twiddling Hacks).
     @inline(__always)

@@ -2,13 +2,13 @@ internal import Synchronization
 
 /// The slots of a shard by name, read without the shard's lock.
 ///
-/// Open addressing with linear probing (D. E. Knuth, The Art of Computer Programming 3, section 6.4, algorithm L); a cell
-/// that is left keeps searches going until the table is copied. A dictionary would hash the hash again and retain what it
-/// finds: half the time of a lookup.
+/// Open addressing with linear probing and deletion without tombstones (D. E. Knuth, The Art of Computer
+/// Programming 3, section 6.4, algorithms L and R). A dictionary would hash the hash again and retain what it
+/// finds, which is half the time of a lookup.
 ///
-/// The cells are atomic and changed under the shard's lock only. Who reads them has announced that it reads
-/// the shard (`RegistryShard+Read`), so that neither a table nor a slot is freed meanwhile. A name never moves
-/// within a table, so a reader that does not find one has looked while it was not there.
+/// The cells are atomic and changed under the shard's lock only. A reader has announced that it reads the
+/// shard (`RegistryShard+Read`), so neither a table nor a slot is freed meanwhile. A full table is replaced.
+/// A name found was in the table during the search; one not found may have been moved, which `moves` shows.
 @safe
 final class NameTable: @unchecked Sendable {  // see above
     private struct Cell: ~Copyable {
@@ -69,7 +69,6 @@ final class NameTable: @unchecked Sendable {  // see above
     /// Whether another slot needs a copy. At most three quarters of the cells are not free, so that a search is short.
     var isFull: Bool { (used + 1) * 4 > (mask + 1) * 3 }
 
-    /// Whether a smaller table would do.
     var isSparse: Bool { count * 8 < mask + 1 && mask + 1 > Self.smallest }
 
     /// A table with the same slots, at most half of whose cells are in use.
@@ -84,7 +83,7 @@ final class NameTable: @unchecked Sendable {  // see above
         return copy
     }
 
-    /// Inserts a slot. There must be none of its name, and room.
+    /// Inserts a slot. There must be room, and none of its name.
     func insert(_ slot: RegistrySlot) {
         // Released by the caller of `remove`, or in `deinit`.
         place(.retaining(slot), slot.key.hash)

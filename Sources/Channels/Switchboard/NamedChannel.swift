@@ -6,8 +6,7 @@
 /// board[Checkout.self].post(Checkout(total: 12))  // no name: one channel for each type of message
 /// ```
 ///
-/// A light value that looks the channel up at each use and does not keep it alive. It retains its
-/// switchboard.
+/// A light value that looks the channel up at each use. It keeps the switchboard alive, but not the channel.
 @frozen
 public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
     @usableFromInline let switchboard: Switchboard
@@ -19,8 +18,7 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
         self.key = key
     }
 
-    /// The channel itself, created if there is none: keep it if you use the name often.
-    ///
+    /// The channel itself, created if there is none. Keep it if you use the name often.
     /// - Precondition: The name is not in use for another kind or type.
     /// - Complexity: O(1).
     public var channel: Channel<Message> { switchboard.channel(key, reentrancy: nil) }
@@ -28,9 +26,7 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
     /// The name; nil for the channel of a type.
     public var name: String? { key.name }
 
-    /// Registers a listener on the channel, which is created if there is none and kept while it has
-    /// listeners.
-    ///
+    /// Registers a listener on the channel, which is created if needed and kept while it has listeners.
     /// - Precondition: The name is not in use for another kind or type.
     public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
         let channel = channel
@@ -49,25 +45,20 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
     public var isEmpty: Bool { listenerCount == 0 }
 
     /// Ends every listener and interceptor of an owner. See ``Channel/removeListeners(of:)``.
-    ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) {
         switchboard.list(key)?.removeListeners(of: owner)
     }
 }
 
-// MARK: - Posting
-
 extension NamedChannel {
     /// Delivers a message to every listener of the name, and to those of patterns that match it.
     ///
-    /// See ``Channel/post(_:from:echo:fileID:line:isolation:)`` for the order and for who runs before this method
-    /// returns.
+    /// For order and isolation see ``Channel/post(_:from:echo:fileID:line:isolation:)``.
     ///
-    /// - Returns: How many listeners were called or enqueued; 0 if there are none, and then nothing is kept.
+    /// - Returns: How many listeners were called or enqueued. If there are none, nothing is kept.
     /// - Precondition: The name is not in use for another kind or type.
-    /// - Complexity: O(1) for the lookup, O(*n*) in the number of listeners; if the name has no channel,
-    ///   O(*p*) in the number of patterns.
+    /// - Complexity: O(*n*) in the number of listeners, or of patterns if the name has no channel.
     @inlinable @discardableResult
     public func post(
         _ message: Message,
@@ -77,12 +68,12 @@ extension NamedChannel {
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation
     ) -> Int {
-        // Of the switchboard, so that a caller who makes this value only to post need not retain its parts.
+        // On the switchboard, so that a caller who makes this value only to post need not retain its parts.
         let post = Post(from: sender, echo: echo, isolation: isolation, at: PackedSite(fileID, line))
         return switchboard.post(message, post, to: key)
     }
 
-    /// Delivers a message and suspends until every listener has finished with it. See
+    /// Delivers a message, and suspends until every listener reached has finished with it. See
     /// ``Channel/postAndWait(_:from:echo:fileID:line:isolation:)``.
     @discardableResult
     public func postAndWait(
@@ -113,7 +104,7 @@ extension Switchboard {
         return reached ?? postToChannel(of: key, message, post)
     }
 
-    /// Posts on a name of which there is no channel: patterns may hear it.
+    /// Posts to a name without a channel, because patterns may hear it.
     @usableFromInline @inline(never)
     func postToChannel<Message: Sendable>(of key: NameKey, _ message: Message, _ post: Post) -> Int {
         guard let channel: Channel<Message> = channelToPost(key) else { return 0 }
@@ -121,13 +112,13 @@ extension Switchboard {
         return MessageAddress.lending(message) { channel.list.post($0, post) }
     }
 
-    /// The channel to post on; nil where nobody would hear it.
+    /// Returns the channel to post on; nil if nobody would hear it.
     fileprivate func channelToPost<Message: Sendable>(_ key: NameKey) -> Channel<Message>? {
         if let found = channelToPost(key, ofMessages: Message.self) {
-            // What is found under a type of message is a channel of that type.
+            // A channel found under a type of message is a channel of that type.
             return known(found, as: Channel<Message>.self)
         }
-        // Kept for the one post only: nothing but forwarders listens on it.
+        // Kept for this post only: nothing but forwarders listens on it.
         return mayCreate(key, toPost: Message.self) ? channel(key, reentrancy: nil) : nil
     }
 
@@ -136,7 +127,7 @@ extension Switchboard {
         return Self.unwrap { try registry.channel(key, kind: .messages(type)) }
     }
 
-    /// Whether a post makes the channel, because a pattern listens to it; counts the post where nobody hears it.
+    /// Whether a post creates the channel, because a pattern matches it. If not, counts it as unheard.
     private func mayCreate(_ key: NameKey, toPost type: any Any.Type) -> Bool {
         if let name = key.name, patterns.match(name) { return true }
         observation.noteUnheard(key.name ?? "\(type)", type)
@@ -157,7 +148,7 @@ extension NamedChannel where Message == Void {
         post((), from: sender, echo: echo, fileID: fileID, line: line, isolation: isolation)
     }
 
-    /// Delivers the empty message, and suspends until every listener has finished with it.
+    /// Delivers the empty message, and suspends until every listener reached has finished with it.
     @discardableResult
     public func postAndWait(
         from sender: (any AnyObject & Sendable)? = nil,
@@ -177,7 +168,7 @@ extension Switchboard {
         NamedChannel(self, name.key)
     }
 
-    /// The channel of a type of message, which has no name. Types are distinguished by identity, not by name.
+    /// The channel of a type of message, which has no name. The identity of the type counts, not its name.
     @inlinable
     public subscript<Message: Sendable>(_ type: Message.Type) -> NamedChannel<Message> {
         NamedChannel(self, NameKey(of: type))

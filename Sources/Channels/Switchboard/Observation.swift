@@ -1,27 +1,23 @@
 internal import Synchronization
 
-/// What a switchboard counts and records of its channels, and whom it tells.
-///
-/// `guarded` is guarded by its mutex, under which no user code runs; `isOn` is written under it.
+/// What a switchboard counts and records of its channels, and whom it tells. `guarded` is guarded by its
+/// mutex, under which no user code runs; `isOn` is written under it.
 final class Observation: Sendable {
     private struct Guarded {
-        /// What the program asks for, and what each tool does.
+        /// For the program, and for each tool.
         var own: Diagnostics
         var tools: [(tool: ObjectIdentifier, diagnostics: Diagnostics)] = []
         var unheard: [String: (type: any Any.Type, posts: Int)] = [:]
-        /// In the order in which they were first watched.
         var watched: [Watched] = []
-        /// With so many, those that have gone are looked for.
+        /// At this number, channels that were deallocated are removed.
         var mostWatched = 64
 
-        /// All of it together.
         var diagnostics: Diagnostics { tools.reduce(own) { $0.combined(with: $1.diagnostics) } }
 
         var living: [Watched] { watched.filter { !$0.list.hasClosed } }
     }
 
-    /// A channel that is shown beside the named ones. Only the reference to it is weak: its list takes some
-    /// memory until it is found to be gone.
+    /// A channel shown beside the named ones, held weakly. Its list is kept until it is found to be closed.
     struct Watched {
         let name: String
         let kind: ChannelKind
@@ -30,7 +26,7 @@ final class Observation: Sendable {
         weak var channel: AnyObject?
     }
 
-    /// Names without a channel for which posts are counted; further names are not.
+    /// The most names without a channel for which posts are counted.
     private static let mostUnheard = 1_024
 
     let instruments = Instruments()
@@ -42,10 +38,9 @@ final class Observation: Sendable {
         isOn = Atomic(diagnostics.isOn)
     }
 
-    /// What the program asks for.
     var own: Diagnostics { guarded.withLock { $0.own } }
 
-    /// Stores what a tool asks for, or the program. The caller then applies it to every list.
+    /// Stores what a tool, or the program, asks for. The caller then applies it to every list.
     func record(_ diagnostics: Diagnostics, for tool: ObjectIdentifier?) {
         guarded.withLock { guarded in
             let wasOn = guarded.diagnostics.isOn
@@ -59,15 +54,13 @@ final class Observation: Sendable {
         }
     }
 
-    /// Counts of a list what is to be counted now.
+    /// Makes a list count what is asked for now.
     func apply(to list: ListenerList, named name: String? = nil) {
         guard isOn.load(ordering: .sequentiallyConsistent) || list.wasMetered || name != nil else { return }
         list.measure(instruments, named: name) { guarded.withLock { $0.diagnostics } }
     }
 
-    // MARK: Names without a channel
-
-    /// A message was posted to a name that has no channel.
+    /// Counts a post to a name without a channel.
     func noteUnheard(_ name: @autoclosure () -> String, _ type: any Any.Type) {
         guard isOn.load(ordering: .relaxed) else { return }
         let name = name()
@@ -77,12 +70,10 @@ final class Observation: Sendable {
         }
     }
 
-    /// Posts to each of these names.
+    /// The posts to each name without a channel.
     var unheard: [String: (type: any Any.Type, posts: Int)] {
         guarded.withLock { $0.diagnostics.isOn ? $0.unheard : [:] }
     }
-
-    // MARK: Channels without a name
 
     func watch(_ channel: Watched) {
         let former = guarded.withLock { guarded in
@@ -102,7 +93,7 @@ final class Observation: Sendable {
         withExtendedLifetime(former) {}
     }
 
-    /// Visits the channels that are watched, in the order in which they were first.
+    /// Visits the watched channels, in the order in which they were first watched.
     func forEachWatched(_ body: (Watched) -> Void) {
         for watched in guarded.withLock({ $0.living }) {
             // Kept alive without the lock, because releasing it may run user code.

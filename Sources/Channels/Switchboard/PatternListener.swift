@@ -1,21 +1,17 @@
 internal import Synchronization
 
 /// A listener to a pattern: a list of its own, the hub, with one listener, and in every matching channel an
-/// entry that forwards to it.
-///
-/// So it has one token and one mailbox, and its place by priority and registration in each channel.
-/// `forwarders` is guarded by its lock, which is taken inside that of ``PatternListeners``; those of lists
-/// are taken inside it.
+/// entry that forwards to it. So it has one token and one mailbox, and a place by priority and registration
+/// in each channel. The lock of `forwarders` is taken inside that of ``PatternListeners``, and before lists'.
 final class PatternListener: Sendable {
     let pattern: ChannelPattern
     let hub: ListenerList
-    /// The hub's.
     let listener: ListenerEntry
     private let priority: Priority
     private let site: PackedSite
     /// For a bridge, which hears only messages posted in this process.
     private let intake: Forwarder.Intake?
-    /// By the address of the channel's list; nil once it has been detached.
+    /// By the address of the channel's list; nil after `detach()`.
     private let forwarders = Locked<[UInt: ListenerEntry]?>([:])
 
     init(
@@ -33,7 +29,7 @@ final class PatternListener: Sendable {
             of: MatchingChannels.self,
             kind: .pattern,
             name: pattern.text,
-            // The posts that it forwards are bounded where they are made.
+            // The posts that it forwards are limited where they are made.
             reentrancy: .nested(limit: ThreadRecord.deepest),
             faults: faults
         )
@@ -45,7 +41,7 @@ final class PatternListener: Sendable {
         hub.close()
     }
 
-    /// Whether it hears a channel of a kind: one with a name that matches.
+    /// Whether it hears a channel of this kind and name.
     func matches(_ kind: ChannelContent, named name: String?) -> Bool {
         let isOfAKind =
             switch kind {
@@ -57,9 +53,8 @@ final class PatternListener: Sendable {
         return pattern.matches(name)
     }
 
-    /// Adds a forwarder to a channel, if there is none and this has not been detached. Runs no user code.
-    ///
-    /// The caller calls `didUnlock` of the list later.
+    /// Adds a forwarder to a channel, unless there is one or this has been detached. Runs no user code. The
+    /// caller calls `didUnlock` of the list later.
     func attach(to list: ListenerList) {
         let forwarder = Forwarder(to: listener, of: hub, intake)
         let entry = list.makeEntry(Registration(nil, .forwarder(forwarder), ListenerOptions(priority, site), .nothing))
@@ -71,18 +66,15 @@ final class PatternListener: Sendable {
         }
     }
 
-    /// The channel was deallocated.
+    /// Forgets a channel that was deallocated.
     func forget(_ list: ListenerList) {
         let entry = forwarders.withLock { $0?.removeValue(forKey: list.address) }
         withExtendedLifetime(entry) {}
     }
 
-    /// Removes the forwarder from a channel.
     func detach(from list: ListenerList) { forwarders.withLock { $0?.removeValue(forKey: list.address) }?.cancel() }
 
-    /// Removes the forwarders from every channel, and adds no more.
-    ///
-    /// - Complexity: O(*n*) in the number of channels. No lock is held meanwhile.
+    /// Removes the forwarders from every channel, and adds no more: O(*n*) in their number, without a lock.
     func detach() {
         let all = forwarders.withLock { forwarders -> [UInt: ListenerEntry]? in
             defer { forwarders = nil }

@@ -1,18 +1,15 @@
 internal import Synchronization
 
-/// The listeners to patterns of a switchboard.
+/// The listeners to patterns of a switchboard. Under the lock no user code runs and no names are walked; the
+/// locks of shards and lists are taken inside it.
 ///
-/// Guarded by the lock, under which no user code runs and no names are walked; the locks of shards and lists
-/// are taken inside it.
-///
-/// A channel and a pattern that come at the same time find each other, exactly once: a pattern is first entered
-/// here, and then walks the channels; a channel is attached to the patterns that are here and entered in one
-/// section of the lock. Whichever comes second finds the forwarder there (`PatternListener.attach`).
+/// A channel and a pattern added at the same time find each other, exactly once: a pattern is entered here
+/// before it walks the channels, and a channel is attached to the patterns and entered in one section of the
+/// lock. Whichever comes second finds the forwarder (`PatternListener.attach`).
 final class PatternListeners: Sendable {
     private struct Table {
-        /// In the order of registration.
         var listeners: [PatternListener] = []
-        /// Where the search for dead owners continues.
+        /// Where the search for deallocated owners continues.
         var cursor = SweepCursor()
     }
 
@@ -23,7 +20,7 @@ final class PatternListeners: Sendable {
 
     var all: [PatternListener] { table.withLock { $0.listeners } }
 
-    /// Whether any pattern matches a name.
+    /// Whether a pattern that has a listener matches a name.
     func match(_ name: String) -> Bool {
         guard count.load(ordering: .acquiring) > 0 else { return false }
         return all.contains { $0.pattern.matches(name) && !$0.hub.isEmptyNow }
@@ -42,9 +39,8 @@ final class PatternListeners: Sendable {
         sweep()
     }
 
-    /// Attaches the matching patterns to a new channel and enters it, with no pattern added in between.
-    ///
-    /// The caller then calls `didUnlock` of the list.
+    /// Attaches the matching patterns to a new channel and enters it, with no pattern added in between. The
+    /// caller then calls `didUnlock` of the list.
     func attaching(
         to list: ListenerList,
         _ kind: ChannelContent,
@@ -61,7 +57,7 @@ final class PatternListeners: Sendable {
         for listener in all where listener.pattern.matches(name) { listener.forget(list) }
     }
 
-    /// A channel has lost its name: no pattern hears it any more.
+    /// Detaches all patterns from a channel that has lost its name.
     func detach(from list: ListenerList) {
         guard count.load(ordering: .acquiring) > 0 else { return }
         for listener in all { listener.detach(from: list) }
@@ -69,8 +65,8 @@ final class PatternListeners: Sendable {
 
     func remove(_ listener: PatternListener) {
         let wasIn = table.withLock { table in
-            // Not removed in place: others read the array without the lock. That is safe, but the order between the
-            // last use of theirs and this one is in the runtime, where the thread sanitizer does not see it.
+            // Not removed in place, because others read the array without the lock. That would be safe, but
+            // the thread sanitizer does not see the order, which is in the runtime.
             let others = table.listeners.filter { $0 !== listener }
             guard others.count < table.listeners.count else { return false }
             table.listeners = others
@@ -80,7 +76,7 @@ final class PatternListeners: Sendable {
         if wasIn { listener.detach() }
     }
 
-    /// Removes listeners whose owner has gone among the next few: each registration pays for some.
+    /// Removes listeners whose owner was deallocated among the next few: each registration pays for some.
     private func sweep() {
         for listener in table.withLock({ $0.cursor.next(Self.looksPerAdd, of: $0.listeners) }) {
             _ = listener.hub.activeListenerCount
@@ -89,6 +85,5 @@ final class PatternListeners: Sendable {
 }
 
 extension ListenerList {
-    /// Whether there are no listeners.
     var isEmptyNow: Bool { listenerCountNow == 0 }
 }

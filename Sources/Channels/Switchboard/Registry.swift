@@ -1,10 +1,9 @@
 /// The channels of a switchboard by name, in shards so that changes of different names rarely contend.
-///
 /// Look-ups take no lock, see `RegistryShard+Read`.
 final class Registry: Sendable {
     private static let shardCount = 16
     private let shards: [RegistryShard]
-    /// The shards, uncounted: `shards` keeps them, and threads that post at the same time share no count.
+    /// Uncounted: `shards` keeps the shards, and threads that post at the same time share no reference count.
     private let references: [Unretained<RegistryShard>]
 
     init() {
@@ -47,6 +46,5 @@ final class Registry: Sendable {
         return found
     }
 
-    /// The most names that have been visited under one section of a lock: for tests.
     var mostVisitedAtOnce: Int { shards.map(\.mostVisitedAtOnce).max() ?? 0 }
 }

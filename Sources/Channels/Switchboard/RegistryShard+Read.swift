@@ -3,28 +3,27 @@ internal import Synchronization
 
 // Reading a shard without its lock: how names are looked up, and how one posts by name.
 //
-// A thread announces that it reads the shard: it writes the shard's address to a hazard slot of its own by a
-// sequentially consistent exchange, and clears the slot when it has finished. A post finds the channel and
-// then replaces the shard's address by the channel's, so that a long post holds back its own channel only,
-// and neither counts a reference nor writes to a word that other threads use.
+// A thread announces that it reads the shard: by a sequentially consistent exchange it writes the shard's
+// address to a hazard slot of its own, which it clears when it has finished. A post finds the channel and
+// then replaces the shard's address by the channel's. So a long post holds back its own channel only; it
+// counts no reference and writes to no word that other threads use.
 //
 // Nothing is freed under a reader:
 // 1. What is removed (a channel no longer kept, the slot of a name, a table) is first made unreachable, by
 //    sequentially consistent stores under the lock. A reader whose announcement comes later in that order
 //    does not meet it. `release` then looks at the slots of every thread that has read the shard: an
-//    announcement that it does not see comes later. (`readers` and the groups of threads are as in
-//    `Decisions/ListenerList.md`.)
-// 2. What it does see is waited for: until the slot names neither the shard nor this channel, or a later use.
-//    A slot goes from the shard to the channel by a plain store, but whoever looks sees one of the two, and
-//    waits for either. It never goes back within a use.
-// 3. What is removed while it may be in use is kept in `retired`, with the uses seen. It is not forgotten: a
-//    reader clears its slot and then reads `hasRetired`, and `collectLater` looks for those whose end went unnoticed
+//    announcement that it does not see comes later. (`Decisions/ListenerList.md` explains `readers`.)
+// 2. A use that it sees is waited for, until the slot names neither the shard nor this channel, or a later
+//    use. A slot goes from the shard to the channel by a plain store, and never back within a use: whoever
+//    looks sees one of the two, and waits for either.
+// 3. What may be in use is kept in `retired`, with the uses seen. It is not forgotten: a reader clears its
+//    slot and then reads `hasRetired`, and `collectLater` finds those whose end went unnoticed
 //    (`ListenerList.collectLater` says why there may be one).
 //
-// A channel found was kept by the switchboard during the search, or, where it has no listeners of its own, is
-// retained for the post: patterns may hear it. If it is removed meanwhile, if another takes the name, of whatever
-// type, or if its last listener goes, the post is one that began before that. A post that begins after a change has
-// returned finds what the change left: it announces itself later, and reads what was stored.
+// The switchboard keeps a channel during the search; one without listeners of its own is retained for the
+// post, because patterns may hear it. If the channel is removed meanwhile, another takes its name, or its
+// last listener ends, the post counts as begun before. A post that begins after a change has returned
+// announces itself later, and finds what the change left.
 extension RegistryShard {
     @inline(__always)
     private func endReading(_ thread: ThreadReference) {
@@ -32,7 +31,7 @@ extension RegistryShard {
         if hasRetired.load(ordering: .acquiring) { collect() }
     }
 
-    /// Lends the slot of a name, if it is in use, with the shard announced. The body runs no user code.
+    /// Lends the slot of a name in use, with the shard announced. The body runs no user code.
     @inline(__always)
     private func read<Result>(_ key: NameKey, _ body: (RegistrySlot) -> Result?) -> Result? {
         let thread = ThreadReference.current
@@ -40,8 +39,6 @@ extension RegistryShard {
         defer { endReading(thread) }
         return table?.borrow { $0.find(key) }?.borrow(body)
     }
-
-    // MARK: Looking up
 
     @inline(__always)
     func channel(_ key: NameKey, ofMessages type: ObjectIdentifier) -> AnyObject? {
@@ -54,9 +51,6 @@ extension RegistryShard {
 
     func list(_ key: NameKey) -> ListenerList? { read(key) { $0.list } }
 
-    // MARK: Posting
-
-    /// Posts on the channel that carries messages of a type; nil if there is none, or one of another kind.
     @inline(__always)
     func post(_ message: MessageAddress, _ post: Post, to key: NameKey, ofMessages type: ObjectIdentifier) -> Int? {
         let thread = ThreadReference.current
@@ -72,7 +66,7 @@ extension RegistryShard {
             return living.map { postRetaining(message, post, on: $0, found.list) }
         }
         use.pointee.address.store(found.channel, ordering: .releasing)
-        // The channel is kept until the use ends, and the channel keeps its list.
+        // The channel is kept until the use ends, and keeps its list.
         let reached = found.list.borrow { $0.post(message, post) }
         endReading(thread)
         return reached
@@ -90,15 +84,13 @@ extension RegistryShard {
         return list.borrow { $0.post(message, post) }
     }
 
-    // MARK: Releasing
-
-    /// What a change has made unreachable. Each is a counted reference, which readers may still rely on.
+    /// What a change has made unreachable: counted references, on which readers may still rely.
     struct Removed: Sendable {
         var object: Unretained<AnyObject>?
         var slot: Unretained<RegistrySlot>?
         var table: Unretained<NameTable>?
 
-        /// Gives the references up. May run user code: the deinit of a channel.
+        /// Releases the references. May run user code: the deinit of a channel.
         func free() {
             object?.release()
             slot?.release()
@@ -116,8 +108,7 @@ extension RegistryShard {
         }
     }
 
-    /// Releases what has been removed, at once or when its last reader has finished. Called without any lock;
-    /// may run user code.
+    /// Releases what was removed, at once or after its last reader. Called without a lock; may run user code.
     func release(_ removed: Removed) {
         guard removed.object != nil || removed.slot != nil || removed.table != nil else { return }
         let groups = readers.load(ordering: .sequentiallyConsistent)

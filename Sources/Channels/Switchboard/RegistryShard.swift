@@ -1,11 +1,9 @@
 internal import Synchronization
 
-/// One shard of the names.
-///
-/// `table`, `order`, `cursor`, `retired` and `backoff` are changed under `lock`; the table is read without it, see
-/// `RegistryShard+Read`. Objects are released outside it: their deinit is user code.
+/// One shard of the names. `table`, `order`, `cursor`, `retired` and `backoff` are changed under `lock`; the
+/// table is read without it, see `RegistryShard+Read`. Objects are released outside: a deinit is user code.
 final class RegistryShard: @unchecked Sendable {  // guards: see above
-    /// The most names visited under one section of the lock: some ten microseconds.
+    /// The most names visited in one section of the lock, which takes some ten microseconds.
     static let longestPortion = 64
 
     let lock = SpinLock()
@@ -29,15 +27,13 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
     /// The address of the shard, as announced by those who read it: compared only.
     var address: UInt { Unretained(self).address }
 
-    /// Used under the lock, or by who has announced that it reads the shard.
+    /// Used under the lock, or after announcing that the shard is read.
     @inline(__always)
     var table: Unretained<NameTable>? { Unretained(address: tableAddress.load(ordering: .sequentiallyConsistent)) }
 
     var mostVisitedAtOnce: Int { mostVisited.load(ordering: .relaxed) }
 
-    // MARK: Changing
-
-    /// What entering a channel came to: the one in the registry, of whatever kind, and what was removed for it.
+    /// The channel that a name has after entering one, and what was removed for it.
     typealias Entered = (object: AnyObject, kind: ChannelContent, removed: Removed)
 
     /// Enters a channel, unless the name has one by now.
@@ -50,7 +46,7 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
             if let found, let object = found.living {
                 return (object, found.kind, removed)
             }
-            // The object replaced is already gone.
+            // The object replaced was deallocated.
             if let found { takeOut(found, &removed) }
             // Not where one has just been taken out and the table become smaller: there is room.
             copyTable(if: \.isFull, &removed)
@@ -77,7 +73,6 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         release(removed)
     }
 
-    /// Returns the list of the channel that had the name, if there was one.
     func remove(_ key: NameKey) -> ListenerList? {
         var removed = Removed()
         // Released with the others, without the lock.
@@ -102,8 +97,6 @@ final class RegistryShard: @unchecked Sendable {  // guards: see above
         }
         release(removed)
     }
-
-    // MARK: Walking
 
     func someLists() -> [ListenerList] { lock.withLock { cursor.next(4, of: order).map(\.list) } }
 

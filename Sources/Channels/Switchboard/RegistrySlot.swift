@@ -1,8 +1,6 @@
 internal import Synchronization
 
-/// One name in use.
-///
-/// `held` is atomic, and changed under the shard's lock, which guards `position`; the rest is constant.
+/// One name in use. `held` is atomic, and changed under the shard's lock, which guards `position`.
 final class RegistrySlot: @unchecked Sendable {  // guards: see above
     let key: NameKey
     /// The type of the messages, if it carries messages.
@@ -10,8 +8,7 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
     let list: ListenerList
     /// The list, uncounted: posts neither retain nor release it.
     let listReference: Unretained<ListenerList>
-    /// The address of the object while the switchboard keeps it alive, or 0. Retained, and given up in
-    /// `deinit` or by who clears it.
+    /// The address of the object, retained, while the switchboard keeps it alive; otherwise 0.
     private let held: Atomic<UInt>
     let kind: ChannelContent
     @safe @exclusivity(unchecked) private(set) weak var object: AnyObject?
@@ -34,27 +31,24 @@ final class RegistrySlot: @unchecked Sendable {  // guards: see above
         if key.type != nil, case .messages(let type) = kind { "\(type)" } else { key.text }
     }
 
-    /// The address of the object that is kept alive, or 0.
     @inline(__always)
     var heldAddress: UInt { held.load(ordering: .sequentiallyConsistent) }
 
-    /// The object that is kept alive. Used under the shard's lock, or by who has announced that it reads the
-    /// shard.
+    /// The object kept alive. Used under the shard's lock, or after announcing that the shard is read.
     @inline(__always)
     var heldObject: Unretained<AnyObject>? { Unretained(address: heldAddress) }
 
-    /// The object, if it is still alive. As ``heldObject``.
+    /// The object, if it is still alive. Used like ``heldObject``.
     var living: AnyObject? { heldObject?.object ?? object }
 
     // MARK: Under the lock
 
-    /// Keeps the object alive.
     func hold(_ object: AnyObject) {
         guard held.load(ordering: .relaxed) == 0 else { return }
         held.store(Unretained<AnyObject>.retaining(object).address, ordering: .releasing)
     }
 
-    /// No longer keeps the object alive. The caller takes over the reference, which posts may still rely on.
+    /// Stops keeping the object alive. The caller takes over the reference, on which posts may still rely.
     func letGo() -> Unretained<AnyObject>? {
         Unretained(address: held.exchange(0, ordering: .sequentiallyConsistent))
     }

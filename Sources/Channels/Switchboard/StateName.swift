@@ -1,11 +1,9 @@
-/// The name of a state channel and the type of its state.
+/// The name of a state channel and the type of its state; see ``ChannelName`` for valid names.
 ///
 /// ```swift
 /// extension StateName<Sales> { static var sales: Self { "shop.sales" } }
 /// board.state(.sales, initial: Sales()).update { $0.total += 12 }
 /// ```
-///
-/// See ``ChannelName`` for what a valid name is.
 public struct StateName<State: Sendable>: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     let key: NameKey
 

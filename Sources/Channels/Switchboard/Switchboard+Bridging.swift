@@ -1,17 +1,14 @@
 /// What a bridge to other processes needs from a switchboard.
 extension Switchboard {
-    /// Hears what is posted in this process to names that match a pattern; not messages from other processes,
-    /// nor states and requests.
+    /// Hears messages posted in this process to names that match a pattern, but no states and no requests.
     ///
     /// The listener comes last. It is asynchronous, one message at a time, so that `postAndWait` waits for
-    /// the body and reports what it throws. The body itself reports the fault.
+    /// the body and reports what it throws. The body reports the fault itself.
     ///
     /// - Parameters:
-    ///   - pattern: The names.
     ///   - buffering: How many messages may wait for the body.
-    ///   - intake: Called on the poster's thread, in its task, with the name and the message; its result is
-    ///     handed to the body, and nil skips the message. Must not run user code.
-    ///   - body: Takes the name and what the intake returned.
+    ///   - intake: Called on the poster's thread, in its task, with the name and the message. Its result is
+    ///     passed to the body; nil skips the message. Must not run user code.
     /// - Returns: The token, which owns the listener.
     package func listenForBridge(
         matching pattern: ChannelPattern,
@@ -30,19 +27,17 @@ extension Switchboard {
         return register(listener, matching: pattern, intake: intake)
     }
 
-    /// Tells whoever waits for the post under way on the calling thread that a bridge cannot take its message.
-    ///
-    /// - Parameter error: Has been reported.
+    /// Tells whoever waits for the post under way on this thread that a bridge cannot take its message.
+    /// - Parameter error: The error, which has been reported.
     package static func refusePost(because error: any Error, fileID: StaticString = #fileID, line: UInt = #line) {
         let post = ThreadReference.current.pointee.top
         let site = PackedSite(fileID, line).site
         post?.pointee.envelope?.tracker?.count(.failed(DeliveryFailure(error: error, registrationSite: site)))
     }
 
-    /// Delivers a message that came in from another process, if there are listeners.
-    ///
-    /// - Parameter onEnd: Called, on any thread, when every listener has finished with it; the report is empty then.
-    ///   With nil this method suspends until they have.
+    /// Delivers a message from another process, if there are listeners.
+    /// - Parameter onEnd: Called on any thread when every listener has finished with it; the report is empty
+    ///   then. If nil, this method suspends until they have finished.
     /// - Throws: ``ChannelError/Code/typeMismatch`` if the name is in use for another kind or type.
     package func deliver<Message: Sendable>(
         _ message: Message,
@@ -64,14 +59,13 @@ extension Switchboard {
         return DeliveryReport()
     }
 
-    /// Raises a fault of a bridge.
     package func reportBridgeFault(on channel: String, error: any Error, detail: String? = nil) {
         faults.report(.bridgeFailed, .bridge, channel, error: error, detail: .text(detail))
     }
 }
 
 extension StateChannel {
-    /// Stores a value that came in from another process.
+    /// Stores a value from another process.
     package func set(_ value: State, from origin: Origin, isolation: isolated (any Actor)? = #isolation) {
         store(value, Post(isolation: isolation, Envelope(sender: nil, origin: origin, tracker: nil)))
     }

@@ -1,14 +1,13 @@
 extension Switchboard {
-    /// The protocol channel of a protocol: one per protocol, by the identity of its type.
+    /// Returns the channel of a protocol, by the identity of its type.
     public func protocolChannel<Observer: Sendable>(_ observer: Observer.Type) -> ProtocolChannel<Observer> {
         let channel = protocols.channel(Observer.self) { ProtocolChannel(faults: faults, diagnostics: .off) }
-        // Also if it is there already: who changes the diagnostics while it is entered may not have found it.
+        // Also for an existing one: a change of diagnostics while it is entered may not have found it.
         observation.apply(to: channel.list)
         return channel
     }
 
     /// Adds an observer of a protocol, unless it has been added. See ``ProtocolChannel``.
-    ///
     /// - Returns: Whether it was added.
     /// - Precondition: The observer is an object.
     @discardableResult
@@ -23,7 +22,6 @@ extension Switchboard {
     }
 
     /// Removes an observer of one protocol.
-    ///
     /// - Returns: Whether it had been added.
     @discardableResult
     public func remove<Observer: Sendable>(_ observer: Observer, for type: Observer.Type) -> Bool {
@@ -31,7 +29,6 @@ extension Switchboard {
     }
 
     /// Whether an observer of a protocol has been added.
-    ///
     /// - Precondition: The observer is an object.
     /// - Complexity: O(1).
     public func contains<Observer: Sendable>(_ observer: Observer, for type: Observer.Type) -> Bool {
@@ -40,7 +37,6 @@ extension Switchboard {
 
     /// Calls a method on every observer of a protocol. See
     /// ``ProtocolChannel/notify(from:echo:fileID:line:isolation:_:)``.
-    ///
     /// - Returns: How many observers were called.
     @inlinable @discardableResult
     public func notify<Observer: Sendable>(
@@ -53,7 +49,7 @@ extension Switchboard {
         _ body: (Observer) -> Void
     ) -> Int {
         guard let found = find(ofProtocol: type) else { return 0 }
-        // What is found under a protocol is a channel of that protocol.
+        // A channel found under a protocol is a channel of that protocol.
         return known(found, as: ProtocolChannel<Observer>.self)
             .notify(from: sender, echo: echo, fileID: fileID, line: line, isolation: isolation, body)
     }
@@ -64,7 +60,6 @@ extension Switchboard {
     }
 }
 
-/// A protocol channel of any protocol.
 protocol AnyProtocolChannel: AnyObject {
     var list: ListenerList { get }
     @discardableResult func remove(object: AnyObject) -> Bool
@@ -72,10 +67,8 @@ protocol AnyProtocolChannel: AnyObject {
 
 extension ProtocolChannel: AnyProtocolChannel {}
 
-/// The protocol channels of a switchboard by the identity of their protocol.
-///
-/// `channels` is guarded by `lock`. Unchecked because the channels are stored without their type; only those
-/// of Sendable protocols, which are Sendable, are entered.
+/// The protocol channels of a switchboard by the identity of their protocol. `channels` is guarded by `lock`.
+/// Unchecked because they are stored without their type; only those of Sendable protocols are.
 final class ProtocolRegistry: @unchecked Sendable {
     private let lock = SpinLock()
     private var channels: [ObjectIdentifier: any AnyProtocolChannel] = [:]

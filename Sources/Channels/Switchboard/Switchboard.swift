@@ -1,4 +1,4 @@
-/// Where channels are looked up by name or by the type of their messages, and protocol channels by protocol.
+/// Looks up channels by name or by the type of their messages, and protocol channels by protocol.
 ///
 /// ```swift
 /// extension ChannelName<Checkout> { static var checkout: Self { "shop.checkout" } }
@@ -8,14 +8,11 @@
 /// ```
 ///
 /// ## Behavior
-///
-/// - There is one channel per name while anyone holds it or listens on it. Unused names cost nothing, and a
-///   free name may be used with another type. A live sequence, or a task in
-///   ``Listenable/next(isolation:fileID:line:where:)``, listens; a listener to a pattern does not keep a
-///   channel.
-/// - A name has one kind (messages, state, requests) and one type. A conflict between typed names is a
-///   programming error and traps, naming both; a conflict with a name from run time throws
-///   ``ChannelError/Code/typeMismatch``.
+/// - A name has one channel while anyone holds it, listens on it or intercepts it. Unused names cost nothing,
+///   and a free name may be used with another type. A sequence, or a task in
+///   ``Listenable/next(isolation:fileID:line:where:)``, counts as a listener; one of a pattern does not.
+/// - A name has one kind (messages, state, requests) and one type. A conflict between typed names traps; one
+///   with a name from run time throws ``ChannelError/Code/typeMismatch``. The message names both.
 /// - Posting to a name without listeners costs a lookup and a match against the patterns, and keeps nothing.
 /// - Named states and request channels are kept until ``removeChannel(_:)-(String)``.
 /// - Order, isolation and everything else are those of ``Channel``.
@@ -34,12 +31,10 @@ public final class Switchboard: Sendable {
     let reference: SwitchboardReference
 
     /// Creates a switchboard.
-    ///
     /// - Parameters:
     ///   - reentrancy: The default of its channels.
-    ///   - onFault: Called for each fault of its channels, on the thread that found it. By default a line is
-    ///     written to standard error for the 1st, 2nd, 4th, 8th … of a kind and place.
-    ///   - diagnostics: What is counted beyond mailboxes, drops and faults.
+    ///   - onFault: Called for each fault. The default writes to standard error: see ``FaultHandler``.
+    ///   - diagnostics: What is counted besides mailboxes, drops and faults.
     public init(
         reentrancy: Reentrancy = .nested(limit: 64),
         onFault: FaultHandler? = nil,
@@ -52,12 +47,9 @@ public final class Switchboard: Sendable {
         reference.switchboard = self
     }
 
-    // MARK: Channels
-
-    /// The channel of a name.
-    ///
-    /// - Parameter reentrancy: That of the channel, if this call creates it. If the channel exists with
-    ///   another, it keeps that and a fault is raised.
+    /// Returns the channel of a name, created if there is none.
+    /// - Parameter reentrancy: Used if this call creates the channel. An existing one keeps its own; if that
+    ///   differs, a fault is raised.
     /// - Precondition: The name is not in use for another kind or type.
     /// - Complexity: O(1).
     @inlinable
@@ -65,7 +57,7 @@ public final class Switchboard: Sendable {
         Message
     > {
         if reentrancy == nil, let found = find(name.key, ofMessages: Message.self) {
-            // What is found under a type of message is a channel of that type.
+            // A channel found under a type of message is a channel of that type.
             return known(found, as: Channel<Message>.self)
         }
         return channel(name.key, reentrancy: reentrancy)
@@ -84,10 +76,8 @@ public final class Switchboard: Sendable {
         Self.unwrap { try channel(key: key, of: Message.self, reentrancy: reentrancy) }
     }
 
-    /// The channel of a name given at run time.
-    ///
-    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` if the name is in
-    ///   use for another kind or type.
+    /// Returns the channel of a name given at run time, created if there is none.
+    /// - Throws: ``ChannelError`` if the name is invalid, or in use for another kind or type.
     public func channel<Message: Sendable>(
         _ name: String,
         of type: Message.Type,
@@ -95,16 +85,14 @@ public final class Switchboard: Sendable {
     ) throws -> Channel<Message> {
         let key = try NameKey(validating: name)
         if reentrancy == nil, let found = find(key, ofMessages: type) {
-            // What is found under a type of message is a channel of that type.
+            // A channel found under a type of message is a channel of that type.
             return known(found, as: Channel<Message>.self)
         }
         return try channel(key: key, of: type, reentrancy: reentrancy)
     }
 
-    /// The state channel of a name, created with a first value if there is none.
-    ///
-    /// It is kept until it is removed; a later `initial` is ignored.
-    ///
+    /// Returns the state of a name, created if there is none, and kept until it is removed.
+    /// - Parameter initial: The first value; not evaluated if the state exists.
     /// - Precondition: The name is not in use for another kind or type.
     public func state<State: Sendable>(_ name: StateName<State>, initial: @autoclosure () -> State) -> StateChannel<
         State
@@ -112,10 +100,8 @@ public final class Switchboard: Sendable {
         Self.unwrap { try state(key: name.key, of: State.self, initial: initial) }
     }
 
-    /// The state channel of a name given at run time, created with a first value if there is none.
-    ///
-    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` if the name is in
-    ///   use for another kind or type.
+    /// Returns the state of a name given at run time, created with a first value if there is none.
+    /// - Throws: ``ChannelError`` if the name is invalid, or in use for another kind or type.
     public func state<State: Sendable>(
         _ name: String,
         of type: State.Type,
@@ -124,8 +110,7 @@ public final class Switchboard: Sendable {
         try state(key: NameKey(validating: name), of: type, initial: initial)
     }
 
-    /// The request channel of a name. It is kept until it is removed.
-    ///
+    /// Returns the request channel of a name, created if there is none, and kept until it is removed.
     /// - Precondition: The name is not in use for another kind or types.
     public func requests<Request: Sendable, Response: Sendable>(
         _ name: RequestName<Request, Response>
@@ -133,10 +118,8 @@ public final class Switchboard: Sendable {
         Self.unwrap { try requests(key: name.key, of: Request.self, returning: Response.self) }
     }
 
-    /// The request channel of a name given at run time.
-    ///
-    /// - Throws: ``ChannelError/Code/invalidName``, or ``ChannelError/Code/typeMismatch`` if the name is in
-    ///   use for another kind or types.
+    /// Returns the request channel of a name given at run time, created if there is none.
+    /// - Throws: ``ChannelError`` if the name is invalid, or in use for another kind or type.
     public func requests<Request: Sendable, Response: Sendable>(
         _ name: String,
         of request: Request.Type,
@@ -145,35 +128,29 @@ public final class Switchboard: Sendable {
         try requests(key: NameKey(validating: name), of: request, returning: response)
     }
 
-    /// Releases the channel of a name. The name is free; a channel that is still held goes on without it, and without
-    /// the listeners of patterns.
-    ///
-    /// - Returns: Whether there was one.
+    /// Frees the name of a channel. One still held continues without it, and without listeners of patterns.
+    /// - Returns: Whether the name was in use.
     @discardableResult
     public func removeChannel<Message: Sendable>(_ name: ChannelName<Message>) -> Bool {
         remove(name.key)
     }
 
-    /// Releases the state channel of a name. The name is free; a channel that is still held goes on without it.
-    ///
-    /// - Returns: Whether there was one.
+    /// Frees the name of a state. One still held continues without it, and without listeners of patterns.
+    /// - Returns: Whether the name was in use.
     @discardableResult
     public func removeChannel<State: Sendable>(_ name: StateName<State>) -> Bool {
         remove(name.key)
     }
 
-    /// Releases the request channel of a name. The name is free; a channel that is still held goes on without it.
-    ///
-    /// - Returns: Whether there was one.
+    /// Frees the name of a request channel. One that is still held continues without it.
+    /// - Returns: Whether the name was in use.
     @discardableResult
     public func removeChannel<Request: Sendable, Response: Sendable>(_ name: RequestName<Request, Response>) -> Bool {
         remove(name.key)
     }
 
-    /// Releases the channel, of any kind, of a name given at run time. The name is free; a channel that is still held
-    /// goes on without it.
-    ///
-    /// - Returns: Whether there was one. False for an invalid name.
+    /// Frees a name given at run time, of any kind of channel. One that is still held continues without it.
+    /// - Returns: Whether the name was in use; false for an invalid name.
     @discardableResult
     public func removeChannel(_ name: String) -> Bool {
         guard let key = try? NameKey(validating: name) else { return false }
@@ -181,16 +158,13 @@ public final class Switchboard: Sendable {
     }
 
     /// Ends everything an object owns on this switchboard: its listeners and interceptors on every channel
-    /// and pattern, its responders, and its observations of every protocol. See ``Channel/removeListeners(of:)``.
-    ///
+    /// and pattern, its responders, and its observations of every protocol.
     /// - Complexity: O(*n*) in the number of listeners of the switchboard.
     public func removeAll(_ owner: AnyObject) {
         for (slot, _) in registry.channels { slot.list.removeListeners(of: owner) }
         for listener in patterns.all { listener.hub.removeListeners(of: owner) }
         for channel in protocols.all { channel.remove(object: owner) }
     }
-
-    // MARK: Carrying out
 
     private func remove(_ key: NameKey) -> Bool {
         guard let list = registry.withShard(of: key, { $0.remove(key) }) else { return false }
@@ -258,11 +232,8 @@ public final class Switchboard: Sendable {
         return known(found, as: RequestChannel<Request, Response>.self)
     }
 
-    /// Attaches the listeners of matching patterns to a new channel and enters it, unless another thread was faster.
-    ///
-    /// Not generic, so that it is not compiled again for each type of message.
-    ///
-    /// - Returns: The channel that has the name now.
+    /// Attaches the listeners of matching patterns to a new channel and enters it, unless another thread was
+    /// faster. Returns the channel that has the name now. Not generic, so that it is compiled only once.
     @inline(never)
     private func enter(
         _ made: AnyObject,
@@ -284,7 +255,7 @@ public final class Switchboard: Sendable {
         return entered.object
     }
 
-    /// A channel has been deallocated: its name is free.
+    /// Frees the name of a deallocated channel.
     func hasClosed(_ list: ListenerList, _ key: NameKey) {
         registry.withShard(of: key) { $0.removeGone(key, list) }
         patterns.forget(list)
@@ -298,7 +269,6 @@ public final class Switchboard: Sendable {
     @inline(never)
     private static func trap(_ error: any Error) -> Never { fatalError("\(error)") }
 
-    /// Posts on the channel of a name; nil if there is none that carries messages of the type.
     @usableFromInline
     func post(_ message: MessageAddress, _ post: Post, to key: NameKey, ofMessages type: any Any.Type) -> Int? {
         registry.withShard(of: key) { $0.post(message, post, to: key, ofMessages: ObjectIdentifier(type)) }

@@ -1,7 +1,6 @@
-/// How channels find their switchboard, weakly because it may hold them.
-///
-/// One for all channels, held by the switchboard itself: forming a weak reference allocates, and a side table
-/// to which nothing points looks like a leak to the leak sanitizer, as for ``Switchboard/shared``.
+/// How channels find their switchboard: weakly, because it may hold them. One for all channels, held by the
+/// switchboard: forming a weak reference allocates, and a side table to which nothing points looks like a
+/// leak to the leak sanitizer, as for ``Switchboard/shared``.
 final class SwitchboardReference: @unchecked Sendable {  // written once, before the switchboard is shared
     private(set) weak var registry: Registry?
     private(set) weak var patterns: PatternListeners?
@@ -13,7 +12,7 @@ final class SwitchboardReference: @unchecked Sendable {  // written once, before
     }
 }
 
-/// What a named channel's list tells the switchboard.
+/// Tells the switchboard of changes to a named channel's list.
 final class NamedChannelDelegate: ListenerListDelegate, @unchecked Sendable {  // written in the initialiser only
     private let key: NameKey
     private let reference: SwitchboardReference
