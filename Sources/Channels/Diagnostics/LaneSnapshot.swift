@@ -2,16 +2,14 @@ internal import Dispatch
 
 /// One lane: the deliveries to one actor or one dispatch queue.
 public struct LaneSnapshot: Sendable, CustomStringConvertible {
-    /// The actor, by its type, or the label of the queue: `MainActor`, `Kitchen`, `com.example.printer`.
+    /// The type of the actor or the label of the queue: `MainActor`, `Kitchen`, `com.example.printer`.
     public let name: String
-    /// Messages that wait in it, of all channels. What its drain has taken, 256 messages at most, is
-    /// not counted.
+    /// The messages of all channels that wait in it, without up to 256 that its drain has already taken.
     public let waiting: Int
-    /// The longest time that a message took to reach a listener in this lane, of the channels in the snapshot, in
-    /// nanoseconds; nil where none is traced.
+    /// The longest time that a message took to arrive, in nanoseconds; nil if none is traced.
     public internal(set) var longestWaitNanoseconds: Int?
 
-    /// The longest time that a message took to reach a listener.
+    /// The longest time that a message took to arrive; nil if none is traced.
     public var longestWait: Duration? { longestWaitNanoseconds.map { .nanoseconds($0) } }
 
     /// One line: name, depth, longest wait.
@@ -20,12 +18,11 @@ public struct LaneSnapshot: Sendable, CustomStringConvertible {
     }
 }
 
-/// The lanes met while a snapshot is taken.
 struct LaneSnapshots {
     private var indices: [ObjectIdentifier: Int] = [:]
     private(set) var all: [LaneSnapshot] = []
 
-    /// The place of the lane of a listener; nil for one that no other listener shares.
+    /// Returns the index of a listener's lane; nil for one that no other listener shares.
     mutating func index(of lane: Lane, _ waited: Histogram?) -> Int? {
         guard let name = lane.name else { return nil }
         let index: Int

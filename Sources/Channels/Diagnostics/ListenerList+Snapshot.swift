@@ -1,7 +1,6 @@
 internal import Synchronization
 
 extension ListenerList {
-    /// The channel as it is now.
     func snapshot(
         name: String,
         kind: ChannelKind,
@@ -62,7 +61,6 @@ extension ListenerEntry {
         )
     }
 
-    /// How messages reach the listener.
     var delivery: ListenerSnapshot.Delivery {
         if isInterceptor { return .interceptor }
         if isForwarder { return .pattern }

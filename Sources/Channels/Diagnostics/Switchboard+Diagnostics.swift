@@ -1,9 +1,8 @@
 extension Switchboard {
-    /// What is counted and recorded of the channels of this switchboard.
+    /// What the program counts and records of the channels of this switchboard.
     ///
-    /// May be changed at any time, beside any number of posts: one that is under way is counted in part. What
-    /// was posted while nothing was counted is in no count. A page of the inspector may record more while it is open;
-    /// this is what the program asks for.
+    /// It may be changed at any time, from any thread. Posts under way are counted in part, earlier ones not
+    /// at all. An open page of the inspector may record more.
     ///
     /// - Complexity: Setting it is O(*n*) in the number of channels and listeners. No lock is held meanwhile.
     public var diagnostics: Diagnostics {
@@ -14,9 +13,8 @@ extension Switchboard {
         }
     }
 
-    /// Records what a tool asks for beside the program and other tools, until it asks for something else.
-    ///
-    /// - Parameter tool: Tells tools apart. Not kept alive: before it goes, it asks for nothing.
+    /// Records what a tool asks for, beside the program and other tools, until it asks for something else.
+    /// - Parameter tool: Tells tools apart. Not kept alive: it asks for `.off` before it is deallocated.
     /// - Complexity: O(*n*) in the number of channels and listeners. No lock is held meanwhile.
     package func record(_ diagnostics: Diagnostics, for tool: AnyObject) {
         observation.record(diagnostics, for: ObjectIdentifier(tool))
@@ -31,31 +29,29 @@ extension Switchboard {
     }
 
     /// Adds an instrument. See ``ChannelInstrument``.
-    ///
-    /// - Returns: The token: keep it, because the instrument is used as long as the token lives.
+    /// - Returns: The token. Keep it: the instrument is used as long as the token lives.
     public func add(_ instrument: some ChannelInstrument) -> InstrumentToken {
         InstrumentToken(observation.instruments, observation.instruments.add(instrument))
     }
 
-    /// Shows a channel that has no name among those of this switchboard, and counts of it what
-    /// ``diagnostics`` say.
+    /// Shows an unnamed channel among those of this switchboard, and counts what ``diagnostics`` ask for.
     ///
     /// ```swift
     /// board.watch(till.sold, as: "till.sold")
     /// ```
     ///
-    /// The channel is held weakly, and shown until it is deallocated. A channel is watched by one
-    /// switchboard: the one that was told last. Several may be watched under one name.
+    /// The channel is held weakly, and shown until it is deallocated. One switchboard watches it: the one
+    /// called last. Several channels may be watched under one name.
     public func watch<Message: Sendable>(_ channel: Channel<Message>, as name: String) {
         watch(channel, channel.list, "\(Message.self)", name)
     }
 
-    /// Shows a state that has no name.
+    /// Shows an unnamed state among the channels of this switchboard until it is deallocated.
     public func watch<State: Sendable>(_ state: StateChannel<State>, as name: String) {
         watch(state, state.list, "\(State.self)", name)
     }
 
-    /// Shows a request channel that has no name.
+    /// Shows an unnamed request channel among those of this switchboard until it is deallocated.
     public func watch<Request: Sendable, Response: Sendable>(
         _ requests: RequestChannel<Request, Response>,
         as name: String
@@ -63,7 +59,7 @@ extension Switchboard {
         watch(requests, requests.list, "\(Request.self) -> \(Response.self)", name)
     }
 
-    /// Shows a protocol channel that is not of this switchboard.
+    /// Shows a protocol channel from elsewhere among those of this switchboard until it is deallocated.
     public func watch<Observer: Sendable>(_ channel: ProtocolChannel<Observer>, as name: String) {
         watch(channel, channel.list, "\(Observer.self)", name)
     }
@@ -81,7 +77,7 @@ extension Switchboard {
     }
 }
 
-/// The handle of one instrument of a switchboard: it is used as long as this lives, or until ``cancel()``.
+/// The handle of an instrument, which is used until this is released or ``cancel()`` is called.
 public final class InstrumentToken: Sendable {
     private let instruments: Instruments
     private let id: Int
@@ -93,8 +89,6 @@ public final class InstrumentToken: Sendable {
 
     deinit { cancel() }
 
-    /// Removes the instrument. Idempotent.
-    ///
-    /// Posts made before go on to use it for their listeners.
+    /// Removes the instrument. Idempotent. Posts made before still use it for their listeners.
     public func cancel() { instruments.remove(id) }
 }

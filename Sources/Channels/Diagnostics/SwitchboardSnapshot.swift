@@ -1,23 +1,21 @@
-/// A switchboard at one moment: every channel, protocol and pattern, and their listeners.
+/// A switchboard at one moment: every channel, protocol and pattern, with their listeners.
 ///
-/// Taken without stopping other threads: each count is exact for its own moment. Counts that are not kept
-/// (see ``Diagnostics``) are nil.
+/// Other threads are not stopped: each count is exact for its own moment, and nil if it is not kept.
 public struct SwitchboardSnapshot: Sendable {
     /// The named channels, by name.
     public let channels: [ChannelSnapshot]
     /// The protocol channels, by the name of the protocol.
     public let protocols: [ChannelSnapshot]
-    /// The listeners to patterns, in the order of registration; each name is a pattern.
+    /// The listeners to patterns in the order of registration. The name of each is its pattern.
     public let patterns: [ChannelSnapshot]
-    /// The channels without a name that are watched, see `Switchboard.watch(_:as:)`.
+    /// The channels without a name that are watched.
     public let watched: [ChannelSnapshot]
     /// The lanes of the actors and queues on which listeners of these channels run.
     public let lanes: [LaneSnapshot]
 }
 
 extension Switchboard {
-    /// The switchboard as it is now.
-    ///
+    /// Returns the switchboard as it is now.
     /// - Complexity: O(*n*) in the number of listeners.
     public func snapshot() -> SwitchboardSnapshot {
         var lanes = LaneSnapshots()
@@ -82,7 +80,7 @@ extension ChannelContent {
 }
 
 extension SwitchboardSnapshot: CustomStringConvertible {
-    /// A readable table: a line per channel, and below it one per listener.
+    /// A table with a line for each channel, followed by one for each of its listeners.
     public var description: String {
         var count = 0
         var lines = ""
