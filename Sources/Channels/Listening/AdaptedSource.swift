@@ -102,9 +102,7 @@ func requirePrefix(_ count: Int) { require(count > 0, "prefix(\(count)) would he
 extension Listener {
     @inlinable
     consuming func filtered(_ isIncluded: @escaping @Sendable (Message) -> Bool) -> Listener<Message> {
-        adapting { message, _, deliver in
-            message.lend(as: Message.self, { isIncluded($0) }) ? deliver(message) : 0
-        }
+        filtered(if: { message in message.lend(as: Message.self) { isIncluded($0) } })
     }
 
     @inlinable

@@ -16,7 +16,7 @@ extension Listenable {
     ///   - once: Whether the listener ends with the first message, before it is called.
     ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
     /// - Returns: The token. It may be ignored, because the owner keeps the listener.
-    /// - Complexity: O(1) for a priority in use, O(log *p*) to add one to *p*.
+    /// - Complexity: O(log *p*) for one of *p* priorities in use, O(*p*) for a new one.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,
@@ -161,7 +161,7 @@ extension Listenable {
     ///   - once: Whether the listener ends with the first message, before it is called.
     ///   - buffering: How many messages may wait, and which one is dropped beyond that. No bound by default.
     /// - Returns: The token. The listener is cancelled when the last reference to it is released.
-    /// - Complexity: O(1) for a priority in use, O(log *p*) to add one to *p*.
+    /// - Complexity: O(log *p*) for one of *p* priorities in use, O(*p*) for a new one.
     @inlinable
     public func listen(
         priority: Priority = .normal,

@@ -60,7 +60,8 @@ extension Listener: @unchecked Sendable where Message: Sendable {}
 extension Listener {
     /// Adapts the listener to messages of another type.
     /// - Parameter transform: Makes a message of what the source posts. It runs once per call, on the
-    ///   listener's isolation or where a sequence is read, and must not block.
+    ///   listener's isolation or where a sequence is read; on the poster's thread, once per message, if the listener
+    ///   skips messages. It must not block.
     @inlinable
     public consuming func adapted<Source>(
         _ transform: @escaping @Sendable (Source) -> Message
@@ -68,7 +69,9 @@ extension Listener {
         adaptedAtDelivery { message, _ in transform(message) }
     }
 
-    /// Adapts the listener, with a transform that also takes what travels with the message.
+    /// Adapts the listener to some messages of another type.
+    /// - Parameter transform: Makes a message of what the source posts; nil skips it, so that it takes no place in
+    ///   a buffer. It runs on the poster's thread, once per message and listener, and must not block.
     @inlinable
     public consuming func compactAdapted<Source>(
         _ transform: @escaping @Sendable (Source) -> Message?
@@ -83,14 +86,20 @@ extension Listener {
     @usableFromInline
     consuming func adapting<Source>(_ run: @escaping Adaptor.Run) -> Listener<Source> {
         var registration = registration
-        registration.adaptor = Adaptor(run, before: registration.adaptor, to: MessageLayout(Message.self))
+        registration.adaptor = Adaptor(nil, run, before: registration.adaptor, to: MessageLayout(Message.self))
         return Listener<Source>(registration)
     }
 
-    /// Makes this listener one for some messages of another type, with a transform that is also given what travelled
-    /// with the message. It is not called if that returns nil.
-    ///
-    /// The transform runs where the listener runs, or before the listener's adaptors, if it has any.
+    /// Puts a filter before the adaptors that this listener has.
+    @usableFromInline
+    consuming func filtered(if condition: @escaping Adaptor.Condition) -> Listener<Message> {
+        var registration = registration
+        registration.adaptor = Adaptor(condition, nil, before: registration.adaptor, to: MessageLayout(Message.self))
+        return Listener(registration)
+    }
+
+    /// Adapts the listener, with a transform that also takes what travels with the message and may skip it. It
+    /// runs where the listener runs, or before the listener's adaptors if it has any.
     @inlinable
     consuming func adaptedAtDelivery<Source>(
         _ transform: @escaping @Sendable (Source, PostContext) -> Message?

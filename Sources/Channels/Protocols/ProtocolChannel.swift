@@ -45,7 +45,7 @@ public final class ProtocolChannel<Observer> {
     /// Adds an observer, unless it has been added or is being deinitialised.
     /// - Returns: Whether it was added.
     /// - Precondition: The observer is an object.
-    /// - Complexity: O(1) for a priority in use, O(log *p*) to add one to *p*.
+    /// - Complexity: O(log *p*) for one of *p* priorities in use, O(*p*) for a new one.
     @discardableResult
     public func add(
         _ observer: Observer,

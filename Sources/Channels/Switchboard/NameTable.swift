@@ -2,13 +2,12 @@ internal import Synchronization
 
 /// The slots of a shard by name, read without the shard's lock.
 ///
-/// Open addressing with linear probing and deletion without tombstones (D. E. Knuth, The Art of Computer
-/// Programming 3, section 6.4, algorithms L and R). A dictionary would hash the hash again and retain what it
-/// finds, which is half the time of a lookup.
+/// Open addressing with linear probing (D. E. Knuth, The Art of Computer Programming 3, section 6.4, algorithm
+/// L). A removed slot leaves a mark until the table is copied, so a name never moves within a table. A dictionary
+/// would hash the hash again and retain what it finds, which is half the time of a lookup.
 ///
 /// The cells are atomic and changed under the shard's lock only. A reader has announced that it reads the
-/// shard (`RegistryShard+Read`), so neither a table nor a slot is freed meanwhile. A full table is replaced.
-/// A name found was in the table during the search; one not found may have been moved, which `moves` shows.
+/// shard (`RegistryShard+Read`), so neither a table nor a slot is freed meanwhile.
 @safe
 final class NameTable: @unchecked Sendable {  // see above
     private struct Cell: ~Copyable {

@@ -48,19 +48,19 @@ enum Posting {
 
     /// The listener itself skips every message.
     private static func filterByHand(_ count: Int) -> (Int) -> Void {
-        adapted(count) { channel, counter in channel.listen { if $0 < 0 { counter.add($0) } } }
+        adapted(count) { channel, counter in channel.listen { if $0 < 0 { counter.subtract($0) } } }
     }
 
     private static func filterSkips(_ count: Int) -> (Int) -> Void {
-        adapted(count) { channel, counter in channel.filter { $0 < 0 }.listen { counter.add($0) } }
+        adapted(count) { channel, counter in channel.filter { $0 < 0 }.listen { counter.subtract($0) } }
     }
 
     private static func filterPasses(_ count: Int) -> (Int) -> Void {
-        adapted(count) { channel, counter in channel.filter { $0 >= 0 }.listen { counter.add($0) } }
+        adapted(count) { channel, counter in channel.filter { $0 >= 0 }.listen { counter.subtract($0) } }
     }
 
     private static func map(_ count: Int) -> (Int) -> Void {
-        adapted(count) { channel, counter in channel.map { $0 &+ 1 }.listen { counter.add($0) } }
+        adapted(count) { channel, counter in channel.map { $0 &+ 1 }.listen { counter.subtract($0) } }
     }
 
     private static func adapted(_ count: Int, _ listen: (Channel<Int>, Counter) -> ListenerToken) -> (Int) -> Void {

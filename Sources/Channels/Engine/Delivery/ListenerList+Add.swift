@@ -86,7 +86,7 @@ extension ListenerList {
     /// A weak reference to an object being deinitialised is nil from the start: such an owner's entry is an
     /// orphan like any other.
     ///
-    /// - Complexity: O(1) for the priority used last, O(log *p*) for one of *p* in use, O(*p*) to add one.
+    /// - Complexity: O(1) for the priority used last, O(log *p*) for one of *p* in use, O(*p*) for a new one.
     private func add(_ entry: ListenerEntry, priority: Int) {
         insert(entry, priority: priority)
         didUnlock()

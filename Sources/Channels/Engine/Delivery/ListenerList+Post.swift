@@ -108,6 +108,11 @@ extension ListenerList {
                     } else {
                         endOrphan(listener)
                     }
+                } else if word & ListenerEntry.adapts != 0, isPlain(word & ~ListenerEntry.adapts, limit) {
+                    frame.pointee.listener = entry
+                    if listener.certainAdaptor.borrow({ $0.includes(message) }) {
+                        reached &+= adaptAndCall(frame, listener)
+                    }
                 } else {
                     let count = deliverSlow(frame, listener)
                     reached &+= count
@@ -118,6 +123,22 @@ extension ListenerList {
         }
         return reached
     }
+
+    /// Delivers as ``deliverToListeners(_:)`` does where every listener takes the slow path, as while calls are counted.
+    @inline(never)
+    func deliverSlowToAll(_ frame: FrameReference) -> Int {
+        var reached = 0
+        walk { entry in
+            // One at a time: several are reached at once only by a post that needs no more.
+            reached &+= entry.borrow { deliverSlow(frame, $0) }
+            return entry
+        }
+        return reached
+    }
+
+    /// Whether a listener is old enough and needs no treatment of its own, with an owner or without.
+    @inline(__always)
+    private func isPlain(_ word: UInt64, _ limit: UInt64) -> Bool { word < limit || word ^ ListenerEntry.owned < limit }
 
     /// Removes a listener whose owner has gone. By itself, so that the loop has the registers.
     @inline(never)
@@ -151,27 +172,40 @@ extension ListenerList {
             }
         } else if treatment == ListenerEntry.forwards {
             return forward(frame, listener)
-        } else if treatment == ListenerEntry.adapts {
-            return adaptAndCall(frame, listener)
         }
         return deliverWithChecks(frame, listener)
     }
 
-    /// Calls a listener that needs no other treatment than its adaptor.
+    /// Calls a bare listener that needs no other treatment than its adaptor, whose filter lets the message pass.
     @inline(never)
     private func adaptAndCall(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
-        adapt(frame, listener) { call(frame, listener, listener.word.load(ordering: .acquiring)) }
+        let reached = listener.certainAdaptor.borrow { adaptor in
+            adaptor.runIncluded(frame.pointee.message, frame) { message in
+                // The adaptor may have cancelled the listener.
+                guard !listener.isCancelled else { return 0 }
+                guard listener.hasOwner else {
+                    listener.body.callBare(message)
+                    return 1
+                }
+                guard let owner = listener.retainedOwner else {
+                    endOrphan(listener)
+                    return 0
+                }
+                listener.body.callBare(message, owner: OwnerReference(owner))
+                owner.release()
+                return 1
+            }
+        }
+        endReaders(of: listener)
+        return reached
     }
 
     /// Delivers what the adaptor of a listener makes of the message, unless that skips it.
-    @inline(__always)
     private func adapt(_ frame: FrameReference, _ listener: ListenerEntry, _ deliver: () -> Int) -> Int {
-        // The bit says that there are counters, with an adaptor. The entry keeps them.
-        guard let adaptor = listener.counters?.borrow({ $0.adaptorReference }) else { return 0 }
         // For those who end the listener, and for the site of a fault.
         frame.pointee.beginCall(of: listener)
         let message = frame.pointee.message
-        let reached = adaptor.borrow { adaptor in
+        let reached = listener.certainAdaptor.borrow { adaptor in
             adaptor.run(message, frame) { adapted in
                 // The adaptor may have cancelled the listener.
                 guard !listener.isCancelled else { return 0 }
@@ -180,8 +214,14 @@ extension ListenerList {
                 return deliver()
             }
         }
-        if listener.hasEnded { listener.counters?.borrow { $0.nothingFollows() } }
+        endReaders(of: listener)
         return reached
+    }
+
+    /// Tells those who read messages of a listener that its adaptor has ended.
+    @inline(__always)
+    private func endReaders(of listener: ListenerEntry) {
+        if listener.hasEnded { listener.counters?.borrow { $0.nothingFollows() } }
     }
 
     /// Hands a message to a mailbox, and to those of some of the listeners that follow and hear by the same lane.

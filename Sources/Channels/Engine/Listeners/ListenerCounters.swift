@@ -7,7 +7,9 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     /// The calls of a responder that are under way.
     let responderCalls: ResponderCalls?
     /// Of an entry with the bit ``ListenerEntry/adapts``.
-    let adaptor: Adaptor?
+    private let adaptor: Adaptor?
+    /// The address of the adaptor, which this keeps; 0 if there is none.
+    let adaptorAddress: UInt
     let direct = Atomic<Int>(0)
     private let missed = Atomic<Int>(0)
     /// The address of the ``ListenerTimes``, or 0. Retained, and released in `deinit`. Set once, when the
@@ -19,13 +21,10 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     init(responderCalls: ResponderCalls? = nil, adaptor: Adaptor? = nil) {
         self.responderCalls = responderCalls
         self.adaptor = adaptor
+        adaptorAddress = adaptor.map { Unretained($0).address } ?? 0
     }
 
     deinit { times?.release() }
-
-    /// The adaptor, which this keeps.
-    @inline(__always)
-    final var adaptorReference: Unretained<Adaptor>? { adaptor.map { Unretained($0) } }
 
     /// Counts a call on the poster's thread.
     @inline(__always)

@@ -115,6 +115,14 @@ extension ListenerEntry {
         level!
     }
 
+    /// The adaptor of a listener with the bit ``adapts``.
+    @inline(__always)
+    var certainAdaptor: Unretained<Adaptor> {
+        // Made with the entry, which keeps the counters, and those the adaptor.
+        Unretained<ListenerCounters>(certain: countersAddress.load(ordering: .relaxed))
+            .borrow { Unretained(certain: $0.adaptorAddress) }
+    }
+
     /// The list it was put into; nil if it never was.
     var list: ListenerList? { level?.object.list }
 

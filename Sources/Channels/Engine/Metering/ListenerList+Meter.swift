@@ -100,7 +100,13 @@ extension ListenerList {
     @inline(never)
     func deliverMetered(_ frame: FrameReference) -> Int {
         meter(frame) {
-            withPost(frame, .current) { frame.pointee.isTurn ? deliverToListeners(frame) : deliver(frame) }
+            withPost(frame, .current) {
+                // All of it is counted, which is not for the loop of other posts.
+                if frame.pointee.isTurn { return deliverSlowToAll(frame) }
+                frame.pointee.number = nextNumber.load(ordering: .sequentiallyConsistent)
+                return interceptorCount.load(ordering: .acquiring) > 0
+                    ? interceptAndDeliver(frame) : deliverSlowToAll(frame)
+            }
         }
     }
 
