@@ -1,23 +1,21 @@
 internal import Synchronization
 
-/// What is counted of a channel while its diagnostics are on.
+/// Counts and records what happens on a channel while its diagnostics are on.
 ///
-/// Made when they are first switched on, and kept by the list until its `deinit`, so that a post that has
-/// found it may use it. `guarded` is guarded by its mutex, under which no user code runs; the rest is atomic.
+/// Created when they are first switched on and kept until the list's `deinit`, so a post that finds it may
+/// use it. A mutex guards `guarded`; no user code runs under it. The rest is atomic.
 final class ChannelMeter: Sendable {
     private struct Guarded {
         var diagnostics = Diagnostics.off
         /// The name under which a switchboard watches the channel, if it has none of its own.
         var name: String?
         var instruments: Instruments?
-        /// When counting began.
         var start = MonotonicClock.now
-        /// Those who post most come first. Without a type for posts without a sender, and for those beyond
-        /// ``mostPosters``.
+        /// Sorted by posts. The type is nil for posts without a sender, and for those beyond ``mostPosters``.
         var posters: [(type: (any Any.Type)?, site: PackedSite, posts: Int)] = []
-        /// The oldest first; a few more than are to be kept, so that not each moves all others.
+        /// Oldest first, with up to ``mostToSpare`` extra, so that not every new message moves all others.
         var messages: [KeptText] = []
-        /// How many were ever kept since counting began.
+        /// How many messages were kept since counting began.
         var kept = 0
 
         mutating func notePoster(_ type: (any Any.Type)?, _ site: PackedSite) {
@@ -38,26 +36,23 @@ final class ChannelMeter: Sendable {
 
     private typealias KeptText = (number: Int, time: Int, text: String, sender: String?, origin: Origin)
 
-    /// Posters told apart; the others are counted together.
+    /// Further posters are counted together.
     private static let mostPosters = 256
-    /// So many messages more than are to be kept may be there.
     private static let mostToSpare = 64
 
     private let guarded = Locked(Guarded())
-    /// What the channel was created with: nobody switches off what it asked for.
+    /// What the channel was created with; it stays on until the channel is deallocated.
     private let own: Diagnostics
     private let isTracing = Atomic<Bool>(false)
     private let posts = Atomic<Int>(0)
-    /// Posts that reached nobody.
     let unheard = Atomic<Int>(0)
-    /// Listeners that ended because their owner was deallocated.
     let lostOwners = Atomic<Int>(0)
 
     init(_ own: Diagnostics) { self.own = own }
 
-    /// Changes what is recorded. What was counted before is forgotten if nothing was until now.
+    /// Changes what is recorded. Resets the counts if diagnostics were off.
     ///
-    /// - Parameter announce: Called under the lock with whether posts are counted from here on.
+    /// - Parameter announce: Called under the lock with whether posts are counted from now on.
     func set(
         _ instruments: Instruments?,
         named name: String?,
@@ -65,7 +60,7 @@ final class ChannelMeter: Sendable {
         _ announce: (Bool) -> Void
     ) {
         let former = guarded.withLock { guarded in
-            // Released without the lock.
+            // Released after unlocking.
             let former = guarded
             let diagnostics = setting().combined(with: own)
             let wasOn = guarded.diagnostics.isOn
@@ -98,23 +93,21 @@ final class ChannelMeter: Sendable {
 
     private var diagnostics: Diagnostics { guarded.withLock { $0.diagnostics } }
 
-    /// Whether a post is to be traced.
     @inline(__always)
     var traces: Bool { isTracing.load(ordering: .relaxed) }
 
     @inline(__always)
     func countPost() { posts.wrappingAdd(1, ordering: .relaxed) }
 
-    /// Notes who posts.
     func notePoster(_ type: (any Any.Type)?, _ site: PackedSite) {
         guarded.withLock { $0.notePoster(type, site) }
     }
 
-    /// Keeps the text of a message, if any is to be kept. Runs user code: its description.
+    /// Keeps the text of a message, if any are to be kept. Runs user code: the message's description.
     func keep(_ message: MessageAddress, _ layout: MessageLayout, _ event: PostEvent) {
         let diagnostics = diagnostics
         guard diagnostics.kept > 0 else { return }
-        // A description that posts would otherwise be asked again for what it posts, without end.
+        // A description that posts would otherwise be asked to describe its own posts, endlessly.
         let text = OwnPosts.areNotInstrumented {
             MessageText(redacted: diagnostics.redacted).text(of: message, layout)
         }
@@ -130,10 +123,7 @@ final class ChannelMeter: Sendable {
     }
 }
 
-// MARK: - What was counted
-
 extension ChannelMeter {
-    /// What was counted so far.
     struct Count {
         var posts: Int
         var unheard: Int
@@ -141,14 +131,14 @@ extension ChannelMeter {
         var nanoseconds: Int
         var isTracing: Bool
         var posters: [PosterSnapshot]
-        /// The messages kept, the oldest first.
+        /// Oldest first.
         var messages: [MessageSnapshot]
     }
 
     var count: Count {
-        // Their elements are copied under the lock. A copy that shares its buffer with what posts go on writing to
-        // would cost one of them a copy of all, and the thread sanitizer does not see the reference count that
-        // orders the two.
+        // Elements are copied under the lock. If the copy shared its buffer, the next post would have to copy
+        // the whole array, and the thread sanitizer would report a race: it does not see the reference count
+        // that orders the two.
         let (diagnostics, start, posters, messages, now) = guarded.withLock {
             ($0.diagnostics, $0.start, $0.posters.map { $0 }, $0.last($0.diagnostics.kept), MonotonicClock.now)
         }

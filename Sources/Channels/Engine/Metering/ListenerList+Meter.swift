@@ -1,31 +1,29 @@
-// Metering: what is counted and traced of a channel while its diagnostics are on.
+// Metering: counting and tracing a channel while its diagnostics are on.
 //
-// A post reads one word to find that they are off. While they are on, it takes the way of `postMetered`: `ChannelMeter`
-// counts posts and keeps texts of messages (`MessageText`), listeners count in their `ListenerCounters`, and a traced
-// message carries a `PostTrace`. Instruments are called without locks. Diagnostics, above, shows what was counted.
+// A post reads one word to find that they are off. While they are on it takes `postMetered`: `ChannelMeter`
+// counts posts and keeps texts of messages (`MessageText`), listeners count in their `ListenerCounters`, and
+// a traced message carries a `PostTrace`. Instruments are called without locks. Diagnostics, above, shows them.
 
 internal import Synchronization
 
 extension ListenerList {
-    /// Whether diagnostics are on, so that posts are counted.
     @inline(__always)
     var isMetered: Bool { meterWord.load(ordering: .relaxed) & Self.meterIsOn != 0 }
 
-    /// Set in the word while diagnostics are on. Objects are 16 bytes apart.
+    /// A flag in the word that also holds the meter's address; objects are aligned to 16 bytes.
     private static var meterIsOn: UInt { 1 }
 
-    /// What is counted, if anything ever was. Kept until the list's `deinit`.
+    /// The meter, if diagnostics were ever on or the channel is watched. Kept until the list's `deinit`.
     var knownMeter: Unretained<ChannelMeter>? {
         Unretained(address: meterWord.load(ordering: .acquiring) & ~Self.meterIsOn)
     }
 
-    /// Whether anything was ever counted, or the channel is watched.
     var wasMetered: Bool { meterWord.load(ordering: .relaxed) != 0 }
 
-    /// Where posts are counted; nil while diagnostics are off.
+    /// The meter while diagnostics are on; otherwise nil.
     var meter: ChannelMeter? { isMetered ? knownMeter?.object : nil }
 
-    /// The list counts as its channel was told to when it was created.
+    /// Starts counting as the channel was told to when it was created.
     @inline(never)
     func measure(own diagnostics: Diagnostics) {
         guard diagnostics.isOn else { return }
@@ -35,15 +33,14 @@ extension ListenerList {
 
     func releaseMeter() { knownMeter?.release() }
 
-    /// Changes what is counted and recorded, beside any number of posts.
-    ///
-    /// A post under way is counted in part.
+    /// Changes what is counted and recorded. A post in progress is counted in part.
     ///
     /// - Parameters:
-    ///   - diagnostics: Asked under the meter's lock: of two threads, the later one sets the later value.
-    ///   - name: Under which the channel is watched, if it has no name.
+    ///   - diagnostics: Called under the meter's lock, so that of two threads, the later one sets the later
+    ///     value.
+    ///   - name: The name under which the channel is watched, if it has none.
     func measure(_ instruments: Instruments? = nil, named name: String? = nil, _ diagnostics: () -> Diagnostics) {
-        // One that is watched has a meter for its name, and for those who are told of its faults.
+        // A watched channel needs a meter for its name and for the instruments that receive its faults.
         guard wasMetered || name != nil || diagnostics().isOn else { return }
         let meter = knownMeter ?? makeMeter(.off)
         if !isMetered { prepareCounters(isReset: true) }
@@ -71,15 +68,12 @@ extension ListenerList {
         )
         if isFirst { return made }
         made.release()
-        // Set by another thread, and kept from then on.
+        // Another thread was first.
         return Unretained(address: known & ~Self.meterIsOn)!
     }
 }
 
-// MARK: - Posting
-
 extension ListenerList {
-    /// Delivers a message, within the instruments if the channel is traced, and counts it.
     @inline(never)
     func postMetered(_ message: MessageAddress, _ post: Post) -> Int {
         var frame = PostFrame(self, message, post)
@@ -96,7 +90,6 @@ extension ListenerList {
         return reached
     }
 
-    /// Delivers the message of a frame, counted and traced if diagnostics are on.
     @inline(never)
     func deliverMetered(_ frame: FrameReference) -> Int {
         meter(frame) {
@@ -110,7 +103,7 @@ extension ListenerList {
         }
     }
 
-    /// Counts a post, and traces it, if diagnostics are on, around its delivery.
+    /// Counts and traces the delivery of a post if diagnostics are on.
     func meter(_ frame: FrameReference, _ deliver: () -> Int) -> Int {
         guard let meter else { return deliver() }
         meter.countPost()
@@ -130,15 +123,15 @@ extension ListenerList {
     private func trace(_ frame: FrameReference, _ meter: ChannelMeter, _ deliver: () -> Int) -> Int {
         let (message, former) = (frame.pointee.message, frame.pointee.envelope)
         if frame.pointee.isTurn, let event = former?.trace?.event { meter.keep(message, layout, event) }
-        // One that has a trace was traced where it came from: it is forwarded, or a value of a state. What a pattern
-        // hears without one was not to be traced.
+        // A message with a trace was already traced where it was posted: it was forwarded, or is a value of a
+        // state. A message that reaches a pattern without a trace was not meant to be traced.
         guard former?.trace == nil, kind != .pattern else { return deliver() }
         let sender = frame.pointee.sender?.living
         let senderType: (any Any.Type)? = (sender ?? former?.sender).map { type(of: $0) }
         var reached = 0
         withTrace(message, meter, senderType, former?.origin ?? .local, at: frame.pointee.site) { trace in
             frame.pointee.envelope = Envelope(
-                // Observers of a protocol have no mailbox, to which a sender would have to be Sendable.
+                // Observers of a protocol have no mailbox, so their sender need not be Sendable.
                 sender: kind == .protocol ? nil : former?.sender ?? sender.map { sendable($0) },
                 origin: former?.origin ?? .local,
                 tracker: former?.tracker,
@@ -149,9 +142,8 @@ extension ListenerList {
         return reached
     }
 
-    /// Traces a value of a state, if diagnostics say so, before it is stored and offered to mailboxes.
-    ///
-    /// - Parameter body: Is given the post with the envelope that is to travel. Called in any case.
+    /// Traces a value of a state before it is stored and enqueued. Always calls the body, with the post to
+    /// deliver.
     func traceState(_ post: Post, _ body: (Post) -> Void) {
         let envelope = post.envelope
         guard let meter, meter.traces, envelope?.trace == nil else { return body(post) }
@@ -162,8 +154,8 @@ extension ListenerList {
         }
     }
 
-    /// Counts a request, and traces it if diagnostics say so: instruments are called with nothing in between,
-    /// because it is asynchronous.
+    /// Counts a request. If it is traced, calls instruments around nothing, because a request is
+    /// asynchronous.
     func traceRequest(_ type: any Any.Type, at site: PackedSite) -> PostTrace? {
         guard let meter else { return nil }
         meter.countPost()
@@ -173,10 +165,9 @@ extension ListenerList {
         return trace
     }
 
-    /// Nobody responds.
     func noteUnheard() { meter?.unheard.wrappingAdd(1, ordering: .relaxed) }
 
-    /// Traces a post. Within an instrument it is not traced, and the body is given nil.
+    /// Traces a post. Inside an instrument, passes nil to the body and does not trace.
     private func withTrace(
         _ message: MessageAddress?,
         _ meter: ChannelMeter,
@@ -190,9 +181,9 @@ extension ListenerList {
         PostTrace.post(event, to: meter.instruments?.all ?? []) { deliver($0) }
     }
 
-    /// Records a post; nil within an instrument.
+    /// Records a post; returns nil inside an instrument.
     ///
-    /// - Parameter type: The type of the messages, where it is not that of what is handed to listeners.
+    /// - Parameter type: The type of the messages, if listeners receive another type.
     @inline(never)
     private func note(
         _ message: MessageAddress?,
@@ -212,14 +203,14 @@ extension ListenerList {
             origin: origin
         )
         meter.notePoster(senderType, site)
-        // The others carry what calls a responder or an observer.
+        // For other kinds, the message is a closure that calls a responder or an observer.
         if let message, kind == .messages || kind == .state { meter.keep(message, layout, event) }
         return event
     }
 }
 
 extension ListenerList {
-    /// Calls a listener on the current thread, within the instruments if its message is traced.
+    /// Calls a listener on the current thread, surrounded by the instruments if its message is traced.
     @inline(__always)
     func run(
         _ listener: ListenerEntry,
@@ -244,15 +235,13 @@ extension ListenerList {
     }
 }
 
-// MARK: - Listeners
-
 extension Mailbox {
-    /// Notes how many messages wait, after one more has been let in.
+    /// Records how many messages wait after one was enqueued.
     func noteWaiting() { noteWaiting(accounts.waiting) }
 }
 
 extension ListenerEntry {
-    /// Counting begins. What is counted always goes on.
+    /// Resets what is counted only while diagnostics are on.
     func resetCounters() {
         counters?.borrow { counters in
             let word = word.load(ordering: .relaxed)

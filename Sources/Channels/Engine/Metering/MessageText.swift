@@ -1,8 +1,7 @@
-/// A message as text, without what is not to be shown.
+/// Converts a message to text, without the parts that are redacted.
 struct MessageText {
-    /// So many characters of a text are kept.
     static let mostCharacters = 1_024
-    /// So deep, and so wide, values are searched for what is not to be shown.
+    /// Values are searched for redacted parts to this depth and width.
     private static let deepest = 8
     private static let mostParts = 64
 
@@ -14,20 +13,19 @@ struct MessageText {
         return text.count <= Self.mostCharacters ? text : text.prefix(Self.mostCharacters) + "…"
     }
 
-    /// The value's own description, unless a part of it is not to be shown.
+    /// Returns the value's own description, unless a part of it is redacted.
     private func text(of value: Any) -> String {
         redacted.isEmpty || !hides(value, 0) ? String(describing: value) : parts(of: value, 0)
     }
 
     private func hides(_ value: Any, _ depth: Int) -> Bool {
         if redacted.contains(ObjectIdentifier(type(of: value))) { return true }
-        // Too deep to be searched: it might be in there.
+        // A redacted part may be nested deeper.
         guard depth < Self.deepest else { return true }
         let children = Mirror(reflecting: value).children
         return children.count > Self.mostParts || children.contains { hides($0.value, depth + 1) }
     }
 
-    /// The value by its parts.
     private func parts(of value: Any, _ depth: Int) -> String {
         let type = type(of: value)
         if redacted.contains(ObjectIdentifier(type)) { return hidden(type) }
