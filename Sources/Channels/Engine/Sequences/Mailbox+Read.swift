@@ -1,14 +1,13 @@
 internal import Synchronization
 
-/// How the readers of a sequence take messages.
 extension Mailbox {
-    /// Moves the first message to uninitialised memory.
+    /// Moves the first message to uninitialised memory. Returns false if there is none.
     ///
     /// - Parameter envelope: Receives the message's envelope, to be released without the lock.
     func takeOne(into place: MessageAddress, _ envelope: inout Envelope?) -> Bool {
         guard isUnbounded else {
             guard mayHoldMessages else { return false }
-            // Other messages stay in the buffer, which can drop them.
+            // The other messages stay in the buffer, where they can still be dropped.
             return withLock {
                 guard !state.incoming.isEmpty else { return false }
                 envelope = state.incoming.moveFirst(to: place)
@@ -18,7 +17,7 @@ extension Mailbox {
             }
         }
         return readLock.withLock {
-            // Posters write what is looked at here: not for each message.
+            // Posters write `isBusy`, so it is read only if the batch is empty.
             if batch.isEmpty, !mayHoldMessages || !refillForReaders() { return false }
             envelope = batch.moveFirst(to: place)
             countDelivered()
@@ -26,8 +25,7 @@ extension Mailbox {
         }
     }
 
-    /// Takes everything at once, so that readers and posters seldom contend for the lock. Under the readers'
-    /// lock.
+    /// Takes all messages, so that readers and posters seldom contend. The caller holds the readers' lock.
     private func refillForReaders() -> Bool {
         withLock {
             guard !state.incoming.isEmpty else {
@@ -41,32 +39,30 @@ extension Mailbox {
         }
     }
 
-    /// Discards what readers have taken and not read. The listener was cancelled: no message follows.
+    /// Discards messages that readers have taken but not read. Called once the listener is cancelled.
     func discardTaken() {
         var discarded = MessageQueue(layout)
         readLock.withLock { swap(&batch, &discarded) }
         discarded.discardAll()
     }
 
-    /// Spins briefly, after messages were taken. Returns whether more have arrived.
+    /// Spins briefly if messages were taken since the last call. Returns whether more have arrived.
     var comesInQuickly: Bool {
         let hadMessages = readLock.withLock {
             defer { hasTaken = false }
             return hasTaken
         }
         guard hadMessages else { return false }
-        // Not for as many as would be dropped.
+        // Stops before so many wait that messages would be dropped.
         let most = min(DrainState.mostGathered, policy.limit / 2)
         Lane.gather(arrived, beyond: delivered.load(ordering: .relaxed), most: most)
         return mayHoldMessages
     }
 
-    /// Whether it is worth taking the lock to look.
     var mayHoldMessages: Bool { isBusy.load(ordering: .acquiring) }
 
-    /// Whether a message waits.
     var hasWaiting: Bool {
-        // Both at once: another reader may be moving messages from the one to the other.
+        // Both locks are held: another reader may be moving messages from one queue to the other.
         readLock.withLock { !batch.isEmpty || withLock { !state.incoming.isEmpty } }
     }
 }

@@ -1,18 +1,18 @@
 internal import CChannels
 
-/// How long a task has read messages of sequences without suspending: after a millisecond, others on its actor, and
-/// other tasks of the process, have their turn.
+/// Limits how long a task reads messages of sequences without suspending: after a millisecond, other tasks
+/// run.
 ///
-/// Each iterator has one, so that a message costs a comparison. It begins where the turn of the task's last
-/// iterator on this thread began: a task that makes a new sequence for each message does not begin anew with each.
-/// The clock is read at the 1st message, after 4 more, 16 and 64, and then again after 1: a turn lasts about four
-/// times as long as it may at most, or one message.
+/// Each iterator has one, so a message costs one comparison. The time counts from the start of the task's
+/// last turn on this thread, so a task that makes a new sequence for each message is limited too. The clock
+/// is read at the 1st message, after 4 more, 16 and 64, and then after 1 again: a turn may last four times as
+/// long, or one message.
 @frozen @usableFromInline
 struct ReaderTurn {
-    /// How many messages it is until the clock is read.
+    /// How many messages to take before the clock is read.
     @usableFromInline var left: Int32
     private var interval: Int32
-    /// When the turn began; 0 before the clock is first read.
+    /// 0 before the clock is first read.
     private var start: UInt64
 
     @usableFromInline @inline(__always)
@@ -22,7 +22,7 @@ struct ReaderTurn {
         start = 0
     }
 
-    /// Whether the reader is to suspend before it takes another message. Then its next turn begins.
+    /// Returns whether the reader must suspend before it takes another message. If so, begins its next turn.
     @inlinable @inline(__always)
     mutating func ends() -> Bool {
         left &-= 1
@@ -38,12 +38,11 @@ struct ReaderTurn {
             return true
         }
         interval = interval < 64 ? interval * 4 : 1
-        // Without the one that is taken next.
+        // The message taken next is already counted.
         left = interval - 1
         return false
     }
 
-    /// The task suspends: its next turn begins with the next message.
     mutating func suspends() {
         self = ReaderTurn()
         ReadingTask.end()

@@ -1,21 +1,18 @@
-// Sequences: mailboxes that tasks read by `for await`, instead of a drain.
+// Sequences: mailboxes that tasks read with `for await`, instead of a drain.
 //
-// `SequenceBuffer` is what a `MessageSequence` and its iterators share; `Mailbox+Read` takes messages out, under a
-// lock of the readers; `SequenceReaders`, on the floor below, holds the tasks that wait. `ReaderTurn` makes a task
-// that always finds a message give up its actor after a millisecond.
+// `SequenceBuffer` is shared by a `MessageSequence` and its iterators; `Mailbox+Read` takes messages out,
+// under a lock of the readers; `SequenceReaders`, on the floor below, holds the tasks that wait. `ReaderTurn`
+// makes a task that always finds a message suspend after a millisecond.
 
-/// What a sequence and its iterators share: the registration, and the mailbox they read.
+/// The registration and the mailbox that a sequence and its iterators share.
 @usableFromInline
 final class SequenceBuffer: Sendable {
-    /// Of the registration, which ends when the buffer is released.
     private let token: ListenerToken
     private let mailbox: Mailbox
     private let readers: SequenceReaders
-    /// Whether the messages in the mailbox are the sequence's elements. Otherwise the entry's body makes
-    /// them.
+    /// Whether the mailbox holds the sequence's elements. If not, the entry's body makes them.
     private let isPlain: Bool
 
-    /// - Precondition: The token is that of a listener with these readers.
     init(_ token: ListenerToken, _ readers: SequenceReaders, source: Any.Type) {
         guard let mailbox = token.entry.mailbox, mailbox.readers === readers else {
             fatalError(
@@ -29,23 +26,21 @@ final class SequenceBuffer: Sendable {
     }
 
     deinit {
-        // A source that registered the listener for somebody else may keep the token.
+        // A source that registered the listener for somebody else may still hold the token.
         token.cancel()
     }
 
     private var entry: ListenerEntry { token.entry }
 
-    /// Messages dropped because the buffer was full.
     var droppedCount: Int { mailbox.accounts.dropped }
 
-    /// Messages that wait to be read.
     var waitingCount: Int { mailbox.accounts.waiting }
 
-    /// Puts the first element into uninitialised memory. False if there is none, or the calling task is cancelled.
+    /// Puts the next element into uninitialised memory. False if there is none, or the task is cancelled.
     @usableFromInline
     func take(into place: MessageAddress) -> Bool {
         guard !Task.isCancelled else { return false }
-        // Released at the end, without a lock: it may hold the last reference to the sender.
+        // Released without a lock: it may hold the last reference to the sender.
         var envelope: Envelope?
         defer { if let trace = envelope?.trace { trace.noteRead(by: entry) } }
         guard !isPlain else { return mailbox.takeOne(into: place, &envelope) }
@@ -66,14 +61,14 @@ final class SequenceBuffer: Sendable {
         }
     }
 
-    /// Suspends until there may be something to take.
+    /// Suspends until there may be an element to take.
     ///
-    /// - Parameter turn: Begins again if the calling task was suspended.
+    /// - Parameter turn: Reset if the calling task suspends.
     /// - Returns: False if no more messages will arrive, or the task is cancelled.
     @usableFromInline
     func waitForMore(_ turn: inout ReaderTurn) async -> Bool {
         guard !entry.hasEnded, !Task.isCancelled else {
-            // It may have been woken, before its cancellation, for a message that another reader can take.
+            // Before its cancellation, it may have been woken for a message that another reader can take.
             if mailbox.hasWaiting { readers.wakeOne() }
             return false
         }
@@ -84,8 +79,7 @@ final class SequenceBuffer: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 readers.wait(continuation, as: reader)
-                // A message enqueued, or an end, between the last check and the line above has woken no
-                // reader.
+                // A message or end that came since the last check, but before `wait`, woke no reader.
                 if mailbox.hasWaiting || entry.hasEnded || Task.isCancelled { readers.wake(reader) }
             }
         } onCancel: {
