@@ -1,7 +1,6 @@
-/// The frame of a post under way, as a word. Only delivery, on the floor above, knows what is in it.
+/// The frame of a post in progress, as a word. Only delivery, on the floor above, knows its contents.
 ///
-/// `@safe` because a frame is lent, and linked from its thread's record, only between the begin and the end
-/// of its post, on one thread.
+/// `@safe` because a frame is lent, and linked from its thread's record, only during its post, on one thread.
 @safe
 @usableFromInline
 struct FrameReference: @unchecked Sendable {  // used by the posting thread only

@@ -1,17 +1,15 @@
 /// A message on the heap.
 ///
-/// Sendable: the address is constant, and the message is written before the object is shared, or under its
-/// owner's lock, and destroyed by its deinit.
+/// Sendable because the address is constant; the message is written before the object is shared, or under its
+/// owner's lock, and destroyed in `deinit`.
 final class KeptMessage: @unchecked Sendable {
     let address: MessageAddress
     private let layout: MessageLayout
 
-    /// Copies a message.
     convenience init(copying message: MessageAddress, _ layout: MessageLayout) {
         self.init(layout) { layout.copy(from: message, to: $0) }
     }
 
-    /// Keeps a message whose type is known.
     convenience init<Message>(_ message: Message) {
         self.init(MessageLayout(Message.self)) { $0.initialize(to: message) }
     }

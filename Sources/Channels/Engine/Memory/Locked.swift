@@ -1,20 +1,20 @@
 internal import CChannels
 
-/// A value behind a mutex: for sections that may be longer than a few dozen instructions.
+/// A value behind a mutex, for sections that may be longer than a few dozen instructions.
 ///
-/// A mutex of the system's C library, because the thread sanitizer knows it. On Linux (Swift 6.3) the slow path
-/// of `Mutex` is in a library that is not instrumented, so the sanitizer would report false races in the tests
-/// of every app.
+/// Uses the C library's mutex, which the thread sanitizer knows. On Linux (Swift 6.3), the slow path of
+/// `Mutex` is in an uninstrumented library, so the sanitizer would report false races in the tests of every
+/// app.
 @safe
 @usableFromInline
 package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // `value` is reached with the lock held only
-    // Of this file; seen by the other targets, so that the compiler can specialise what they call.
+    // Used in this file only; visible so that the compiler can specialise calls by other targets.
     @usableFromInline package let lock: OpaquePointer
     @usableFromInline package let value: UnsafeMutablePointer<Value>
 
     /// - Parameter spins: Whether a thread spins before it sleeps: for short, contended sections.
     package init(_ initial: consuming Value, spins: Bool = false) {
-        // Both belong to this value alone, and are freed in its deinit.
+        // This value alone owns both and frees them in its deinit.
         unsafe lock = channels_lock_make(spins)
         unsafe value = .allocate(capacity: 1)
         unsafe value.initialize(to: initial)
@@ -37,10 +37,10 @@ package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // `v
     }
 }
 
-/// Acquires a lock, for the other targets, which do not see the C functions.
+/// Acquires a lock, for targets that do not see the C functions.
 @usableFromInline
 package func acquireLock(_ lock: OpaquePointer) { unsafe channels_lock(lock) }
 
-/// Releases a lock, for the other targets, which do not see the C functions.
+/// Releases a lock, for targets that do not see the C functions.
 @usableFromInline
 package func releaseLock(_ lock: OpaquePointer) { unsafe channels_unlock(lock) }

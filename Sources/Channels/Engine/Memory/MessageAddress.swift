@@ -1,16 +1,15 @@
 // Memory: how a value is kept, copied and called without its type, and the two locks.
 //
-// The engine is not generic: a message is an address with a layout, an object an uncounted reference, a post's
-// frame a word. Whoever knows the type (a form of `listen`, `post`) makes the closures that read them. Nothing here
-// knows what a listener is. Every unsafe construct is in one of these files, with its proof
-// (`Decisions/UnsafeRooms.md`). `SpinLock` is for sections of a few dozen instructions of ours, `Locked` for longer
-// ones; neither is held while user code runs. Every floor above may use this one.
+// The engine is not generic: a message is an address with a layout, an object an uncounted reference, a
+// post's frame a word. Code that knows the type (a form of `listen`, `post`) makes the closures that read
+// them. Nothing here knows what a listener is. Every unsafe construct is in one of these files, with its
+// proof (`Decisions/UnsafeRooms.md`). `SpinLock` is for sections of a few dozen instructions of ours,
+// `Locked` for longer ones; neither is held while user code runs. Every floor above may use this one.
 
 /// The address of a message whose type the reader knows.
 ///
-/// The core is not generic. A channel hands its list the address of a message of its own type, and the
-/// closures made where the type was known read it as that type. This type is `@safe` because nothing else is
-/// ever at the address, and because the lender keeps the memory in place while it is used.
+/// `@safe` because nothing but that message is ever at the address, and because the lender keeps the memory
+/// in place while it is used.
 @safe
 @frozen @usableFromInline
 struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it says who may use it
@@ -19,51 +18,50 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
     @inlinable @inline(__always)
     init(_ raw: UnsafeMutableRawPointer) { unsafe self.raw = raw }
 
-    /// Where nothing stands.
+    /// An address that is never read.
     static var nowhere: MessageAddress {
-        // Never read: not 0.
+        // Not 0, and never read.
         unsafe MessageAddress(UnsafeMutableRawPointer(bitPattern: 1).unsafelyUnwrapped)
     }
 
-    /// Lends the address of a value, which is only read.
+    /// Lends the address of a value, for reading only.
     @inlinable @inline(__always)
     static func lending<Message, Result>(
         _ message: borrowing Message,
         _ body: (MessageAddress) -> Result
     ) -> Result {
         unsafe withUnsafePointer(to: message) {
-            // Only read: interceptors and mailboxes work on copies.
+            // Never written: interceptors and mailboxes work on copies.
             unsafe body(MessageAddress(UnsafeMutableRawPointer(mutating: $0)))
         }
     }
 
-    /// Lends the address of a variable, which may be written.
+    /// Lends the address of a variable, for reading and writing.
     @inlinable @inline(__always)
     static func lending<Value, Result>(mutable value: inout Value, _ body: (MessageAddress) -> Result) -> Result {
         unsafe withUnsafeMutablePointer(to: &value) { unsafe body(MessageAddress(UnsafeMutableRawPointer($0))) }
     }
 
-    /// Lends memory for one value, which the body initialises if it returns true. Returns that value.
+    /// Lends memory for one value. Returns the value if the body initialised it and returned true.
     @inlinable @inline(__always)
     static func receiving<Value>(as type: Value.Type, _ body: (MessageAddress) -> Bool) -> Value? {
         unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { place in
-            // The allocation has one element, which the body initialises if it returns true.
+            // The allocation has one element, which is initialised if the body returns true.
             unsafe body(MessageAddress(UnsafeMutableRawPointer(place.baseAddress.unsafelyUnwrapped)))
                 ? place.moveElement(from: 0) : nil
         }
     }
 
-    /// Lends memory for one value, which the body initialises. Returns that value.
+    /// Lends memory for one value, which the body must initialise, and returns that value.
     @inlinable @inline(__always)
     static func filling<Value>(as type: Value.Type, _ body: (MessageAddress) -> Void) -> Value {
         unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { place in
-            // The allocation has one element, which the body initialises.
+            // The allocation has one element, which the body has initialised.
             unsafe body(MessageAddress(UnsafeMutableRawPointer(place.baseAddress.unsafelyUnwrapped)))
             return unsafe place.moveElement(from: 0)
         }
     }
 
-    /// The message, copied.
     @inlinable @inline(__always)
     func load<Message>(as type: Message.Type) -> Message {
         unsafe raw.assumingMemoryBound(to: Message.self).pointee
@@ -75,19 +73,16 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
         unsafe borrowing(raw.assumingMemoryBound(to: Message.self), body)
     }
 
-    /// Replaces the message.
     @inlinable @inline(__always)
     func store<Message>(_ message: Message) {
         unsafe raw.assumingMemoryBound(to: Message.self).pointee = message
     }
 
-    /// Swaps the message with another.
     @inlinable @inline(__always)
     func swap<Message>(with other: inout Message) {
         unsafe Swift.swap(&raw.assumingMemoryBound(to: Message.self).pointee, &other)
     }
 
-    /// Lends the message in place for writing.
     @inlinable @inline(__always)
     func mutate<Message, Result, Failure: Error>(
         as type: Message.Type,
@@ -102,14 +97,13 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
         unsafe raw.initializeMemory(as: Message.self, to: message)
     }
 
-    /// Moves the message out: none is there afterwards.
+    /// Moves the message out, which leaves the memory uninitialised.
     @inline(__always)
     func move<Message>(as type: Message.Type) -> Message {
         unsafe raw.assumingMemoryBound(to: Message.self).move()
     }
 
-    /// Copies the bytes of a value to new memory, to be freed with ``deallocate()``, without retaining what
-    /// the value refers to.
+    /// Copies the bytes of a value to new memory, without retaining. Free it with ``deallocate()``.
     static func allocateBytes<Value>(of value: Value) -> MessageAddress {
         let size = MemoryLayout<Value>.size
         let alignment = MemoryLayout<Value>.alignment
@@ -118,12 +112,11 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
         return unsafe MessageAddress(place)
     }
 
-    /// Frees memory from `MessageLayout.allocate` or ``allocateBytes(of:)``, which holds no message any more.
+    /// Frees memory from `MessageLayout.allocate` or ``allocateBytes(of:)`` that no longer holds a message.
     func deallocate() { unsafe raw.deallocate() }
 }
 
-/// Lends the value at an address; a parameter, so that the compiler borrows it in place instead of retaining
-/// a copy.
+/// Lends the value at an address, as a parameter so that the compiler borrows it instead of retaining a copy.
 @inlinable @inline(__always)
 func borrowing<Value: ~Copyable, Result>(_ address: UnsafePointer<Value>, _ body: (borrowing Value) -> Result) -> Result
 {

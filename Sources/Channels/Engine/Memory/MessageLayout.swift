@@ -2,13 +2,11 @@
 struct MessageLayout: Sendable {
     let type: any Any.Type
     let size: Int
-    /// The size of a value in an array.
     let stride: Int
     let alignment: Int
-    /// Whether a copy is a copy of the bytes and there is nothing to destroy.
+    /// Whether copying copies only the bytes, and there is nothing to destroy.
     let isTrivial: Bool
-    /// Of how many words it consists, if it is trivial and one word or two, as most small messages are;
-    /// otherwise 0.
+    /// The size in words of a trivial type of one or two words, as most small messages are; otherwise 0.
     private let words: Int
 
     init<Message>(_ type: Message.Type) {
@@ -21,23 +19,19 @@ struct MessageLayout: Sendable {
         words = isInWords && stride <= 2 * MemoryLayout<UInt>.stride ? stride / MemoryLayout<UInt>.stride : 0
     }
 
-    // MARK: Memory for one message
-
-    /// Memory on the heap, which holds no message yet. Freed with ``MessageAddress/deallocate()``.
+    /// Allocates memory that holds no message yet. Free it with ``MessageAddress/deallocate()``.
     func allocate() -> MessageAddress {
         unsafe MessageAddress(.allocate(byteCount: max(stride, 1), alignment: alignment))
     }
 
-    /// Lends memory on the stack, which holds no message yet and must hold none when the body returns.
+    /// Lends memory on the stack, which holds no message at the beginning and must hold none at the end.
     @inline(__always)
     func withTemporary<Result>(_ body: (MessageAddress) -> Result) -> Result {
         unsafe withUnsafeTemporaryAllocation(byteCount: max(stride, 1), alignment: alignment) {
-            // Not empty, see above.
+            // At least one byte is allocated.
             unsafe body(MessageAddress($0.baseAddress.unsafelyUnwrapped))
         }
     }
-
-    // MARK: Messages of this layout
 
     @inline(__always)
     func copy(from source: MessageAddress, to target: MessageAddress) {
@@ -48,7 +42,6 @@ struct MessageLayout: Sendable {
         }
     }
 
-    /// Leaves the source without a message.
     @inline(__always)
     func move(from source: MessageAddress, to target: MessageAddress) {
         if words > 0 {
@@ -70,20 +63,17 @@ struct MessageLayout: Sendable {
     @inline(__always)
     func destroy(_ message: MessageAddress) { if !isTrivial { Self.destroyInFull(type, message) } }
 
-    /// A copy of a message in an existential.
-    ///
-    /// Messages of channels that have a name are Sendable, which leaves no trace in the layout of an
-    /// existential: `Any` and `any Sendable` are the same.
+    /// Copies a message into an existential.
     func boxed(_ message: MessageAddress) -> any Sendable {
         func box<Message>(_ type: Message.Type) -> Any { message.load(as: type) }
-        // The message is Sendable, and the two existentials have one layout.
+        // Channels that call this have Sendable messages, and `Any` and `any Sendable` have one layout.
         return unsafe unsafeBitCast(_openExistential(type, do: box), to: (any Sendable).self)
     }
 
-    // Given what they need, and not a layout: to hand on one that is part of an object, all of it is copied, also
-    // where they are not called.
+    // These take the parts they need: passing a layout stored in an object would copy all of it, even where
+    // they are not called.
 
-    /// - Parameter bytes: How many there are to copy; nil if that is not enough.
+    /// - Parameter bytes: How many to copy; nil if copying bytes is not enough.
     @inline(never)
     private static func copyInFull(
         _ type: Any.Type,
@@ -99,7 +89,7 @@ struct MessageLayout: Sendable {
         }
     }
 
-    /// - Parameter bytes: How many there are to copy; nil if that is not enough.
+    /// - Parameter bytes: How many to copy; nil if copying bytes is not enough.
     @inline(never)
     private static func moveInFull(
         _ type: Any.Type,

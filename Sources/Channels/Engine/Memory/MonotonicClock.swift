@@ -1,7 +1,6 @@
 internal import CChannels
 
-/// The system's monotonic clock.
 enum MonotonicClock {
-    /// The time now, in nanoseconds since some time in the past.
+    /// The system's monotonic time in nanoseconds.
     static var now: Int { Int(truncatingIfNeeded: channels_nanoseconds()) }
 }

@@ -1,20 +1,18 @@
 internal import CChannels
 internal import Synchronization
 
-// The flag is for tests of what Apple's systems compile.
+// The flag lets tests compile what Apple's systems use.
 #if canImport(Darwin) || AS_ON_APPLE
-/// A lock for sections of a few dozen instructions in which nothing but this library's own code runs.
+/// A lock for sections of a few dozen instructions that run only this library's own code.
 ///
-/// On Apple's systems it is the system's unfair lock, which donates priority. Elsewhere it spins, then yields
-/// the processor, then sleeps: a lock that parks in the kernel at once makes sixteen posters queue for
-/// hundreds of microseconds behind one that was preempted.
+/// On Apple's systems it is the unfair lock, which donates priority. On others it spins, yields, then sleeps.
 struct SpinLock: ~Copyable, Sendable {
     private let mutex = Mutex<Void>(())
 
     @inline(__always)
     func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {
-        // `Mutex` would have the result be of a region of its own, because it guards a value. This guards none: whoever
-        // takes it says what it guards.
+        // `Mutex` would isolate the result in a region of its own because it guards a value. Here it guards
+        // none: each user of the lock states what it guards.
         var result: Result?
         mutex.withLock { _ in result = body() }
         return result.take()!
@@ -26,11 +24,11 @@ struct SpinLock: ~Copyable, Sendable {
     }
 }
 #else
-/// A lock for sections of a few dozen instructions in which nothing but this library's own code runs.
+/// A lock for sections of a few dozen instructions that run only this library's own code.
 ///
-/// It spins, then yields the processor, then sleeps: a lock that parks in the kernel at once makes sixteen
+/// It spins, then yields the processor, then sleeps. A lock that parks in the kernel at once makes sixteen
 /// posters queue for hundreds of microseconds behind one that was preempted. On Apple's systems it is the
-/// system's unfair lock.
+/// unfair lock.
 struct SpinLock: ~Copyable, Sendable {
     private let isHeld = Atomic<Bool>(false)
 
@@ -50,8 +48,8 @@ struct SpinLock: ~Copyable, Sendable {
         return true
     }
 
-    /// Not inlined, so that the optimiser cannot sink a retain of something the lock guards below the store
-    /// that releases it.
+    /// Not inlined, so that the optimiser cannot sink a retain of something guarded below the releasing
+    /// store.
     @inline(never)
     private func unlock() { isHeld.store(false, ordering: .releasing) }
 

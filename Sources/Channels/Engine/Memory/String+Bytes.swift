@@ -8,8 +8,8 @@ internal import Musl
 
 /// Reads the UTF-8 of a string.
 ///
-/// `@safe` because it is lent for a call during which the string stays alive, and indices are checked in
-/// debug builds; callers state why theirs are in range.
+/// `@safe` because it is lent for a call during which the string stays alive, and debug builds check indices;
+/// callers state why theirs are in range.
 @safe
 struct ByteReader {
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -20,7 +20,6 @@ struct ByteReader {
     @inline(__always)
     var count: Int { unsafe bytes.count }
 
-    /// The byte at an index below `count`.
     @inline(__always)
     subscript(index: Int) -> UInt8 { unsafe bytes[index] }
 
@@ -43,30 +42,29 @@ struct ByteReader {
 }
 
 extension String {
-    /// Lends the UTF-8 of the string.
     @inline(__always)
     func withByteReader<Result>(_ body: (ByteReader) -> Result) -> Result {
         var copy = self
         return copy.withUTF8 { unsafe body(ByteReader($0)) }
     }
 
-    /// Whether two strings have the same representation, and so the same text; false is inconclusive.
+    /// Returns whether two strings have the same representation, and so the same text; false is inconclusive.
     @inline(__always)
     func hasRepresentation(of other: String) -> Bool {
         guard MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size else { return false }
-        // Of one size, and compared only.
+        // Same size; only compared.
         let left = unsafe unsafeBitCast(self, to: (UInt64, UInt64).self)
-        // Of one size, and compared only.
+        // Same size; only compared.
         let right = unsafe unsafeBitCast(other, to: (UInt64, UInt64).self)
         return left == right
     }
 
-    /// Whether two strings have the same UTF-8: `==` treats canonical equivalents as equal.
+    /// Returns whether two strings have the same UTF-8; `==` treats canonical equivalents as equal.
     @inline(never)
     func hasBytes(of other: String) -> Bool { withByteReader { bytes in other.withByteReader { bytes == $0 } } }
 }
 
-/// Writes a whole text to standard error, without buffering.
+/// Writes the whole text to standard error, without buffering.
 func writeToStandardError(_ text: String) {
     var text = text
     text.withUTF8 { bytes in

@@ -1,8 +1,8 @@
-/// Where a search that visits a few elements of an array at a time continues. The array may change in between.
+/// The position of a search that visits a few elements of a changing array at a time.
 struct SweepCursor {
     private var position = 0
 
-    /// The next elements, at most so many; starts over at the end.
+    /// Returns at most `most` of the next elements; starts over at the end.
     mutating func next<Element>(_ most: Int, of elements: [Element]) -> [Element] {
         (0..<min(most, elements.count)).map { _ in
             position = position + 1 < elements.count ? position + 1 : 0

@@ -1,10 +1,8 @@
-/// An uncounted reference: something else keeps the object alive while the reference is used.
+/// An uncounted reference, so that a post neither retains nor releases what it visits.
 ///
-/// What keeps it alive is stated where one is made or stored: the chain for an entry that a post visits, the
-/// entry for its mailbox, the caller of a post for the channel and the sender. So a post neither retains nor
-/// releases what it visits.
-///
-/// `@safe` because the pointer does not leave this type, except as a number to be compared.
+/// The code that makes or stores one states what keeps the object alive: the chain for an entry that a post
+/// visits, the entry for its mailbox, the caller of a post for the channel and the sender. `@safe` because
+/// the pointer leaves this type only as a number to be compared.
 @safe
 @usableFromInline
 struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant pointer; the object says who may use it
@@ -16,70 +14,64 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
         unsafe reference = .passUnretained(object)
     }
 
-    /// The object at an address taken from one before; nil for 0.
+    /// Makes a reference from an address taken from one before; nil for 0.
     @inline(__always)
     init?(address: UInt) {
         guard let pointer = unsafe UnsafeRawPointer(bitPattern: address) else { return nil }
-        // An address of an object that is still kept alive, see the type's comment.
+        // The object is still alive: see the type's comment.
         unsafe reference = .fromOpaque(pointer)
     }
 
-    /// The object at an address that is known not to be 0.
+    /// Makes a reference from an address that is known not to be 0.
     @inline(__always)
     init(certain address: UInt) {
-        // As above.
+        // The object is still alive, and the address is not 0.
         unsafe reference = .fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
     }
 
     @inline(__always)
     private init(_ reference: Unmanaged<Object>) { unsafe self.reference = reference }
 
-    /// A counted reference: it must be released with ``release()``.
+    /// Makes a counted reference, which must be released with ``release()``.
     @inline(__always)
     static func retaining(_ object: Object) -> Unretained {
         unsafe Unretained(.passRetained(object))
     }
 
-    /// The address as a number: compared, or handed to `init(address:)`.
     @inline(__always)
     var address: UInt { unsafe UInt(bitPattern: reference.toOpaque()) }
 
-    /// The object, retained.
     @inline(__always)
     var object: Object { unsafe reference.takeUnretainedValue() }
 
-    /// The object, retained; nil where it is being deinitialised, and must not be kept. Makes a weak
-    /// reference.
+    /// The object, retained; nil during its deinit, when it must not be kept. Makes a weak reference.
     var living: Object? {
         weak var reference: Object?
         reference = object
         return reference
     }
 
-    /// Lends the object without retaining it.
     @inline(__always)
     func borrow<Result>(_ body: (Object) -> Result) -> Result {
-        // Kept alive during the call, see the type's comment.
+        // Kept alive during the call: see the type's comment.
         unsafe reference._withUnsafeGuaranteedRef { body($0) }
     }
 
     @inline(__always)
     func retain() { _ = unsafe reference.retain() }
 
-    /// Releases a counted reference.
     @inline(__always)
     func release() { unsafe reference.release() }
 
-    /// The object, taking over the counted reference.
+    /// Returns the object and takes over the counted reference.
     @inline(__always)
     func take() -> Object { unsafe reference.takeRetainedValue() }
 
-    /// Whether both are the same object.
     @inline(__always)
     static func == (left: Unretained, right: Unretained) -> Bool { left.address == right.address }
 }
 
-/// The owner of a listener, held by the caller of the listener.
+/// The owner of a listener. The listener's caller keeps it alive.
 @safe
 @frozen @usableFromInline
 struct OwnerReference: Sendable {
@@ -87,38 +79,38 @@ struct OwnerReference: Sendable {
 
     @inlinable @inline(__always)
     init(_ owner: AnyObject) {
-        // Held by the caller for the call.
+        // Kept alive by the caller during the call.
         unsafe address = UInt(bitPattern: Unmanaged.passUnretained(owner).toOpaque())
     }
 
-    /// Makes a reference from an uncounted one, whose object the caller holds.
+    /// Makes a reference to an object that the caller keeps alive.
     @inline(__always)
     init(_ owner: Unretained<AnyObject>) { address = owner.address }
 
-    /// Lends the owner as what it was registered as.
+    /// Lends the owner as the class it was registered with.
     @inlinable @inline(__always)
     func lend<Owner: AnyObject>(as type: Owner.Type, _ body: (Owner) -> Void) {
-        // The list hands back the object that was registered, and the caller holds it.
+        // The list returns the object that was registered, and the caller keeps it alive.
         unsafe Unmanaged<Owner>.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
             ._withUnsafeGuaranteedRef { body($0) }
     }
 }
 
-/// An object whose class is known from where it was stored. Checked in debug builds.
+/// Casts an object whose class is known from where it was stored. Checked in debug builds.
 @inlinable @inline(__always)
 func known<Object: AnyObject>(_ object: AnyObject, as type: Object.Type) -> Object {
     unsafe unsafeDowncast(object, to: type)
 }
 
-/// A sender or owner as the Sendable object it was passed as; the bits are the same.
+/// Casts a sender or owner back to the Sendable object that was passed.
 func sendable(_ object: AnyObject) -> any AnyObject & Sendable {
-    // Channels that keep or forward a sender accept Sendable objects only. A marker protocol has no run-time
-    // representation.
+    // Channels that keep or forward a sender accept only Sendable ones; a marker protocol does not change the
+    // bits.
     unsafe unsafeBitCast(object, to: (any AnyObject & Sendable).self)
 }
 
-/// Something that enters a `@Sendable` closure although it is not Sendable: sound where one isolation domain
-/// both makes and calls the closure, as on a `LocalChannel`.
+/// A value that enters a `@Sendable` closure although it is not Sendable: sound if one isolation domain makes
+/// and calls the closure, as on a `LocalChannel`.
 @frozen @usableFromInline
 struct Unchecked<Value>: @unchecked Sendable {  // see above: one isolation domain makes and uses it
     @usableFromInline let value: Value
