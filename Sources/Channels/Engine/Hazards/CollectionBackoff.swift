@@ -1,26 +1,23 @@
-/// When somebody looks again for what was retired while it may have been in use: after 1 ms, 2, 4 and so on.
+/// When to look again for what was retired while it may have been in use: after 1 ms, 2, 4 and so on.
 ///
-/// Only transitions: they are made under the lock of whoever retires. A look is told from others by how long it has
-/// waited. So of two that overlap one goes on, the one that comes sooner.
+/// Transitions only, made under the lock of the code that retires. A look is identified by how long it has
+/// waited, so of two that overlap, the earlier one continues.
 struct CollectionBackoff {
-    /// How many milliseconds the look that comes next has waited then; 0 if none is to come.
+    /// How many milliseconds the next look waits; 0 if none is scheduled.
     private var next = 0
 
-    /// Something was retired under a use whose end may go unnoticed.
+    /// Records that something was retired under a use whose end may go unnoticed.
     ///
-    /// - Returns: Whether the caller is to look in a millisecond. If not, somebody does anyway.
+    /// - Returns: Whether the caller must look in a millisecond; if not, a look is already scheduled.
     mutating func begin() -> Bool {
         guard next != 1 else { return false }
         next = 1
         return true
     }
 
-    /// A look has been made.
+    /// Records that a look was made after so many milliseconds, and whether it left nothing.
     ///
-    /// - Parameters:
-    ///   - milliseconds: How long it has waited.
-    ///   - isEmpty: Whether nothing is left.
-    /// - Returns: How long the next one waits; nil if nothing is left, or another one comes sooner.
+    /// - Returns: How long the next look waits; nil if nothing is left, or another look comes sooner.
     mutating func end(after milliseconds: Int, isEmpty: Bool) -> Int? {
         guard next == milliseconds else { return nil }
         next = isEmpty ? 0 : milliseconds * 2

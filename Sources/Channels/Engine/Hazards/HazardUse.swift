@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A use of something shared that is waited for: a slot, and its sequence number then.
+/// A use to wait for: a slot, and the slot's sequence number at that time.
 ///
 /// What is used is a list, by a post that reads it; or a shard of names, and then the channel found in it, by a post or
 /// look-up by name.
@@ -13,7 +13,7 @@ struct HazardUse: Sendable {
         sequence = slot.pointee.sequence.load(ordering: .acquiring)
     }
 
-    /// The uses of what stands at an address, or at another, that are under way on any thread of some groups.
+    /// Returns the uses of an address, or of another one, in progress on any thread of some groups.
     @inline(never)
     static func uses(of address: UInt, or other: UInt? = nil, by groups: UInt64) -> [HazardUse] {
         var found: [HazardUse] = []
@@ -24,7 +24,6 @@ struct HazardUse: Sendable {
         return found
     }
 
-    /// Whether there are any.
     static func hasUses(of address: UInt, by groups: UInt64) -> Bool {
         var isFound = false
         visit(address, or: nil, by: groups) { _ in
@@ -34,9 +33,9 @@ struct HazardUse: Sendable {
         return isFound
     }
 
-    /// Visits the slots of uses under way, as long as the body returns true.
+    /// Visits the slots of uses in progress, as long as the body returns true.
     ///
-    /// - Complexity: O(*n*) in the number of threads that have announced uses of this, and of those in their groups.
+    /// - Complexity: O(*n*) in the number of threads in the groups, and their slots in use.
     @inline(__always)
     private static func visit(_ address: UInt, or other: UInt?, by groups: UInt64, _ body: (SlotReference) -> Bool) {
         ThreadRecords.all.scan(groups) { record in
@@ -51,14 +50,13 @@ struct HazardUse: Sendable {
         }
     }
 
-    /// Whether this very use has ended, and has not become one of the other.
+    /// Returns whether this use has ended, and has not become a use of the other address.
     func hasEnded(_ address: UInt, or other: UInt? = nil) -> Bool {
-        // One load: a use of a shard may become one of a channel, and not the other way round.
+        // One load is enough: a use of a shard may become one of a channel, but not the other way round.
         let announced = slot.pointee.address.load(ordering: .sequentiallyConsistent)
         return announced != address && announced != other
             || slot.pointee.sequence.load(ordering: .acquiring) != sequence
     }
 
-    /// Whether it is a use by the calling thread.
     var isOnCallingThread: Bool { ThreadReference.current.pointee.has(slot) }
 }

@@ -1,18 +1,17 @@
-/// The task that reads on a thread: kept in the record of the thread, and used there only.
+/// The task that reads on a thread. Kept in the thread's record and used only there.
 struct ReadingTask {
-    /// The identity of the task, compared only; 0 for none.
+    /// The identity of the task, only compared; 0 for none.
     private var task = 0
     private var start: UInt64 = 0
 
-    /// When the turn of the calling task began: now, unless it has read on this thread without suspending.
+    /// Returns when the calling task's turn began: now, unless it has read on this thread without suspending.
     static func start(_ now: UInt64) -> UInt64 {
-        // Compared only.
+        // Only compared.
         let task = unsafe withUnsafeCurrentTask { task in unsafe task?.hashValue ?? 0 }
         let thread = ThreadReference.current
         if thread.pointee.reading.task != task { thread.pointee.reading = ReadingTask(task: task, start: now) }
         return thread.pointee.reading.start
     }
 
-    /// The task suspends.
     static func end() { ThreadReference.current.pointee.reading = ReadingTask() }
 }

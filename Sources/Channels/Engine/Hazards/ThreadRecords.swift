@@ -2,13 +2,12 @@ internal import Synchronization
 
 /// The records of the threads that use the library, in 64 groups.
 ///
-/// A record is never freed: that of a thread that has ended is the next thread's. So there are as many as there
-/// ever were threads at a time, and a scan visits those of some groups without a lock. That of nobody has no slot
-/// in use.
+/// Records are never freed but reused once their thread has ended, so there are as many as there ever were
+/// threads at a time. Those without a thread have no slot in use.
 ///
-/// `lock` guards the changes of the chains and `spare`. The chains are read without it: `heads`, and `next` of each
-/// record, which does not change once the record is in its chain. `@safe` because the pointer never changes, and
-/// what it points to is atomic and never freed.
+/// `lock` guards `spare`, `nextGroup` and changes of the chains, which are read without it: `heads` is
+/// atomic, and `next` of a record in its chain does not change. `@safe` because the pointer never changes,
+/// and its target is atomic and never freed.
 @safe
 final class ThreadRecords: @unchecked Sendable {  // guards: see above
     static let all = ThreadRecords()
@@ -18,9 +17,8 @@ final class ThreadRecords: @unchecked Sendable {  // guards: see above
     /// The address of the newest record of each group, or 0.
     private let heads: UnsafeMutablePointer<Atomic<UInt>>
     private let lock = SpinLock()
-    /// The records of nobody, linked by `nextSpare`.
+    /// The records without a thread, linked by `nextSpare`.
     @safe @exclusivity(unchecked) private var spare: ThreadReference?
-    /// Divides the threads among the groups.
     @safe @exclusivity(unchecked) private var nextGroup = 0
 
     private init() {
@@ -28,7 +26,6 @@ final class ThreadRecords: @unchecked Sendable {  // guards: see above
         for index in 0..<Self.groupCount { unsafe (heads + index).initialize(to: Atomic(0)) }
     }
 
-    /// A record for the calling thread.
     func take() -> ThreadReference {
         lock.withLock {
             if let record = spare {
@@ -40,13 +37,12 @@ final class ThreadRecords: @unchecked Sendable {  // guards: see above
             nextGroup += 1
             let next = unsafe heads[group].load(ordering: .relaxed)
             let record = ThreadReference.make(group: 1 << UInt64(group), next: next)
-            // A thread enters its group before it first posts: a scan that does not meet it precedes its posts.
+            // A thread enters its group before it posts, so a scan that does not meet it precedes its posts.
             unsafe heads[group].store(record.address, ordering: .sequentiallyConsistent)
             return record
         }
     }
 
-    /// Takes back the record of a thread that has ended.
     func giveBack(_ record: ThreadReference) {
         lock.withLock {
             record.pointee.nextSpare = spare
@@ -59,8 +55,8 @@ final class ThreadRecords: @unchecked Sendable {  // guards: see above
     /// - Complexity: O(*n*) in the number of records of these groups.
     @inline(__always)
     func scan(_ wanted: UInt64, _ body: (ThreadReference) -> Bool) {
-        // The calling thread obtains its record before it looks. Otherwise it could be given that of a thread
-        // that posted and ended in between, and mistake that post for its own.
+        // The calling thread obtains its record first. Otherwise it could be given that of a thread that
+        // posted and ended in between, and mistake that post for its own.
         _ = ThreadReference.current
         var wanted = wanted
         while wanted != 0 {

@@ -1,9 +1,7 @@
 internal import CChannels
 internal import Synchronization
 
-/// A thread's record.
-///
-/// `@safe` because records are never freed.
+/// A thread's record. `@safe` because records are never freed.
 @safe
 struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the guards of the record
     private let pointer: UnsafeMutablePointer<ThreadRecord>
@@ -11,7 +9,7 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
     @inline(__always)
     private init(_ pointer: UnsafeMutablePointer<ThreadRecord>) { unsafe self.pointer = pointer }
 
-    /// The record at an address taken from one before; nil for 0.
+    /// Makes a reference from an address taken from one before; nil for 0.
     @inline(__always)
     init?(address: UInt) {
         guard let pointer = unsafe UnsafeMutablePointer<ThreadRecord>(bitPattern: address) else { return nil }
@@ -23,14 +21,12 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
         @inline(__always) nonmutating unsafeMutableAddress { unsafe pointer }
     }
 
-    /// The address as a number, for comparing.
     var address: UInt { unsafe UInt(bitPattern: pointer) }
 
-    /// The record of the calling thread.
     @inline(__always)
     static var current: ThreadReference {
         if let record = unsafe channels_get_thread_record() {
-            // Set by `register` only, to a record.
+            // Set only by `register`, to a record.
             return unsafe ThreadReference(record.assumingMemoryBound(to: ThreadRecord.self))
         }
         return register()
@@ -41,16 +37,13 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
         let record = ThreadRecords.all.take()
         record.pointee.stackEnd = 0
         unsafe channels_set_thread_record(UnsafeMutableRawPointer(record.pointer)) { record in
-            // The thread has ended, and with it its posts. This is the record set above.
+            // The thread has ended, and so have its posts. This is the record set above.
             ThreadRecords.all.giveBack(unsafe ThreadReference(record!.assumingMemoryBound(to: ThreadRecord.self)))
         }
         return record
     }
 
-    // MARK: Announcing
-
-    /// Announces that the thread uses what stands at an address: nothing that it can reach from there is freed until
-    /// ``withdraw()``.
+    /// Announces a use of an address: nothing the thread can reach from there is freed until ``withdraw()``.
     ///
     /// - Parameter readers: The groups of the threads that have used it.
     @inline(__always) @discardableResult
@@ -58,8 +51,8 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
         let depth = pointee.depth
         pointee.depth = depth + 1
         let group = pointee.group
-        // Before the slot is set: whoever removes something and does not see the bit precedes this use, which then does
-        // not meet what was removed.
+        // Set before the slot: a thread that removes something and does not see the bit precedes this use,
+        // which then does not meet what was removed.
         if readers.load(ordering: .acquiring) & group == 0 {
             readers.bitwiseOr(group, ordering: .sequentiallyConsistent)
         }
@@ -69,15 +62,13 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
             pointee.used.store(depth + 1, ordering: .sequentiallyConsistent)
         }
         slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)
-        // A full barrier: a thread that removes something from here on sees this use, or this use sees that it was
-        // removed.
+        // A full barrier: a thread that removes something sees this use, or else this use sees the removal.
         _ = slot.pointee.address.exchange(address, ordering: .sequentiallyConsistent)
         return slot
     }
 
-    /// The use announced last has ended. The caller then looks whether there is something to free.
-    ///
-    /// Without a full barrier: what it reads then may be older. Whoever retires something looks again.
+    /// Ends the use announced last. The caller then checks whether there is something to free. Without a full
+    /// barrier, that check may read an old value; the thread that retires something looks again.
     @inline(__always)
     func withdraw() {
         pointee.depth -= 1
@@ -91,8 +82,7 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
     }
 }
 
-/// Who calls, for targets that hand work from one thread to another.
 package enum CurrentThread {
-    /// A number that no other living thread has. Not 0.
+    /// A number, not 0, that no other living thread has.
     package static var number: UInt { ThreadReference.current.address }
 }
