@@ -2,16 +2,14 @@ internal import Synchronization
 
 /// Counts faults by kind and place and passes them to the handler, or to standard error.
 ///
-/// `totals` is guarded by its mutex; the handler is called without it.
+/// A mutex guards `totals`; the handler is called without it.
 final class FaultReporter: Sendable {
-    /// How many places are counted apart. Further ones are counted together, so that names invented at run time cannot
-    /// exhaust memory.
+    /// Further places are counted together, so that names invented at run time cannot exhaust memory.
     private static let mostPlaces = 4_096
 
     private let handler: FaultHandler?
-    /// Of the switchboard whose reporter this is.
+    /// Those of the switchboard that owns this reporter.
     let instruments: Instruments?
-    /// By kind and place.
     private let totals = Locked<[String: Int]>([:])
 
     init(_ handler: FaultHandler?, _ instruments: Instruments? = nil) {
@@ -19,7 +17,6 @@ final class FaultReporter: Sendable {
         self.instruments = instruments
     }
 
-    /// For channels without a handler: one line on standard error.
     static let standard = FaultReporter(nil)
 
     static func with(_ handler: FaultHandler?) -> FaultReporter {
@@ -46,13 +43,13 @@ final class FaultReporter: Sendable {
             count: count,
             error: error,
             detail: detail,
-            // Those of the switchboard that watches the channel, if it has none of its own.
+            // A channel without a switchboard may be watched by one.
             instruments ?? meter?.instruments
         )
     }
 
-    /// Whether anybody is told of a fault that is this often at one place: without a handler, of the 1st,
-    /// 2nd, 4th …
+    /// Returns whether the `count`th fault at a place is reported: without a handler, the 1st, 2nd, 4th and
+    /// so on.
     func reports(_ count: Int) -> Bool { handler != nil || count & (count - 1) == 0 }
 
     func report(
@@ -87,7 +84,7 @@ final class FaultReporter: Sendable {
 }
 
 extension Fault {
-    /// Writes it to standard error, if it is the 1st, 2nd, 4th, 8th … of its kind and place.
+    /// Writes the 1st, 2nd, 4th, 8th … fault of its kind and place to standard error.
     package func write() {
         if count & (count - 1) == 0 { writeToStandardError("swift-channels: \(self)\n") }
     }

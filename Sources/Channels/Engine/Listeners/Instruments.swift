@@ -1,6 +1,5 @@
-/// The instruments of a switchboard, in the order in which they were added.
-///
-/// Guarded by its mutex; they are called without it.
+/// The instruments of a switchboard, in the order in which they were added. A mutex guards them; they are
+/// called without it.
 final class Instruments: Sendable {
     private struct Guarded {
         var all: [(id: Int, instrument: any ChannelInstrument)] = []
@@ -20,7 +19,7 @@ final class Instruments: Sendable {
     }
 
     func remove(_ id: Int) {
-        // Released without the lock.
+        // Released after unlocking.
         let removed = guarded.withLock { guarded in
             guarded.all.firstIndex { $0.id == id }.map { guarded.all.remove(at: $0) }
         }

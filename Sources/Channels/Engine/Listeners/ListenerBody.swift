@@ -3,28 +3,25 @@ internal import Synchronization
 // How a closure is stored without its type, and called again.
 //
 // The two most common forms of a listener, `(Message)` and `(Owner, Message)` that do not throw, are called
-// without a closure in between. A closure stored in a generic struct has the most general calling convention
-// of its type, whatever the struct is generic over: an argument of generic type is passed by address, or,
-// where the type is known to be a class, as the reference itself. So `Body1<Sale>` and `Body1<Erased>` hold
-// closures of one convention, and one may be called as the other if the address passed is that of a `Sale`.
-// `Erased` cannot be loaded or copied, so the compiler passes the address it was given and nothing else.
+// directly, without a closure in between. A closure stored in a generic struct has the most general calling
+// convention of its type: an argument of generic type is passed by address or, if its type is known to be a
+// class, as the reference. So `Body1<Sale>` and `Body1<Erased>` hold closures of one convention, and one may
+// be called as the other if the address passed is that of a `Sale`. `Erased` cannot be loaded or copied, so
+// the compiler passes on that address.
 //
-// The constraints of these structs are those of the forms that fill them: an owner is `AnyObject`, a message
-// is anything. With others the convention is another, and the compiler wraps each closure in a thunk with an
-// allocation and a call of its own.
+// The structs have the constraints of the forms that fill them: an owner is `AnyObject`, a message is
+// anything. With others the convention differs, and the compiler wraps each closure in a thunk, with an
+// allocation and a call.
 //
-// A synchronous closure of type `@isolated(any)` has the calling convention of a plain one: the isolation is
-// in its context, is read through `.isolation` and enforced by the caller. The same holds for `isolated
-// Owner`, which is an ordinary argument. The list calls such a closure only on the isolation its listener was
-// registered with. The casts go through structs with one field and the same generic parameters under the same
-// constraints: cast by itself, a closure is wrapped in two thunks with an allocation each.
+// A synchronous `@isolated(any)` closure has the calling convention of a plain one: the isolation is in its
+// context, is read through `.isolation` and enforced by the caller. `isolated Owner` is an ordinary argument.
+// The list calls such a closure only on the isolation its listener was registered with. The casts go through
+// structs of one field with equal generic parameters and constraints: a closure cast directly is wrapped in
+// two thunks, each allocated.
 
-/// What a list calls for a message: the message, the owner (nil for a token-owned listener), and the post
-/// under way.
+/// A call of a listener with a message, its owner (nil if its token owns it), and the post.
 @usableFromInline
 typealias ListenerCall = @Sendable (MessageAddress, OwnerReference?, FrameReference) -> Void
-
-// MARK: Closures with their type
 
 @frozen @usableFromInline
 struct IsolatedBody1<A: ~Copyable>: Sendable {
@@ -49,7 +46,7 @@ struct IsolatedBody2<A: AnyObject, B: ~Copyable>: Sendable {
 @frozen @usableFromInline
 struct Body2<A: AnyObject, B: ~Copyable>: Sendable {
     @usableFromInline let call: @Sendable (A, borrowing B) -> Void
-    // `@isolated(any)` keeps the isolation in the context: the calling convention is the same.
+    // The isolation is in the context: the calling convention is the same.
     @inlinable init(unisolated body: IsolatedBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
@@ -62,7 +59,7 @@ struct ThrowingIsolatedBody1<A>: Sendable {
 @frozen @usableFromInline
 struct ThrowingBody1<A>: Sendable {
     @usableFromInline let call: @Sendable (A) throws -> Void
-    // `@isolated(any)` keeps the isolation in the context: the calling convention is the same.
+    // The isolation is in the context: the calling convention is the same.
     @inlinable init(unisolated body: ThrowingIsolatedBody1<A>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
@@ -75,7 +72,7 @@ struct ThrowingIsolatedBody2<A: AnyObject, B>: Sendable {
 @frozen @usableFromInline
 struct ThrowingBody2<A: AnyObject, B>: Sendable {
     @usableFromInline let call: @Sendable (A, B) throws -> Void
-    // `@isolated(any)` keeps the isolation in the context: the calling convention is the same.
+    // The isolation is in the context: the calling convention is the same.
     @inlinable init(unisolated body: ThrowingIsolatedBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
@@ -85,7 +82,7 @@ struct ThrowingIsolatedActorBody2<A: Actor, B>: Sendable {
     @inlinable init(_ call: @escaping @Sendable (isolated A, B) throws -> Void) { self.call = call }
 }
 
-/// The body of a listener that is isolated to the actor that owns a `LocalChannel`, and may throw.
+/// A body isolated to the actor that owns a `LocalChannel`.
 @frozen @usableFromInline
 struct ThrowingLocalActorBody2<A: Actor, B> {
     @usableFromInline let call: (isolated A, B) throws -> Void
@@ -99,46 +96,40 @@ struct ThrowingActorBody2<A: Actor, B>: Sendable {
         // `isolated` marks an ordinary argument: the calling convention is the same.
         self = unsafe unsafeBitCast(body, to: Self.self)
     }
-    // `isolated` marks an ordinary argument, and the body is called on the actor that owns the channel, so that
-    // nothing is sent anywhere.
+    // As above; and the body is called on the actor that owns the channel, so nothing is sent.
     @inlinable init(unisolated body: ThrowingLocalActorBody2<A, B>) { self = unsafe unsafeBitCast(body, to: Self.self) }
 }
 
-/// The body of a listener of a `LocalChannel`.
 @frozen @usableFromInline
 struct LocalBody1<A: ~Copyable> {
     @usableFromInline let call: (borrowing A) -> Void
     @inlinable init(_ call: @escaping (borrowing A) -> Void) { self.call = call }
 }
 
-/// The body of a listener of a `LocalChannel` that has an owner.
 @frozen @usableFromInline
 struct LocalBody2<A: AnyObject, B: ~Copyable> {
     @usableFromInline let call: (A, borrowing B) -> Void
     @inlinable init(_ call: @escaping (A, borrowing B) -> Void) { self.call = call }
 }
 
-// MARK: Closures without their type
-
 /// Stands for a value of a type known only to the closure that receives its address.
 @safe
 struct Erased: ~Copyable {
-    /// Has no loadable representation, and with it neither has the struct.
+    /// Makes the struct not loadable.
     private let neverLoaded: Atomic<UInt8>
 }
 
-/// A closure whose type has been forgotten: a ``ListenerCall``, or the contents of a `Body1` or `Body2`.
+/// A closure without its type: a ``ListenerCall``, or the contents of a `Body1` or `Body2`.
 @frozen @usableFromInline
 struct BareCall: Sendable {
-    // Only the two words matter; `ListenerBody`, which knows what they are, calls them.
+    // Only the two words matter; `ListenerBody` knows what they are.
     private let storage: ListenerCall
 
     @usableFromInline
     init(call: @escaping ListenerCall) { storage = call }
 
-    // Each is a struct of one closure: two words, of which the second is a counted reference. `@Sendable`
-    // does not change a closure's convention, and the list of a local channel is used by one isolation
-    // domain.
+    // Each of these is a struct of one closure: two words, the second a counted reference. `@Sendable` does
+    // not change a closure's convention, and one isolation domain uses the list of a local channel.
 
     @usableFromInline
     // Two words, see above.
@@ -158,18 +149,15 @@ struct BareCall: Sendable {
         self = unsafe unsafeBitCast(body, to: Self.self)
     }
 
-    /// A call that does nothing.
     @usableFromInline static let nothing = BareCall(call: { _, _, _ in })
 }
 
-/// What an entry calls. It cannot be copied, so that the hot path borrows the closure and neither retains nor
-/// releases it.
+/// What an entry calls. Not copyable, so that the hot path borrows the closure instead of retaining it.
 struct ListenerBody: ~Copyable {
     private let call: BareCall
 
     init(_ call: BareCall) { self.call = call }
 
-    /// Calls the body as what it is, with the owner if it is for one.
     @inline(__always)
     func call(_ message: MessageAddress, _ owner: OwnerReference?, _ frame: FrameReference, isBare: Bool) {
         if !isBare {
@@ -181,7 +169,6 @@ struct ListenerBody: ~Copyable {
         }
     }
 
-    /// Calls a body that is a `ListenerCall`.
     @inline(__always)
     func callGeneral(_ message: MessageAddress, _ owner: OwnerReference?, _ frame: FrameReference) {
         // The bits of the entry that holds this body say what the two words are, here and below.
@@ -192,7 +179,6 @@ struct ListenerBody: ~Copyable {
         }
     }
 
-    /// Calls a body that is a `Body1` of the message's type.
     @inline(__always)
     func callBare(_ message: MessageAddress) {
         unsafe withUnsafePointer(to: self) { body in
@@ -202,7 +188,6 @@ struct ListenerBody: ~Copyable {
         }
     }
 
-    /// Calls a body that is a `Body2` of the owner's and the message's types.
     @inline(__always)
     func callBare(_ message: MessageAddress, owner: OwnerReference) {
         owner.lend(as: AnyObject.self) { owner in
@@ -215,7 +200,6 @@ struct ListenerBody: ~Copyable {
     }
 }
 
-// What a body may be.
 private struct GeneralBody: ~Copyable { let call: ListenerCall }
 private struct BareBody1: ~Copyable { let body: Body1<Erased> }
 private struct BareBody2: ~Copyable { let body: Body2<AnyObject, Erased> }

@@ -1,18 +1,17 @@
 internal import Synchronization
 
-/// The call of an async listener or responder in which a task runs: bound to the task for the call.
-/// Synchronous listeners need none, because nothing in them can wait.
-///
-/// `lock` guards `upstream`; the rest is constant or atomic.
+/// The call of an async listener or responder in which a task runs, bound to the task for that call.
+/// Synchronous listeners need none, because they cannot wait. `lock` guards `upstream`; the rest is constant
+/// or atomic.
 final class ListenerChain: @unchecked Sendable {  // guards: see above
     @TaskLocal static var current: ListenerChain?
 
     private let listener: ListenerEntry
-    /// The call that waits for this one. Given up when this one has ended: what it has left behind, nobody
-    /// waits for, and a chain of such tasks does not grow.
+    /// The call that waits for this one. Released when this call ends: nobody waits for the tasks it left
+    /// behind, and a chain of such tasks must not grow.
     @safe @exclusivity(unchecked) private var upstream: ListenerChain?
     private let lock = SpinLock()
-    /// At most so many calls wait for each other, this one included.
+    /// An upper bound on how many calls wait for each other, this one included.
     let depth: Int
     private let hasEnded = Atomic<Bool>(false)
 
@@ -22,7 +21,7 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
         depth = (upstream?.depth ?? 0) + 1
     }
 
-    /// From here on a task that the call left behind may wait for the listener.
+    /// Ends the call: a task that it left behind may now wait for the listener.
     func callHasEnded() {
         hasEnded.store(true, ordering: .releasing)
         var released: ListenerChain?
@@ -40,8 +39,8 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
         return count
     }
 
-    /// Whether this call, or one that waits for it, is a call of a listener, and under way: a call that has
-    /// left a task behind waits for nothing any more.
+    /// Returns whether this or a call that waits for it is an unfinished call of a listener. Ended ones do
+    /// not wait.
     func waits(for listener: ListenerEntry) -> Bool {
         var chain: ListenerChain? = self
         while let call = chain, !call.hasEnded.load(ordering: .acquiring) {
@@ -51,7 +50,7 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
         return false
     }
 
-    /// The call in which the calling task runs, unless it has left the task behind.
+    /// The call in which the current task runs, unless that call has ended and left the task behind.
     static var call: ListenerChain? {
         guard let current, !current.hasEnded.load(ordering: .acquiring) else { return nil }
         return current

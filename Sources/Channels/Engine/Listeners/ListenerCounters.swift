@@ -1,10 +1,9 @@
 internal import Synchronization
 
-/// What is kept of a listener that needs more than its entry: what is counted, and in subclasses, on the floors above,
-/// its mailbox or the list to which it forwards.
+/// What a listener needs beyond its entry: counts and, in subclasses on the floors above, its mailbox or the
+/// list to which it forwards.
 @usableFromInline
 class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
-    /// The calls of a responder that are under way.
     let responderCalls: ResponderCalls?
     /// Of an entry with the bit ``ListenerEntry/adapts``.
     private let adaptor: Adaptor?
@@ -12,8 +11,7 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     let adaptorAddress: UInt
     let direct = Atomic<Int>(0)
     private let missed = Atomic<Int>(0)
-    /// The address of the ``ListenerTimes``, or 0. Retained, and released in `deinit`. Set once, when the
-    /// listener is first traced.
+    /// The address of the ``ListenerTimes``, or 0. Retained; set once, when the listener is first traced.
     private let timesAddress = Atomic<UInt>(0)
     private let most = Atomic<Int>(0)
     private let failed = Atomic<Int>(0)
@@ -26,48 +24,40 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
 
     deinit { times?.release() }
 
-    /// Counts a call on the poster's thread.
     @inline(__always)
     final func countDirectCall() { direct.wrappingAdd(1, ordering: .relaxed) }
 
-    /// Counts a call on the poster's thread, where there is one at a time.
+    /// Counts a call on the poster's thread, if there is only one such call at a time.
     @inline(__always)
     final func countLoneCall() { direct.store(direct.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 
-    /// Counts a message that was posted while the listener was paused.
     final func countMissed() { missed.wrappingAdd(1, ordering: .relaxed) }
 
-    /// Messages posted while the listener was paused.
     final var missedCount: Int { missed.load(ordering: .relaxed) }
 
-    // MARK: What differs where messages wait
-
-    /// What became of the messages.
-    ///
-    /// - Parameter countsCalls: Whether calls on the poster's thread are counted.
+    /// Returns what happened to the messages. `countsCalls` tells whether calls on the poster's thread are
+    /// counted.
     func accounts(countsCalls: Bool) -> ListenerAccounts? {
         guard countsCalls else { return nil }
         let calls = direct.load(ordering: .relaxed)
         return ListenerAccounts(posted: calls, delivered: calls)
     }
 
-    /// The listener was cancelled: what waits for it is discarded.
+    /// Discards the waiting messages of a cancelled listener.
     func discardWaiting() {}
 
     /// No message follows. What waits is still delivered.
     func nothingFollows() {}
 
-    /// No post can see the listener any more. Whether its closure is still used: then this frees it later.
+    /// Takes over the closure of a listener that no post can see, if still in use. Returns whether it did.
     func takesOverBody(of listener: ListenerEntry) -> Bool { false }
 
-    /// The closure has been freed.
+    /// Called when the closure has been freed.
     func bodyIsFree() {}
 
-    /// Suspends until no call of the listener, which has ended, is under way. Posts are not waited for.
+    /// Suspends until no call of the ended listener is in progress. Does not wait for posts.
     func waitForCall(of listener: ListenerEntry) async { await responderCalls?.wait() }
 }
-
-// MARK: - While diagnostics are on
 
 extension ListenerCounters {
     /// How long calls took, if the listener was ever traced. Kept until `deinit`.
@@ -82,17 +72,15 @@ extension ListenerCounters {
             ordering: .acquiringAndReleasing
         )
         if exchanged { return made.object }
-        // Another thread has made them meanwhile.
+        // Another thread was first.
         made.release()
         return ensureTimes()
     }
 
-    /// The most messages that have waited.
     final var mostWaiting: Int { most.load(ordering: .relaxed) }
 
     final func noteWaiting(_ count: Int) { most.max(count, ordering: .relaxed) }
 
-    /// Calls that threw.
     final var failureCount: Int { failed.load(ordering: .relaxed) }
 
     final func countFailure() { failed.wrappingAdd(1, ordering: .relaxed) }
@@ -106,7 +94,7 @@ extension ListenerCounters {
     }
 }
 
-/// What became of the messages posted so far: posted = delivered + waiting + dropped + discarded.
+/// What happened to the messages posted so far: posted = delivered + waiting + dropped + discarded.
 struct ListenerAccounts {
     var posted = 0
     var delivered = 0

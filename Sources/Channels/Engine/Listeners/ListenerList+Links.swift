@@ -2,7 +2,7 @@ internal import Synchronization
 
 // The chain itself. Everything here is called under the lock.
 extension ListenerList {
-    /// The level of a rank, kept alive by its index.
+    /// Returns the level of a rank, which the index keeps alive.
     @inline(__always)
     func level(of rank: DeliveryRank) -> Unretained<PriorityLevel> {
         if let recentLevel, recentLevel.borrow({ $0.rank == rank }) { return recentLevel }
@@ -19,19 +19,19 @@ extension ListenerList {
             levels.insert(level)
             emptyLevelCount += 1
         }
-        // Its index keeps it; removing it there clears `recentLevel`.
+        // The index keeps it alive; removing it there clears `recentLevel`.
         let reference = Unretained(level)
         recentLevel = reference
         return reference
     }
 
-    /// Links an entry after the others of its level.
+    /// Links an entry at the end of its level.
     func link(_ entry: ListenerEntry, into level: Unretained<PriorityLevel>) {
-        // Released in the entry's deinit.
+        // Balanced in the entry's deinit.
         level.retain()
         entry.level = level
         let number = nextNumber.load(ordering: .relaxed)
-        // Bits above the number are only set through the token, which does not exist yet.
+        // The bits above the number are set only through the token, which does not exist yet.
         entry.word.store(entry.word.load(ordering: .relaxed) | number, ordering: .relaxed)
         // The list's reference; released in `RetiredEntries.Chain.free`.
         let address = Unretained.retaining(entry).address
@@ -50,13 +50,13 @@ extension ListenerList {
             }
             level.tail = address
             changeCount(of: level, by: 1)
-            // After linking: a post that reads the higher number finds the entry.
+            // After linking, so that a post that reads the higher number finds the entry.
             nextNumber.store(number + 1, ordering: .releasing)
         }
     }
 
-    /// Counts an entry that comes or leaves. A post that reads the number of a later entry sees how many interceptors
-    /// came before it.
+    /// Counts an added or removed entry. A post that reads a later entry's number sees all earlier
+    /// interceptors counted.
     @inline(__always)
     private func changeCount(of level: PriorityLevel, by change: Int) {
         if level.rank.isInterceptor {
@@ -66,9 +66,8 @@ extension ListenerList {
         }
     }
 
-    /// Called before the first entry of a level is linked.
-    ///
-    /// - Returns: The address of the last entry of the next higher rank, or 0.
+    /// Called before the first entry of a level is linked. Returns the address of the last entry of higher
+    /// rank, or 0.
     @inline(__always)
     private func begin(_ level: PriorityLevel) -> UInt {
         emptyLevelCount -= 1
@@ -77,18 +76,17 @@ extension ListenerList {
 
     @inline(never)
     private func lastAddress(above level: PriorityLevel) -> UInt {
-        // Few levels are empty.
         var above = levels.level(above: level.rank)
         while let level = above, level.tail == 0 { above = levels.level(above: level.rank) }
         return above?.tail ?? 0
     }
 
-    /// So many empty levels are kept for the next listener of their rank, so that one that is added and
-    /// removed allocates nothing but itself.
+    /// Levels kept while empty, so that adding and removing a listener of such a rank allocates only the
+    /// entry.
     private static var mostEmptyLevels: Int32 { 16 }
 
     private func levelIsEmpty(_ level: PriorityLevel) {
-        // A level keeps the list, and a list is closed only once.
+        // A level keeps the list alive, and a list is closed only once.
         guard isClosed || emptyLevelCount >= Self.mostEmptyLevels else {
             emptyLevelCount += 1
             return
@@ -97,9 +95,9 @@ extension ListenerList {
         levels.remove(level)
     }
 
-    /// Unlinks an entry. It keeps its `next`, for posts that are at it.
+    /// Unlinks an entry, which keeps its `next` for posts that are at it.
     func unlink(_ entry: ListenerEntry) {
-        // The entry keeps the level.
+        // The entry keeps the level alive.
         entry.level?.borrow { level in
             let address = entry.address
             let before = entry.previous

@@ -1,20 +1,18 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Entries that have been unlinked and may still be used by posts.
+/// Entries that have been unlinked but may still be used by posts, in two generations.
 ///
-/// Two generations: `current` waits for the posts in `underWay`, which were under way when it began to wait;
-/// `incoming` was retired since and begins to wait when `current` has been freed. Later posts are not waited
-/// for, so endless posting cannot keep an entry alive.
+/// `current` waits for the posts in `underWay`, which were in progress when it began to wait; `incoming` was
+/// retired since, and begins to wait once `current` is freed. Neither waits for later posts, so endless
+/// posting cannot keep an entry alive.
 struct RetiredEntries {
-    /// Entries linked through `previous`, each holding the reference the list had on it.
+    /// Entries linked through `previous`, each with the list's reference to it.
     struct Chain {
-        /// The address of the first, or 0.
         var first: UInt = 0
 
         var isEmpty: Bool { first == 0 }
 
-        /// Adds an entry, with the list's reference.
         mutating func add(_ entry: ListenerEntry) {
             entry.previous = first
             first = entry.address
@@ -30,8 +28,7 @@ struct RetiredEntries {
             }
         }
 
-        /// Frees the closures and releases the references. Runs user code: the deinit of what the closures
-        /// captured.
+        /// Frees the closures and releases the references. Runs user code: the deinits of captured values.
         consuming func free() {
             var address = first
             while let entry = Unretained<ListenerEntry>(address: address) {
@@ -51,14 +48,13 @@ struct RetiredEntries {
     /// The tasks that wait for posts to end, each for those that were under way when it began to wait.
     var waiters: [(posts: [HazardUse], continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// When somebody looks again; see `ListenerList.collectLater`.
     var backoff = CollectionBackoff()
 
     var isEmpty: Bool { current.isEmpty && incoming.isEmpty && waiters.isEmpty }
 }
 
 extension ListenerList {
-    /// The calling thread reads this list: no entry that it can reach is freed until ``leave(_:)``.
+    /// Begins a use by the calling thread: no entry it can reach is freed until ``leave(_:)``.
     @inline(__always)
     func enter(_ thread: ThreadReference) {
         if isLocal { localPosts += 1 } else { thread.announce(address, to: posters) }
@@ -70,16 +66,14 @@ extension ListenerList {
         if hasRetired.load(ordering: .acquiring) { collectAfterPost() }
     }
 
-    /// The posts that are under way on any thread.
+    /// The posts in progress on any thread.
     var posts: [HazardUse] { HazardUse.uses(of: address, by: posters.load(ordering: .sequentiallyConsistent)) }
 
-    /// Whether there are any.
     var hasPosts: Bool { HazardUse.hasUses(of: address, by: posters.load(ordering: .sequentiallyConsistent)) }
 
-    /// Takes over the list's reference to an entry just unlinked. Under the lock.
-    ///
-    /// - Parameter freed: Receives entries that no post can see: the caller frees them without the lock.
-    /// - Returns: Whether the caller must then call ``collectLater(after:)``.
+    /// Takes over the list's reference to an entry just unlinked. Called under the lock. If no post can see
+    /// the entry, adds it to `freed`, for the caller to free without the lock. Returns whether to call
+    /// ``collectLater(after:)``.
     func retire(_ entry: ListenerEntry, freed: inout RetiredEntries.Chain) -> Bool {
         if isLocal {
             if localPosts == 0 { freed.add(entry) } else { retired.current.add(entry) }
@@ -110,20 +104,19 @@ extension ListenerList {
         return announceRetired(to: posts)
     }
 
-    /// Makes posts look for retired entries when they end. Under the lock.
-    ///
-    /// - Returns: Whether the caller must then call ``collectLater(after:)``: a post on another thread may end unnoticed.
+    /// Makes posts check for retired entries when they end. Called under the lock. Returns whether the caller
+    /// must then call ``collectLater(after:)``, because a post on another thread may end unnoticed.
     func announceRetired(to posts: [HazardUse]) -> Bool {
         if !hasRetired.load(ordering: .relaxed) { hasRetired.store(true, ordering: .sequentiallyConsistent) }
         return posts.contains { !$0.isOnCallingThread } && retired.backoff.begin()
     }
 
-    /// Collects later, so that no entry is kept, and nobody waits, because the end of a post went unnoticed.
+    /// Collects later, in case the end of a post goes unnoticed.
     ///
-    /// A post clears its slot and then reads `hasRetired`, without a barrier between the two: a post on another
-    /// thread may have read the old value while its slot still looks taken. That is over a moment later. So
-    /// somebody looks again, after 1 ms, 2, 4 and so on, as long as anything is left; a post that takes long is
-    /// looked at seldom.
+    /// A post clears its slot and then reads `hasRetired`, without a barrier in between: it may read the old
+    /// value while its slot still looks taken. The slot looks free a moment later, so this looks again after
+    /// 1 ms, 2, 4 and so on, as long as anything is left. The doubling makes the looks rare during a long
+    /// post.
     @inline(never)
     func collectLater(after milliseconds: Int = 1) {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in
@@ -134,7 +127,7 @@ extension ListenerList {
         }
     }
 
-    /// Frees entries of which the post that just ended was the last user.
+    /// Frees entries whose last user was the post that just ended.
     @inline(never)
     func collectAfterPost() {
         if isLocal {
@@ -149,7 +142,7 @@ extension ListenerList {
         collectIfAsked()
     }
 
-    /// Collects on behalf of posts that ended while this thread held the lock: a post never waits for it.
+    /// Collects for posts that ended while this thread held the lock; a post never waits for it.
     ///
     /// The post sets `mustCollect` and then tries the lock; the holder releases the lock and then exchanges
     /// `mustCollect`. Both are sequentially consistent, so one of the two sees the other.
@@ -165,9 +158,8 @@ extension ListenerList {
         }
     }
 
-    /// Frees every generation whose posts have ended, and resumes the tasks that wait for them.
-    ///
-    /// - Returns: Whether the lock was available.
+    /// Frees the generations whose posts have ended, and resumes waiting tasks. Returns false without the
+    /// lock.
     @discardableResult
     private func collect(waitsForLock: Bool) -> Bool {
         var freed = RetiredEntries.Chain()
@@ -200,9 +192,8 @@ extension ListenerList {
         return true
     }
 
-    /// Suspends until every post of this list that is under way on another thread has ended.
-    ///
-    /// Posts under way on the calling thread are not waited for: they cannot end while it waits for them to.
+    /// Suspends until the list's posts in progress on other threads have ended. Those on the calling thread
+    /// cannot end while it waits.
     func waitForPosts() async {
         guard !isLocal else { return }
         await withCheckedContinuation { continuation in
@@ -215,7 +206,7 @@ extension ListenerList {
                 retired.waiters.append((posts, continuation))
                 return announceRetired(to: posts)
             }
-            // Those that ended before they could see that somebody waits.
+            // Some posts may have ended before they could see that a task waits.
             if posts.allSatisfy({ $0.hasEnded(address) }) { collect(waitsForLock: true) }
             collectIfAsked()
             if collectsLater { collectLater() }

@@ -1,21 +1,17 @@
 internal import Synchronization
 
-// Removing entries, and visiting all of them.
 extension ListenerList {
-    /// Cancels an entry and unlinks it. Idempotent; any thread.
-    ///
-    /// - Returns: Whether this call was the one that ended it.
+    /// Cancels and unlinks an entry; idempotent, on any thread. Returns whether this call ended it.
     @discardableResult
     func remove(_ entry: ListenerEntry, as reason: UInt64 = ListenerEntry.cancelled, inSweep: Bool = false) -> Bool {
-        // The thread that sets the first of the two bits owns the removal, so the entry is unlinked and freed
-        // once.
+        // The thread that sets the first of the two bits removes the entry, so that happens once.
         let (before, _) = entry.word.bitwiseOr(reason, ordering: .sequentiallyConsistent)
         guard before & ListenerEntry.ended == 0 else { return false }
         takeOut(entry, wasOwned: before & ListenerEntry.owned != 0, inSweep: inSweep)
         return true
     }
 
-    /// Ends a listener, and discards what waits for it. Idempotent; any thread.
+    /// Ends a listener and discards what waits for it; idempotent, on any thread.
     @inline(never)
     func cancel(_ entry: ListenerEntry, inSweep: Bool = false) {
         remove(entry, inSweep: inSweep)
@@ -29,7 +25,7 @@ extension ListenerList {
             unlink(entry)
             if wasOwned { ownedCount -= 1 }
             if entry.isForwarder { forwarderCount -= 1 }
-            // Removals by a sweep do not call for another: sweeps would nest.
+            // A removal by a sweep does not cause another: sweeps would nest.
             if !inSweep { noteChange() }
             return retire(entry, freed: &freed)
         }
@@ -39,7 +35,7 @@ extension ListenerList {
         if let delegate { delegate.listeningChanged(in: self) }
     }
 
-    /// Ends every listener: the channel is being deallocated. What waits in mailboxes is still delivered.
+    /// Ends every listener because the channel is being deallocated. Waiting messages are still delivered.
     func close() {
         var freed = RetiredEntries.Chain()
         var closing: [ListenerEntry] = []
@@ -50,7 +46,7 @@ extension ListenerList {
             while let entry = Unretained<ListenerEntry>(address: address)?.object {
                 address = entry.next.load(ordering: .relaxed)
                 let (before, _) = entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent)
-                // One that has ended is being unlinked by the thread that ended it.
+                // The thread that ended it is unlinking it.
                 guard before & ListenerEntry.ended == 0 else { continue }
                 closing.append(entry)
                 unlink(entry)
@@ -88,9 +84,8 @@ extension ListenerList {
         return listenerCount.load(ordering: .acquiring)
     }
 
-    /// Visits every listener and interceptor, without the lock. The body may do anything a listener may.
-    ///
-    /// Those that are registered meanwhile are passed over: others may register as fast as the body removes.
+    /// Visits every listener and interceptor without the lock; the body may do anything that a listener may.
+    /// Skips those registered meanwhile: others may register as fast as the body removes.
     func forEachEntry(_ body: (ListenerEntry) -> Void) {
         visitEntries { entry in
             body(entry)
@@ -105,17 +100,17 @@ extension ListenerList {
         defer { leave(thread) }
         let (number, renumbered) = withLock { (nextNumberNow, renumberedCount.load(ordering: .relaxed)) }
         walk { entry in
-            // Of those with a higher number, some may be old, and renumbered since.
+            // A higher number may also belong to an old entry that was renumbered meanwhile.
             let isNew =
                 entry.borrow(\.number) >= number && renumberedCount.load(ordering: .relaxed) == renumbered
             return isNew || body(entry.object) ? entry : nil
         }
     }
 
-    /// Walks the chain in the order of delivery. The caller has entered the list: no entry that the walk can reach is
-    /// freed before it leaves, so none is retained.
+    /// Walks the chain in the order of delivery. The caller has entered the list, so no entry in reach is
+    /// freed, and none is retained.
     ///
-    /// - Parameter body: Returns the entry behind which the walk continues; nil to end it.
+    /// - Parameter body: Returns the entry after which to continue; nil to stop.
     @inline(__always)
     func walk(_ body: (Unretained<ListenerEntry>) -> Unretained<ListenerEntry>?) {
         var address = head.load(ordering: .sequentiallyConsistent)

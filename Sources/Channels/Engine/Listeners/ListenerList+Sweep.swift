@@ -1,16 +1,16 @@
 internal import Synchronization
 
-/// Listeners whose owner has gone are found without a post: every few changes check the next few entries,
+/// Finds listeners whose owner was deallocated, without a post. Every few changes check the next few entries,
 /// starting over at the end, and more often while there are clearly more entries than were alive in the last
-/// round. So there are at most about a third as many dead entries as living ones, and no single change pays
-/// for more than a few. (A check costs a weak load, and among many listeners a cache miss: two per change
-/// took a third of the time of registering and cancelling among 10,000.)
+/// round. So there are at most about a third as many dead entries as living ones, and no change pays for more
+/// than a few. (A check costs a weak load and often a cache miss: two per change took a third of the time of
+/// registering and cancelling among 10,000.)
 extension ListenerList {
     private static let entriesPerSweep = 16
     private static let changesPerSweep: Int32 = 128
     private static let changesPerSweepWhileGrowing: Int32 = 4
 
-    /// An entry has come or left: every so often a sweep is due. Under the lock.
+    /// Counts a change, and every so often schedules a sweep. Called under the lock.
     func noteChange() {
         guard ownedCount > 0 else { return }
         changesSinceSweep += 1
@@ -28,7 +28,7 @@ extension ListenerList {
         guard thread.pointee.depth < ThreadRecord.slotCount else { return }
         enter(thread)
         defer { leave(thread) }
-        // Under the lock the chain does not change; afterwards the entries stay because the list has been
+        // The chain does not change under the lock. The entries stay afterwards, because the list was
         // entered.
         var (address, count) = withLock { () -> (UInt, Int) in
             if cursor == 0 { beginRound() }
@@ -40,9 +40,8 @@ extension ListenerList {
             }
             return (first, count)
         }
-        // Loading a weak owner retains it for a moment, and releasing it may run its deinit: not under the
-        // lock. Entries unlinked meanwhile still lead onward; ones added in between are checked instead of
-        // the last ones.
+        // Without the lock: loading a weak owner retains it, and releasing it may run its deinit. Entries
+        // unlinked meanwhile still lead onward; added ones are checked instead of the last ones.
         var living: Int32 = 0
         while count > 0, let entry = Unretained<ListenerEntry>(address: address) {
             entry.borrow { entry in
@@ -62,9 +61,9 @@ extension ListenerList {
 }
 
 extension ListenerList {
-    /// Starts over at the first entry. Under the lock.
+    /// Starts over at the first entry. Called under the lock.
     private func beginRound() {
-        // With two sweeps at once, entries may have been counted twice.
+        // Two simultaneous sweeps may have counted entries twice.
         livingInLastRound = min(livingSeen, Int32(clamping: ownedCount))
         livingSeen = 0
         cursor = head.load(ordering: .relaxed)

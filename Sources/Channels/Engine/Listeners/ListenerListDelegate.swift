@@ -1,12 +1,12 @@
-/// What a list tells the channel or switchboard built on it. Called without locks; may run user code.
+/// Receives what a list tells the channel or switchboard built on it, without locks. May run user code.
 protocol ListenerListDelegate: AnyObject, Sendable {
-    /// A listener was added or removed.
+    /// Called when a listener was added or removed.
     func listeningChanged(in list: ListenerList)
 
-    /// The channel was deallocated.
+    /// Called when the channel was deallocated.
     func listHasClosed(_ list: ListenerList)
 
-    /// A paused listener is to be resumed. Returns true if the delegate does so.
+    /// Called when a paused listener is to be resumed. Returns true if the delegate does so.
     func resume(_ entry: ListenerEntry) -> Bool
 }
 

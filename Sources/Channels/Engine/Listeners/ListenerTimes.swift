@@ -1,8 +1,7 @@
-/// How long messages are on their way to a listener, and how long it takes, while its channel is traced.
+/// How long messages take to reach a listener, and the listener to run, while its channel is traced.
 final class ListenerTimes: Sendable {
     /// From the post to the call.
     let waited = TimeCounts()
-    /// In the listener.
     let spent = TimeCounts()
 
     func reset() {

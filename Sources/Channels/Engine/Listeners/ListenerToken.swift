@@ -2,17 +2,15 @@ internal import Synchronization
 
 /// The handle of one listener.
 ///
-/// A listener registered with an owner lives as long as the owner, whether or not the token is kept. One
-/// registered without lives as long as the token: it is cancelled when the last reference to the token is
-/// released.
+/// A listener with an owner lives as long as the owner, whether or not the token is kept. One without an
+/// owner is cancelled when the last reference to its token is released.
 ///
 /// Everything here may be called from any thread. Two tokens are equal if they are the same object.
 public class ListenerToken: @unchecked Sendable {  // nothing is stored here; see the two subclasses
-    // The entry of a listener with an owner is its own token, which saves an allocation; one without has an
-    // `OwningToken`. There are no others: the initialiser is not public, and the class is not open.
+    // There are two subclasses. A listener with an owner uses its entry as the token, which saves an
+    // allocation; one without has an `OwningToken`.
     init() {}
 
-    /// The registration.
     var entry: ListenerEntry { fatalError("a listener's token is its entry or an OwningToken") }
 
     /// Whether messages still reach the listener: it has not been cancelled, has not used up its `once`, and
@@ -21,24 +19,24 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
     /// Ends the listener. Does not wait.
     ///
-    /// Called on the listener's own isolation, or, for a listener without one, on the posting thread, no call
-    /// begins after it returns. From elsewhere, a call that had passed its check may still run: see
-    /// ``cancelAndDrain()``. Messages that wait in its mailbox are discarded and counted. Cancelling never
-    /// skips another listener. It is idempotent.
+    /// If it is called on the listener's own isolation or, for a listener without one, on the posting thread,
+    /// no call begins after it returns. From elsewhere, a call that had passed its check may still run: see
+    /// ``cancelAndDrain()``. Messages waiting in the mailbox are discarded and counted. No other listener is
+    /// skipped. Idempotent.
     ///
     /// - Complexity: O(1).
     public func cancel() { entry.cancel() }
 
     /// Ends the listener and suspends until no call of it runs and none will begin.
     ///
-    /// Waits for the posts of the channel that are under way on other threads, and for the call that its
-    /// mailbox is making; for a responder, for every request that has been handed to it. It ignores task
-    /// cancellation: the posts it waits for end in any case.
+    /// Waits for the channel's posts in progress on other threads, and for the call that its mailbox is
+    /// making; for a responder, for every request handed to it. Ignores task cancellation: those posts end in
+    /// any case.
     ///
-    /// It cancels and returns at once where it would wait for its caller: inside the listener, or inside one that
-    /// the listener's call waits for, by `postAndWait` or by this function. A task that a call has started counts
-    /// as part of that call until the call ends. Independent listeners that drain one another wait for ever, as two
-    /// locks would.
+    /// Cancels and returns at once if it would wait for its caller: inside the listener, or inside one that
+    /// the listener's call waits for, by `postAndWait` or by this function. A task started by a call counts
+    /// as part of that call until the call ends. Independent listeners that drain one another deadlock, as
+    /// two locks would.
     public final func cancelAndDrain() async {
         entry.cancel()
         if let call = ListenerChain.call, call.waits(for: entry) { return }
@@ -52,22 +50,21 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
     /// Withholds messages from the listener until ``resume()``.
     ///
-    /// Messages posted meanwhile are missed and counted (``missedCount``), and
-    /// ``Channel/post(_:from:echo:fileID:line:isolation:)`` does not count the listener. What waits in its mailbox is
-    /// still delivered, and a call under way goes on. The listener keeps its place in the order.
+    /// Messages posted meanwhile are missed and counted (``missedCount``);
+    /// ``Channel/post(_:from:echo:fileID:line:isolation:)`` does not count the listener. Waiting messages are
+    /// still delivered, and a call in progress continues. The listener keeps its place in the order.
     public func pause() { entry.pause() }
 
-    /// Delivers what is posted from now on; what was missed is not made up for.
+    /// Delivers what is posted from now on, not what was missed. Does nothing if it is not paused.
     ///
-    /// A listener of a state hears the current value first. If the state refuses that (see ``StateChannel``), the
-    /// listener stays paused and a fault is raised. Does nothing if it is not paused.
+    /// A listener of a state hears the current value first. If the state refuses that (see ``StateChannel``),
+    /// the listener stays paused and a fault is reported.
     public func resume() { entry.resume() }
 
     /// Whether the listener is paused.
     public var isPaused: Bool { entry.isPaused }
 
-    /// Messages handed to the listener. Counted for listeners with a mailbox, for others only with
-    /// diagnostics on.
+    /// Messages handed to the listener. Without a mailbox, they are counted only while diagnostics are on.
     public final var deliveredCount: Int { entry.accounts?.delivered ?? 0 }
 
     /// Messages that wait in the listener's mailbox.
@@ -79,21 +76,21 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// Messages that waited when the listener was cancelled or its owner deallocated.
     public final var discardedCount: Int { entry.accounts?.discarded ?? 0 }
 
-    /// Messages that the listener missed because it was paused when they were posted.
+    /// Messages that the listener missed because it was paused.
     public final var missedCount: Int { entry.counters?.borrow { $0.missedCount } ?? 0 }
 
     /// Keeps the token in a set whose listeners end together.
     public final func store(in tokens: inout some SetAlgebra<ListenerToken>) { tokens.insert(self) }
 
-    /// Keeps the token in an array or another collection whose listeners end together. Swift may release one that is a
-    /// local after its last use: see `withExtendedLifetime`.
+    /// Keeps the token in an array or another collection whose listeners end together. Swift may release a
+    /// local collection after its last use: see `withExtendedLifetime`.
     public final func store(in tokens: inout some RangeReplaceableCollection<ListenerToken>) {
         tokens.append(self)
     }
 }
 
 extension ListenerToken: Hashable {
-    /// Whether both are the same object.
+    /// Returns whether both are the same object.
     public static func == (left: ListenerToken, right: ListenerToken) -> Bool { left === right }
 
     /// Hashes the identity.

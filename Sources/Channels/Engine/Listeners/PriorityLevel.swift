@@ -1,10 +1,8 @@
-/// The listeners of one rank in one list, by the last of them.
-///
-/// Guarded by the lock of its list, except for the constants.
+/// The listeners of one rank in one list. The list's lock guards it, except for the constants.
 final class PriorityLevel: @unchecked Sendable {  // guards: see above
     let rank: DeliveryRank
     let list: ListenerList
-    /// The address of the last listener of this level, or 0. The list keeps it.
+    /// The address of the last listener of this level, or 0. The list keeps it alive.
     @safe @exclusivity(unchecked) var tail: UInt = 0
 
     init(_ rank: DeliveryRank, of list: ListenerList) {

@@ -1,6 +1,4 @@
-/// The calls of one responder under way, of which there may be several.
-///
-/// Guarded by its lock; continuations are resumed without it.
+/// The calls of one responder in progress. A lock guards them; continuations are resumed without it.
 @usableFromInline
 final class ResponderCalls: Sendable {
     private struct State {
@@ -10,7 +8,7 @@ final class ResponderCalls: Sendable {
 
     private let state = Locked(State())
 
-    /// A request has been handed to the responder. Called while the list is entered, so that a thread that
+    /// Counts a request handed to the responder. Called while the list is entered, so that a thread that
     /// cancels and then waits for the list's posts finds it counted.
     func begin() { state.withLock { $0.count += 1 } }
 
@@ -24,7 +22,7 @@ final class ResponderCalls: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Suspends until no call is under way.
+    /// Suspends until no call is in progress.
     func wait() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
