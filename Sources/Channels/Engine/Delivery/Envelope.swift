@@ -1,11 +1,10 @@
-/// What travels with a message: kept with it in a mailbox, and only if there is something to keep.
+/// What travels with a message, and is kept with it in a mailbox. Messages with nothing to keep have none.
 @usableFromInline
 final class Envelope: Sendable {
     let sender: (any AnyObject & Sendable)?
     let origin: Origin
     /// Tracks the listeners, if the poster waits for them to finish.
     let tracker: PostTracker?
-    /// When it was posted, and what instruments gave it, if its channel is traced.
     let trace: PostTrace?
 
     init(sender: (any AnyObject & Sendable)?, origin: Origin, tracker: PostTracker?, trace: PostTrace? = nil) {
@@ -17,17 +16,17 @@ final class Envelope: Sendable {
 }
 
 extension PostContext {
-    /// For a message out of a mailbox.
+    /// Makes the context of a message from a mailbox.
     init(_ envelope: Envelope?, _ list: ListenerList) {
         sender = envelope?.sender
         place = list.place(envelope)
     }
 
-    /// For a post under way, or a delivery from a mailbox.
+    /// Makes the context of a post in progress, or of a delivery from a mailbox.
     @usableFromInline
     init(_ frame: FrameReference) {
         let envelope = frame.pointee.envelope
-        // One that is being deinitialised is not handed out: a listener might keep it.
+        // A sender that is being deinitialised is not passed on: a listener might keep it.
         sender = frame.pointee.sender?.living.map { sendable($0) } ?? envelope?.sender
         // The poster keeps the list alive.
         place = frame.pointee.list.borrow { $0.place(envelope) }

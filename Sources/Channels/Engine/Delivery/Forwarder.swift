@@ -1,16 +1,16 @@
 internal import Synchronization
 
-/// What an entry keeps that hands a channel's messages on to the one listener of another list, a hub.
+/// Forwards a channel's messages to the one listener of another list, a hub.
 ///
-/// So that listener takes its place among those of many channels, and has one token and one mailbox. It hears each
-/// message as a `Posted<any Sendable>`.
+/// So that listener has its place among those of many channels, and has one token and one mailbox. It
+/// receives each message as a `Posted<any Sendable>`.
 @usableFromInline
 final class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
-    /// Of a bridge, which hears only messages posted in this process: what to enqueue for a message; nil to skip it.
+    /// Returns what a bridge enqueues for a message posted in this process; nil to skip it.
     typealias Intake = @Sendable (_ name: String, _ message: any Sendable) -> (any Sendable)?
 
     let hub: ListenerList
-    /// The hub's listener. Kept, so that it is there while a message is offered to it; its closure may be gone.
+    /// The hub's listener, kept alive while it is offered messages; its closure may be freed.
     let listener: ListenerEntry
     fileprivate let intake: Intake?
 
@@ -21,9 +21,8 @@ final class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
         super.init()
     }
 
-    /// Lends what the intake makes of the message of a post.
-    ///
-    /// - Returns: What the body returns; 0 if the message is skipped.
+    /// Lends what the intake makes of a message. Returns what the body returns, or 0 if the message is
+    /// skipped.
     @inline(never)
     fileprivate func lendTaken(_ frame: FrameReference, _ body: (MessageAddress) -> Int) -> Int {
         let context = PostContext(frame)
@@ -35,25 +34,24 @@ final class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
 }
 
 extension ListenerEntry {
-    /// The forwarder, kept by the entry until its `deinit`; nil if it does not forward messages.
+    /// Kept by the entry until its `deinit`; nil if it does not forward messages.
     @inline(__always)
     fileprivate var forwarder: Unretained<Forwarder>? {
         guard isForwarder else { return nil }
-        // The bit is set only where it is one.
+        // The bit is set only if the counters are a forwarder.
         return Unretained(address: countersAddress.load(ordering: .relaxed))
     }
 }
 
 extension ListenerList {
-    /// Posts a message to the hub of a listener that forwards it.
-    ///
-    /// - Returns: 1 if anybody was reached, otherwise 0.
+    /// Posts a message to the hub of a forwarding listener. Returns 1 if it reached any listener, otherwise
+    /// 0.
     @inline(never)
     func forward(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         guard let forwarder = listener.forwarder else { return 0 }
         return forwarder.borrow { forwarder in
             guard !forwarder.hub.hasNoListenerNow else { return 0 }
-            // Where nothing is made of the message, it is the same for all forwarders.
+            // Without an intake, the message is the same for all forwarders.
             guard forwarder.intake != nil else { return deliver(frame.posted, to: forwarder, frame) }
             return forwarder.lendTaken(frame) { deliver($0, to: forwarder, frame) }
         }
@@ -65,8 +63,8 @@ extension ListenerList {
         return forwarder.hub.postForwarded(message, frame)
     }
 
-    /// Posts what the message of another list's post is for this one, a hub. By itself, so that
-    /// ``forward(_:_:)`` needs no place for the frame.
+    /// Posts another list's message to this hub. Separate, so that ``forward(_:_:)`` needs no space for the
+    /// frame.
     @inline(never)
     private func postForwarded(_ message: MessageAddress, _ frame: FrameReference) -> Int {
         var inner = PostFrame(forwarding: frame.pointee, message, to: self)
@@ -74,15 +72,14 @@ extension ListenerList {
         return min(inner.lend { post($0) }, 1)
     }
 
-    /// Calls the one listener of a hub as a part of another list's post, which is as if it were in that list.
-    ///
-    /// - Returns: False if it needs special treatment, and has not been called.
+    /// Calls the one listener of a hub as part of another list's post, as if it were in that list. Returns
+    /// false, without a call, if it needs special treatment.
     @inline(__always)
     private func callOnly(_ listener: ListenerEntry, _ message: MessageAddress, _ frame: FrameReference) -> Bool {
         guard !isMetered else { return false }
         let thread = ThreadReference.current
-        // Before the word is read: it says that the listener has ended before it is taken out of the list. So
-        // either this sees that, or whoever takes it out waits for this, as for any post.
+        // Before the word is read. A listener ends before it is unlinked, so either this sees that it has
+        // ended, or the thread that unlinks it waits for this as for any post.
         enter(thread)
         defer { leave(thread) }
         let limit = nextNumber.load(ordering: .relaxed)

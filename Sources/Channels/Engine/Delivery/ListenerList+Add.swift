@@ -1,23 +1,21 @@
 internal import Synchronization
 
-// Adding: where entries are made, and how they are inserted.
 extension ListenerList {
-    /// Makes an entry of a listener.
-    ///
-    /// - Parameter isCounted: Whether its calls are counted without diagnostics, too.
+    /// Makes the entry of a listener. `isCounted` tells whether its calls are counted without diagnostics,
+    /// too.
     @inline(__always)
     func makeEntry(_ listener: __shared Registration, isCounted: Bool = false) -> ListenerEntry {
         let (owner, isolation, extras) = (listener.owner, listener.isolation, listener.extras)
         var bits = owner == nil ? 0 : ListenerEntry.owned
         var counters: ListenerCounters?
-        // Of the others nothing is counted.
+        // Other listeners have neither a mailbox nor counts.
         if extras != nil || isolation != nil || isCounted {
             counters = makeCounters(owner, isolation, extras, isCounted, &bits)
         }
         return ListenerEntry(bits: bits, owner: owner, counters: counters, site: listener.site, call: listener.call)
     }
 
-    /// Makes the mailbox of a listener that has one, or what counts its calls, and sets its bits.
+    /// Makes the mailbox or counters of a listener that needs them, and sets its bits.
     @inline(never)
     private func makeCounters(
         _ owner: AnyObject?,
@@ -73,7 +71,6 @@ extension ListenerList {
     @usableFromInline
     func register(_ listener: __shared Registration) -> ListenerToken { add(listener).makeToken() }
 
-    /// Makes an entry of a listener and puts it in.
     @inline(__always)
     func add(_ listener: __shared Registration) -> ListenerEntry {
         let entry = makeEntry(listener)
@@ -81,10 +78,8 @@ extension ListenerList {
         return entry
     }
 
-    /// Inserts an entry, after those of its priority. From then on posts reach it.
-    ///
-    /// A weak reference to an object being deinitialised is nil from the start: such an owner's entry is an
-    /// orphan like any other.
+    /// Inserts an entry after those of its priority, so that posts reach it. An owner that is being
+    /// deinitialised makes it an orphan from the start: a weak reference to it is nil.
     ///
     /// - Complexity: O(1) for the priority used last, O(log *p*) for one of *p* in use, O(*p*) for a new one.
     private func add(_ entry: ListenerEntry, priority: Int) {
@@ -93,10 +88,8 @@ extension ListenerList {
         if let delegate { delegate.listeningChanged(in: self) }
     }
 
-    /// Inserts an entry, after those of its priority, without running user code: the caller, which holds a lock of
-    /// its own, later calls ``didUnlock()``.
-    ///
-    /// - Returns: False if the channel was deallocated: the entry is then inactive.
+    /// Inserts an entry after those of its priority. Runs no user code: the caller may hold a lock, and calls
+    /// ``didUnlock()`` later. Returns false, and makes the entry inactive, if the channel was deallocated.
     @discardableResult
     func insert(_ entry: ListenerEntry, priority: Int) -> Bool {
         let rank = DeliveryRank(isInterceptor: entry.isInterceptor, priority: priority)
@@ -116,12 +109,12 @@ extension ListenerList {
         return isIn
     }
 
-    /// Gives an entry a new number, as if it had just been registered, in its old place. The caller calls
+    /// Gives an entry a new number, as if it had just been registered, but in its old place. The caller calls
     /// ``didUnlock()`` once it holds no lock.
     func renumber(_ entry: ListenerEntry, clearing bits: UInt64) {
         withBareLock {
             let number = nextNumber.load(ordering: .relaxed)
-            // Before the number changes: who reads that reads this.
+            // Before the number, so that a thread that reads the new number also reads this.
             renumberedCount.wrappingAdd(1, ordering: .relaxed)
             var word = entry.word.load(ordering: .relaxed)
             while true {

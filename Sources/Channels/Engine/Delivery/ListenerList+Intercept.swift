@@ -1,9 +1,7 @@
 internal import Synchronization
 
-// What interceptors do to a message before it is delivered.
 extension ListenerList {
-    /// Runs the interceptors on a copy of the message, which they may replace, and delivers it unless it is
-    /// stopped.
+    /// Delivers a copy of the message, which interceptors may replace or stop.
     @inline(never)
     func interceptAndDeliver(_ frame: FrameReference) -> Int {
         layout.withTemporary { copy in
@@ -40,7 +38,7 @@ extension ListenerList {
         }
         frame.pointee.beginCall(of: interceptor)
         countCall(of: interceptor, word)
-        // The owner is held until after the call.
+        // Held until after the call.
         let reference = owner.map { OwnerReference($0) }
         run(interceptor, frame.pointee.message, reference, frame, frame.pointee.envelope?.trace)
         withExtendedLifetime(owner) {}

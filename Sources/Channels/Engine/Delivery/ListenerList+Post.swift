@@ -1,28 +1,27 @@
 // Delivery: one message on its way through a list, on the poster's thread.
 //
-// The way: `post` makes a `PostFrame` on the stack; `begin` decides whether it may run now (`+Reentrancy`);
-// `withPost` makes it the thread's innermost post and enters the list; `deliver` asks the interceptors
-// (`+Intercept`) and walks the chain. A plain listener is called in that loop. `deliverSlow` decides about every
-// other one: call it, hand the message to its mailbox (Lanes), or to another list (`Forwarder`);
-// `deliverWithChecks` looks at everything. `PostTracker` counts those that somebody waits for. This floor and Lanes
-// know each other; those above hand in a `Post`.
+// `post` makes a `PostFrame` on the stack; `begin` decides whether it may run now (`+Reentrancy`); `withPost`
+// makes it the thread's innermost post and enters the list; `deliver` runs the interceptors (`+Intercept`)
+// and walks the chain. A plain listener is called in that loop. For others, `deliverSlow` calls them or
+// passes the message to their mailbox (Lanes) or another list (`Forwarder`); `deliverWithChecks` handles
+// every case. `PostTracker` counts listeners that a poster waits for. This floor and Lanes know each other;
+// floors above pass in a `Post`.
 
 internal import Synchronization
 
 extension ListenerList {
-    /// Delivers a message to every listener registered now.
+    /// Delivers a message to every listener registered now. Returns how many were called or enqueued.
     ///
     /// - Parameter message: Only read: interceptors work on a copy.
-    /// - Returns: How many listeners were called or enqueued.
     @usableFromInline @discardableResult
     func post(_ message: MessageAddress, _ post: Post) -> Int {
         if isMetered { return postMetered(message, post) }
-        // What is put off on a queued channel counts as posted when its turn comes: somebody may listen then.
+        // A post deferred on a queued channel is delivered to those who listen when its turn comes.
         if head.load(ordering: .acquiring) == 0, !reentrancy.isQueued { return 0 }
         return postToListeners(message, post)
     }
 
-    /// Posts a message where somebody may listen. By itself, so that a post that nobody hears makes no frame.
+    /// Separate, so that a post without listeners makes no frame.
     @inline(never)
     private func postToListeners(_ message: MessageAddress, _ post: Post) -> Int {
         var frame = PostFrame(self, message, post)
@@ -43,12 +42,12 @@ extension ListenerList {
         return reached
     }
 
-    /// Delivers the message of a frame to the listeners that are old enough for it, or to one of them: for a
-    /// channel that delivers one message after the other.
+    /// Delivers the message of a frame, on a channel that delivers one message after the other, to one
+    /// listener or to all those that are old enough.
     @inline(__always)
     func postTurn(_ frame: FrameReference, onlyTo only: ListenerEntry?) {
         if let only {
-            // To that one alone: the others of its lane have heard the value.
+            // The other listeners of its lane have already received the value.
             guard only.number < frame.pointee.number else { return }
             _ = withPost(frame, .current) { deliverWithChecks(frame, only) }
         } else if isMetered {
@@ -58,7 +57,7 @@ extension ListenerList {
         }
     }
 
-    /// Makes a frame the innermost post of the thread while a body visits the listeners.
+    /// Makes a frame the innermost post of the thread while the body visits the listeners.
     @inline(__always)
     func withPost<Result>(_ frame: FrameReference, _ thread: ThreadReference, _ body: () -> Result) -> Result {
         let outer = thread.pointee.top
@@ -66,18 +65,16 @@ extension ListenerList {
         thread.pointee.top = frame
         enter(thread)
         let result = body()
-        // Leaving may free closures. What their deinits post is nested in this post, and on a queued channel
-        // waits for its end.
+        // Leaving may free closures. Posts made by their deinits are nested in this one; a queued channel
+        // defers them.
         leave(thread)
         thread.pointee.top = frame.pointee.previous
         return result
     }
 }
 
-// MARK: - Walking
-
 extension ListenerList {
-    /// Asks the interceptors, and delivers to the listeners that are registered now. The caller has entered the list.
+    /// Runs the interceptors and delivers to the listeners registered now. The caller has entered the list.
     @inline(__always)
     func deliver(_ frame: FrameReference) -> Int {
         frame.pointee.number = nextNumber.load(ordering: .sequentiallyConsistent)
@@ -99,7 +96,7 @@ extension ListenerList {
                     listener.body.callBare(message)
                     reached &+= 1
                 } else if word ^ ListenerEntry.owned < limit {
-                    // Retained for the call, and released behind it.
+                    // Retained during the call.
                     if let owner = listener.retainedOwner {
                         frame.pointee.listener = entry
                         listener.body.callBare(message, owner: OwnerReference(owner))
@@ -144,11 +141,9 @@ extension ListenerList {
     @inline(never)
     private func endOrphan(_ listener: ListenerEntry) { cancel(listener) }
 
-    /// Delivers to a listener that is not a plain closure, called on the poster's thread and not counted; or to any
-    /// listener, if the post needs more.
-    ///
-    /// - Returns: How many were reached: that listener, and some of those that follow it. Where there is more
-    ///   than one, the frame names the last as its listener.
+    /// Delivers to a listener that is not a plain, uncounted closure called on the poster's thread, or to any
+    /// listener if the post needs more. Returns how many it reached, which may include some of those that
+    /// follow. If there is more than one, the frame names the last as its listener.
     @inline(never)
     func deliverSlow(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let word = listener.word.load(ordering: .acquiring)
@@ -162,8 +157,8 @@ extension ListenerList {
             let mailbox = listener.certainMailbox
             let isBusy = mailbox.borrow { $0.isBusy.load(ordering: .acquiring) }
             if mailbox.borrow({ $0.home }) != frame.pointee.isolation {
-                // Where messages wait for a listener, a drain is under way and checks the owner: a weak load for each
-                // message would cost more than everything else. If `isBusy` is outdated, the message starts a drain.
+                // While messages wait, a drain checks the owner: a weak load for each message would cost more
+                // than everything else. If `isBusy` is outdated, the message starts a drain.
                 if isBusy || word & ListenerEntry.owned == 0 {
                     return enqueue(frame, listener, mailbox)
                 }
@@ -240,7 +235,7 @@ extension ListenerList {
         }
     }
 
-    /// Calls a listener that needs no other treatment than to be counted, if its owner is alive.
+    /// Calls a listener that needs no treatment except counting, if its owner is alive.
     @inline(__always)
     private func call(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
         word & ListenerEntry.owned == 0
@@ -255,10 +250,10 @@ extension ListenerList {
         return 1
     }
 
-    /// By itself, because it needs more registers.
+    /// Separate, because it needs more registers.
     @inline(never)
     private func callOwned(_ frame: FrameReference, _ listener: ListenerEntry, _ word: UInt64) -> Int {
-        // Retained for the call, and released behind it.
+        // Retained during the call.
         guard let owner = listener.retainedOwner else {
             endOrphan(listener)
             return 0
@@ -275,7 +270,7 @@ extension ListenerList {
         return 1
     }
 
-    /// Counts a call on the poster's thread, if the listener has something to count with.
+    /// Counts a call on the poster's thread, if the listener has counters.
     @inline(__always)
     func countCall(of listener: ListenerEntry, _ word: UInt64) {
         listener.counters?.borrow { counters in
@@ -285,8 +280,8 @@ extension ListenerList {
         }
     }
 
-    /// Delivers to a listener that is old enough for the message, after everything has been looked at: whether it has
-    /// ended, is paused, excluded or `once`, whether its owner is alive, and what travels with the message.
+    /// Delivers to a listener that is old enough, after every check: whether it has ended, is paused,
+    /// excluded or `once`, whether its owner is alive, and what travels with the message.
     @inline(never)
     private func deliverWithChecks(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let word = listener.word.load(ordering: .acquiring)
@@ -327,10 +322,10 @@ extension ListenerList {
             return isIn ? 1 : 0
         }
         countCall(of: listener, word)
-        // The listener is counted, and waited for, in the hub.
+        // The hub counts the listener and waits for it.
         if listener.isForwarder { return forward(frame, listener) }
         frame.pointee.beginCall(of: listener)
-        // Held until the call has ended.
+        // Held until after the call.
         let reference = owner.map { OwnerReference($0) }
         let (message, envelope) = (frame.pointee.message, frame.pointee.envelope)
         envelope?.tracker?.expectOne()

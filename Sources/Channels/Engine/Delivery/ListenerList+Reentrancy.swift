@@ -1,9 +1,8 @@
 internal import Synchronization
 
 extension ListenerList {
-    /// A post begins. What follows from an outermost one is counted from here on.
-    ///
-    /// - Returns: Nil to deliver it now, otherwise the result of `post`.
+    /// Begins a post. Returns nil to deliver it now, otherwise the result of `post`. An outermost post resets
+    /// the count of those that follow.
     @inline(__always)
     func begin(_ frame: FrameReference, _ thread: ThreadReference) -> Int? {
         if let top = thread.pointee.top { return admit(frame, nestedIn: top, thread) }
@@ -11,15 +10,13 @@ extension ListenerList {
         return nil
     }
 
-    /// Decides about a post made while others are under way on this thread.
-    ///
-    /// - Returns: Nil to deliver it now, otherwise the result of `post`.
+    /// Decides about a post made inside others on this thread. Returns as ``begin(_:_:)`` does.
     @inline(never)
     private func admit(_ frame: FrameReference, nestedIn top: FrameReference, _ thread: ThreadReference) -> Int? {
         thread.pointee.forgetSlots()
-        // What is handed on to the listener of a pattern is still the same post.
+        // Forwarding to the listener of a pattern continues the same post.
         let chain = top.pointee.chain + (kind == .pattern ? 0 : 1)
-        // Only a long chain can be deep; of a queued channel it need not be.
+        // Only a long chain can be deep; on a queued channel it need not be.
         guard chain <= ThreadRecord.deepest || top.stackDepth < ThreadRecord.deepest else {
             reportRecursion(top, limit: ThreadRecord.deepest)
             return 0
@@ -48,7 +45,7 @@ extension ListenerList {
         return activeListenerCount
     }
 
-    /// The innermost post of this list on the calling thread.
+    /// Returns the innermost post of this list on the calling thread.
     func nearestPost(under top: FrameReference?) -> FrameReference? {
         var frame = top
         while let candidate = frame {
@@ -66,8 +63,8 @@ extension ListenerList {
         let sender = frame.pointee.sender?.living
         let (site, echo) = (frame.pointee.site, frame.pointee.excluded == 0)
         let envelope = frame.pointee.envelope
-        // The outer post's caller keeps its actor until the queue is empty, and that is where the message has its
-        // turn; an actor entered further in may be deallocated by then.
+        // The outer post's caller keeps its actor alive until the queue is empty, and the message has its
+        // turn there. An actor entered further in may be deallocated by then.
         let isElsewhere = frame.pointee.isolation != 0 && frame.pointee.isolation != outer.pointee.isolation
         let isolation = isElsewhere ? 0 : outer.pointee.isolation
         let chain = frame.pointee.chain
@@ -94,26 +91,23 @@ extension ListenerList {
         while let next = queue.posts.popFirst() { next.deliver(queue) }
     }
 
-    /// Reports a post that was refused because too many are under way.
     func reportRecursion(_ top: FrameReference, limit: Int) {
         reportRecursion(top, "limit \(limit)")
     }
 
-    /// Reports a post that was refused because the stack is nearly used up.
     func reportStack(_ top: FrameReference) {
         reportRecursion(top, "less than \(ThreadRecord.reservedStack >> 10) KB of the thread's stack is left")
     }
 
-    /// Reports a post, or a change of a state, that was refused because too many have followed from one.
-    ///
-    /// The 1st, 2nd, 4th, 8th … of them: there may be many, and a handler costs more than all the rest.
+    /// Reports the 1st, 2nd, 4th, 8th … post or change of a state refused because too many have followed from
+    /// one. A handler costs more than all the rest.
     func reportFollowing(_ top: FrameReference, count: Int) {
         guard count & (count - 1) == 0 else { return }
         reportRecursion(top, "too many posts follow from one", count: count)
     }
 
     private func reportRecursion(_ top: FrameReference, _ detail: String, count: Int? = nil) {
-        // The post that calls the listener is under way, and keeps it.
+        // The post that calls the listener is in progress and keeps it alive.
         let listener = top.pointee.listener?.object
         faults.report(.recursionLimit, list: self, listener: listener, count: count, detail: .text(detail))
     }

@@ -1,20 +1,19 @@
-/// What few posts need beyond their frame.
-///
-/// Used by the posting thread only, which keeps one for the next post that needs it.
+/// What few posts need beyond their frame. Used only by the posting thread, which keeps one for the next such
+/// post.
 final class PostExtras {
     var envelope: Envelope?
-    /// Where posts made on a queued channel by its own listeners wait.
+    /// Posts that wait, made on a queued channel by its own listeners.
     var queue: PostQueue?
-    /// What the call under way threw, if the poster waits.
+    /// The error of the current call, if the poster waits.
     var thrown: (any Error)?
-    /// Where what the message is for forwarders stands: memory that is used again, made when one first asks. (An
-    /// optional value here would be copied for each of them.)
+    /// Reused memory for the message as forwarders receive it, allocated on demand. (An optional value would
+    /// be copied for each forwarder.)
     private var posted: MessageAddress?
     private var hasPosted = false
 
     deinit { posted?.deallocate() }
 
-    /// To be given back.
+    /// Takes the thread's spare extras or makes new ones. Balance with ``giveBack(_:)``.
     static func make() -> Unretained<PostExtras> {
         let thread = ThreadReference.current
         // Put there by `giveBack`.
@@ -25,7 +24,7 @@ final class PostExtras {
         return spare
     }
 
-    /// Empties what was made, and keeps it for the next post. Runs user code: the deinit of what is released.
+    /// Empties the extras and keeps them for the next post. Runs user code: the deinits of what is released.
     @inline(never)
     static func giveBack(_ extras: Unretained<PostExtras>) {
         extras.borrow { $0.clear() }
@@ -42,7 +41,7 @@ final class PostExtras {
         _ = posted?.move(as: Posted<any Sendable>.self)
     }
 
-    /// What the message of a post is for forwarders: made once. It is there until the post has ended.
+    /// Returns the message as forwarders receive it. Made once, and kept until the post has ended.
     @inline(__always)
     func posted(_ frame: FrameReference) -> MessageAddress {
         if hasPosted, let posted { return posted }
@@ -60,10 +59,9 @@ final class PostExtras {
 }
 
 extension FrameReference {
-    /// The message of the post, copied.
     var boxedMessage: any Sendable { pointee.list.borrow { $0.layout.boxed(pointee.message) } }
 
-    /// What the message of the post is for forwarders. It is there until the post has ended.
+    /// The message as forwarders receive it, kept until the post has ended.
     @inline(__always)
     var posted: MessageAddress { pointee.ensureExtras().borrow { $0.posted(self) } }
 }

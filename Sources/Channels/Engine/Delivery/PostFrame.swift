@@ -1,10 +1,10 @@
-/// A post under way: on the stack of the posting thread, and used by that thread only.
+/// A post in progress: on the stack of the posting thread, and used only there.
 @usableFromInline
 struct PostFrame {
     /// The post in which this one is nested, whatever its channel.
     var previous: FrameReference?
     private(set) var list: Unretained<ListenerList>
-    /// Where the message stands. The frame of a drain or a reader has none: they hand each message over by themselves.
+    /// The frame of a drain or a reader has none: each message is passed separately.
     var message: MessageAddress
     /// The number of the first listener that is too new for the message.
     var number: UInt64 = 0
@@ -14,17 +14,14 @@ struct PostFrame {
     let excluded: UInt
     /// The identity of the poster's actor, which the caller keeps alive; 0 if there is none.
     var isolation: UInt
-    /// Where the post is written, for those who look at it.
     let site: PackedSite
-    /// The number of posts of this list on this thread's stack, including this one. On a queued channel: the
-    /// length of the chain that led to this post.
+    /// The number of this list's posts on this thread's stack, this one included; on a queued channel, the
+    /// length of the chain that led to it.
     var depth = 1
     /// How many posts and changes of states led to this post, itself included.
     var chain = 1
-    /// What few posts need, made on demand. Released by ``end()``. Separate so that creating and dropping a
-    /// frame is free.
+    /// Made on demand and released by ``end()``. Separate, so that creating and dropping a frame is free.
     private var extras: Unretained<PostExtras>?
-    /// What is to be done for every listener beyond calling it.
     var slowPath: SlowPath
     /// Whether it is a value of a state whose turn has come.
     var isTurn = false
@@ -39,16 +36,15 @@ struct PostFrame {
     /// What a post does for every listener beyond calling it.
     enum SlowPath: Sendable {
         case none
-        /// Counts the call.
         case counting
-        /// Looks at everything: a sender is excluded, somebody waits for the listeners, or the post is traced.
+        /// Checks everything: a sender is excluded, the poster waits, or the post is traced.
         case all
     }
 
-    /// - Parameter post: Borrowed: as an initialiser's usual parameter it would be retained.
+    /// - Parameter post: Borrowed; an initialiser would otherwise retain it.
     @inline(__always)
     init(_ list: ListenerList, _ message: MessageAddress = .nowhere, _ post: __shared Post = Post()) {
-        // The list, the sender and the actor are parameters of the call during which the frame exists: the
+        // The call during which the frame exists has the list, the sender and the actor as parameters, so its
         // caller keeps them alive.
         self.list = Unretained(list)
         self.message = message
@@ -60,7 +56,7 @@ struct PostFrame {
         if post.envelope != nil { envelope = post.envelope }
     }
 
-    /// The frame of a post that hands what the message of another is for a hub on to that.
+    /// Makes the frame of a post that forwards another post's message to a hub.
     init(forwarding outer: PostFrame, _ message: MessageAddress, to list: ListenerList) {
         self = outer
         self.list = Unretained(list)
@@ -71,11 +67,10 @@ struct PostFrame {
         previous = nil
         listener = nil
         extras = nil
-        // With its own extras: each frame releases its own.
+        // In its own extras: each frame releases its own.
         if let envelope = outer.envelope { self.envelope = envelope }
     }
 
-    /// The extras, which are made if there are none. Kept until ``end()``.
     @inline(__always)
     mutating func ensureExtras() -> Unretained<PostExtras> {
         if let extras { return extras }
@@ -85,22 +80,21 @@ struct PostFrame {
         return made
     }
 
-    /// Makes a listener the one being called.
     @inline(__always)
     mutating func beginCall(of listener: ListenerEntry) {
-        // Kept alive by the list while a post is under way, or by the drain.
+        // Kept alive by the list during a post, or by the drain.
         self.listener = Unretained(listener)
     }
 
-    /// Makes a listener the one being called by a drain, whose next call may be of another list's listener.
+    /// Sets the listener being called by a drain, and its list, which may have changed.
     @inline(__always)
     mutating func beginDrainedCall(of listener: ListenerEntry) {
         beginCall(of: listener)
-        // The entry keeps the level, and that the list.
+        // The entry keeps the level alive, and the level the list.
         list = listener.certainLevel.borrow { Unretained($0.list) }
     }
 
-    /// Whether the post is not for an owner: `echo` is false.
+    /// Returns whether the owner's listeners are skipped.
     @inline(__always)
     func excludes(_ owner: Unretained<AnyObject>) -> Bool { excluded == owner.address }
 
@@ -110,28 +104,26 @@ struct PostFrame {
 
     @inline(__always) var hasExtras: Bool { extras != nil }
 
-    /// Whether anything travels with the message beyond the message itself.
+    /// Whether anything travels with the message.
     @inline(__always) var carriesMore: Bool { sender != nil || hasExtras && envelope != nil }
 
-    /// What travels with the message. Made when a mailbox first needs it.
+    /// Made when a mailbox first needs it.
     var envelope: Envelope? {
         get { extras?.object.envelope }
         set { ensureExtras().object.envelope = newValue }
     }
 
-    /// Where posts made on a queued channel by its own listeners wait.
     var queue: PostQueue? {
         @inline(__always) get { extras?.object.queue }
         set { ensureExtras().object.queue = newValue }
     }
 
-    /// What the call under way threw, if the poster waits.
     var thrown: (any Error)? {
         get { extras?.object.thrown }
         set { if extras != nil || newValue != nil { ensureExtras().object.thrown = newValue } }
     }
 
-    /// What must be kept with a message in a mailbox; nil if nothing.
+    /// Returns what must be kept with a message in a mailbox; nil if nothing.
     mutating func envelopeToKeep(withTracker: Bool) -> Envelope? {
         if let envelope {
             guard envelope.tracker != nil, !withTracker else { return envelope }
@@ -142,7 +134,6 @@ struct PostFrame {
         return envelope
     }
 
-    /// Lends this frame to what runs inside the post.
     @inline(__always)
     mutating func lend<Result>(_ body: (FrameReference) -> Result) -> Result {
         unsafe withUnsafeMutablePointer(to: &self) { unsafe body(FrameReference(UnsafeMutableRawPointer($0))) }
@@ -173,7 +164,7 @@ extension FrameReference {
     @usableFromInline @inline(never)
     func listenerThrew(_ error: any Error) {
         if pointee.envelope?.tracker != nil { pointee.thrown = error }
-        // The frame's caller keeps the list, and the list keeps the listener while the post is under way.
+        // The frame's caller keeps the list alive, and the list keeps the listener during the post.
         let list = pointee.list.object
         list.faults.report(.listenerThrew, list: list, listener: pointee.listener?.object, error: error)
     }
@@ -188,7 +179,6 @@ extension FrameReference {
         }
     }
 
-    /// The object given as `from:`.
     @usableFromInline
     var sender: AnyObject? { pointee.sender?.object }
 
@@ -204,7 +194,7 @@ extension FrameReference {
     }
 }
 
-/// The messages that wait on a queued channel until the post under way has ended. Used by one thread only.
+/// The messages that wait on a queued channel until the current post has ended. Used by one thread only.
 final class PostQueue {
     struct Waiting { let deliver: (_ queue: PostQueue) -> Void }
 

@@ -3,13 +3,13 @@ package struct PostPosition: Hashable, Sendable {
     private let thread: UInt
     private var depth: Int
 
-    /// That of the innermost post under way on the calling thread.
+    /// The position of the innermost post in progress on the calling thread.
     package static var current: PostPosition {
         let thread = ThreadReference.current
         return PostPosition(thread: thread.address, depth: thread.pointee.top?.stackDepth ?? 0)
     }
 
-    /// That of a post made here.
+    /// The position of a post made here.
     package static var next: PostPosition {
         var position = current
         position.depth += 1

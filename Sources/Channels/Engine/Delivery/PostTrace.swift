@@ -1,9 +1,8 @@
-/// What travels with a message whose channel is traced: when it was posted, and what the instruments gave it.
+/// What travels with a traced message: the time of the post, and the instruments' contexts.
 final class PostTrace: Sendable {
     typealias Notified = (instrument: any ChannelInstrument, context: (any Sendable)?)
 
     let event: PostEvent
-    /// When it was posted, see ``MonotonicClock/now``.
     let time: Int
     private let notified: [Notified]
 
@@ -13,9 +12,8 @@ final class PostTrace: Sendable {
         self.notified = notified
     }
 
-    /// Tells every instrument of a post and delivers it within.
-    ///
-    /// - Parameter notified: Those that have been notified.
+    /// Notifies every instrument of a post and delivers it inside them. `notified` are those already
+    /// notified.
     @inline(never)
     static func post(
         _ event: PostEvent,
@@ -36,7 +34,7 @@ final class PostTrace: Sendable {
         if !hasDelivered { proceed(nil) }
     }
 
-    /// Calls a synchronous listener within every instrument, and notes the times.
+    /// Calls a synchronous listener inside every instrument, and records the times.
     @inline(never)
     func deliver(to listener: ListenerEntry, _ call: () -> Void) {
         let (times, waited) = begin(listener)
@@ -61,7 +59,7 @@ final class PostTrace: Sendable {
         if !hasCalled { proceed() }
     }
 
-    /// Calls an async listener within every instrument, and notes the times.
+    /// Calls an async listener inside every instrument, and records the times.
     @inline(never)
     func deliver(
         to listener: ListenerEntry,
@@ -98,10 +96,10 @@ final class PostTrace: Sendable {
         if !hasCalled { await proceed() }
     }
 
-    /// A sequence is given the message.
+    /// Records that a sequence's reader took the message.
     func noteRead(by listener: ListenerEntry) { _ = begin(listener) }
 
-    /// Notes how long the message was on its way.
+    /// Records how long the message was on its way.
     private func begin(_ listener: ListenerEntry) -> (ListenerTimes, waited: Int) {
         let times = listener.ensureCounters().borrow { $0.ensureTimes() }
         let waited = MonotonicClock.now - time
@@ -122,8 +120,8 @@ final class PostTrace: Sendable {
     }
 }
 
-/// Whether posts of the calling thread are traced: not those that an instrument or a message's description
-/// makes, which would have no end.
+/// Sets whether posts of the calling thread are traced. Tracing those that an instrument or a message's
+/// description makes would never end.
 enum OwnPosts {
     static func areInstrumented<Result>(_ body: () -> Result) -> Result { with(false, body) }
 

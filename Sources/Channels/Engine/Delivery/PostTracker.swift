@@ -1,13 +1,12 @@
 internal import Synchronization
 
-/// Counts the listeners that a post waits for.
-///
-/// Everything is guarded by the mutex; the continuation is resumed without it.
+/// Counts the listeners that a post waits for. A mutex guards everything; continuations are resumed without
+/// it.
 final class PostTracker: Sendable {
     enum Outcome {
         case completed, dropped, discarded
         case failed(DeliveryFailure)
-        /// A queued post has ended: not a listener.
+        /// A queued post, not a listener, has ended.
         case settled
     }
 
@@ -19,8 +18,8 @@ final class PostTracker: Sendable {
         var continuation: CheckedContinuation<DeliveryReport, Never>?
     }
 
-    /// The calls that wait, directly or not, for this post: it waits for none of their listeners while they
-    /// do.
+    /// The calls that wait, directly or not, for this post, which therefore must not wait for their
+    /// listeners.
     let chain: ListenerChain?
     /// Called when all have finished, if nobody waits.
     private let onEnd: (@Sendable () -> Void)?
@@ -31,10 +30,10 @@ final class PostTracker: Sendable {
         self.onEnd = onEnd
     }
 
-    /// Whether a listener is waited for: not if its call waits, directly or not, for whoever posts.
+    /// Returns whether to wait for a listener: not if its call waits, directly or not, for the poster.
     func waits(for listener: ListenerEntry) -> Bool { chain?.waits(for: listener) != true }
 
-    /// One more listener, or queued post, is waited for.
+    /// Adds a listener, or a queued post, to wait for.
     func expectOne(isListener: Bool = true) {
         state.withLock {
             $0.outstanding += 1
@@ -42,10 +41,10 @@ final class PostTracker: Sendable {
         }
     }
 
-    /// A listener that was expected refused the message.
+    /// Removes an expected listener that refused the message.
     func expectOneLess() { settle { $0.report.reached -= 1 } }
 
-    /// A listener that was expected has finished.
+    /// Records that an expected listener has finished.
     func finish(_ outcome: Outcome) {
         settle {
             switch outcome {
@@ -77,10 +76,10 @@ final class PostTracker: Sendable {
         onEnd?()
     }
 
-    /// The post itself has ended, and nobody waits for its listeners.
+    /// Ends the post itself if nobody waits for its listeners.
     func end() { settle { _ in } }
 
-    /// Suspends until every listener has finished or the task is cancelled. The post itself has ended.
+    /// Ends the post itself and suspends until every listener has finished or the task is cancelled.
     func wait() async -> DeliveryReport {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -106,7 +105,6 @@ final class PostTracker: Sendable {
 }
 
 extension PostFrame {
-    /// The outcome of the call just made.
     func outcome(for listener: ListenerEntry) -> PostTracker.Outcome {
         guard let thrown else { return .completed }
         return .failed(DeliveryFailure(thrown, listener, listener.owner))

@@ -1,48 +1,42 @@
 public import Dispatch
 
-/// What a list has to know of a listener: all that a ``Listener`` holds.
+/// What a list has to know about a listener: the contents of a ``Listener``.
 ///
-/// It is not generic, so that registering looks up no type at run time and is compiled once: only the form
-/// that builds it knows the type of the messages.
-///
-/// It has six fields, because the compiler takes a struct of up to six apart: a larger one is built in memory,
-/// and each reference in it is retained for that.
+/// Not generic, so that registering looks up no type at run time and is compiled once. It has six fields: the
+/// compiler splits structs of up to six, but builds larger ones in memory, and retains each reference in
+/// them.
 @frozen @usableFromInline
 struct Registration {
     /// Where and how the listener is called.
     @usableFromInline
     enum Delivery: Sendable {
-        /// On the poster's thread where it has this isolation (nil: always), else on the actor.
+        /// On the poster's thread if it has this isolation (nil: always), otherwise on the actor.
         case isolated((any Actor)?)
-        /// On the poster's thread where it has the isolation of the owner, an actor, else on that actor.
+        /// On the poster's thread if it has the isolation of the owner, an actor; otherwise on that actor.
         case owner
         case queue(DispatchQueue)
-        /// By awaiting a closure.
         case async(AsyncListenerCall, AsyncIsolation)
-        /// By whoever reads the sequence.
         case sequence(SequenceReaders)
         /// Before the listeners, on the poster's thread.
         case interceptor
-        /// By whoever asks.
         case responder(ResponderCalls)
-        /// By the listener of another list, to which messages are handed on on the poster's thread.
+        /// By the listener of another list, to which messages are forwarded on the poster's thread.
         case forwarder(Forwarder)
     }
 
-    /// What most listeners do not need: those that are bare, hear any number of messages and have no bound of
-    /// their own.
+    /// What most listeners do not need: those that are bare, not `once`, and without a limit of their own.
     @usableFromInline
     final class Extras: Sendable {
-        /// Of a listener that differs from those only in that it is not bare.
+        /// For listeners that differ from those only in that they are not bare.
         @usableFromInline static let general = Extras(nil, isBare: false, isOnce: false, nil)
 
-        /// Nil for one that is called with the registration's isolation.
+        /// Nil for a listener called on the registration's isolation.
         let delivery: Delivery?
-        /// Whether the call is a `Body1` or `Body2`, called without a closure in between. Of a sequence:
-        /// whether its elements are the messages as they are.
+        /// Whether the call is a `Body1` or `Body2`, called directly; for a sequence, whether its elements
+        /// are the messages.
         let isBare: Bool
         let isOnce: Bool
-        /// Nil where the source decides.
+        /// Nil if the source decides.
         let buffering: BufferingPolicy?
         let adaptor: Adaptor?
 
@@ -63,7 +57,7 @@ struct Registration {
     }
 
     @usableFromInline let owner: AnyObject?
-    /// What the listener is called on, if the extras do not say something else.
+    /// What the listener is called on, unless the extras say otherwise.
     @usableFromInline let isolation: (any Actor)?
     @usableFromInline let priority: Priority
     @usableFromInline let site: PackedSite
