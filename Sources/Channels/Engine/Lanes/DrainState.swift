@@ -1,16 +1,14 @@
-/// What the drain of a lane has taken, and how far it has come.
-///
-/// Only transitions. They belong to the drain, of which there is one at a time; those that take the lane's state are
-/// made under its lock.
+/// What the drain of a lane has taken, and how much of it is used. Transitions only: they belong to the one
+/// drain, and those that take the lane's state are made under its lock.
 struct DrainState {
     /// How the next turn begins.
     enum Pace {
-        /// At once: the lane was idle, and the message that started the job is not to wait.
+        /// At once: the lane was idle, and the message that started the job must not wait.
         case first
-        /// After a short look whether as many messages are coming as a turn makes calls.
+        /// After a brief wait for as many messages as a turn makes calls.
         case steady
-        /// The turn before made as many calls as it may, so more messages are taken than one turn delivers. Taking many
-        /// at a time keeps the drain and the posters from contending for the lock.
+        /// The last turn reached its limit of calls, so the drain takes more messages than one turn delivers.
+        /// Taking many at a time keeps the drain and the posters from contending for the lock.
         case behind
     }
 
@@ -19,18 +17,18 @@ struct DrainState {
 
     private(set) var pace = Pace.first
     private var tickets: [LaneState.Ticket] = []
-    /// The first of them that has not been used up.
+    /// The first ticket that is not used up.
     private var next = 0
-    /// The listeners for which tickets have been used and not settled: retained by these tickets.
+    /// Listeners with tickets used but not settled; those tickets retain them.
     private(set) var called: [Unretained<ListenerEntry>] = []
     /// How many messages had ever been taken when the drain last took some.
     private(set) var takenCount = 0
 
-    /// The ticket whose turn it is; nil where what was taken is used up.
+    /// The ticket whose turn it is; nil if all are used up.
     @inline(__always)
     var current: LaneState.Ticket? { next < tickets.count ? tickets[next] : nil }
 
-    /// How many messages the drain waits for, at most, before it takes some; 0 where it does not wait.
+    /// How many messages, at most, the drain waits for before it takes some.
     var gathers: Int {
         switch pace {
         case .first: 0
@@ -39,7 +37,7 @@ struct DrainState {
         }
     }
 
-    /// So many messages of the current ticket have been delivered, or have gone. To be settled later.
+    /// Marks messages of the current ticket as delivered or discarded, to be settled later.
     @inline(__always)
     mutating func use(_ count: Int, of ticket: LaneState.Ticket, _ mailbox: Mailbox) {
         if mailbox.used == 0 { called.append(ticket.listener) }
@@ -47,10 +45,10 @@ struct DrainState {
         if count == ticket.count { next += 1 } else { tickets[next].use(count) }
     }
 
-    /// Takes tickets for so many calls, or more if the lane is behind. What was taken before has been used up.
+    /// Takes tickets for so many calls, or more if the lane is behind. The former tickets are used up.
+    /// Returns false if nothing waits and the lane becomes idle.
     ///
-    /// - Parameter arrived: How many messages have ever come.
-    /// - Returns: False if nothing waits: the lane is idle then.
+    /// - Parameter arrived: How many messages have ever arrived.
     mutating func take(from lane: inout LaneState, calls: Int, arrived: Int) -> Bool {
         tickets.removeAll(keepingCapacity: true)
         next = 0
@@ -60,7 +58,6 @@ struct DrainState {
         return hasMore
     }
 
-    /// Settles what has been used.
     mutating func settle(_ cleanup: inout PendingCleanup) {
         for listener in called {
             listener.borrow { $0.certainMailbox }.borrow { mailbox in
@@ -71,14 +68,13 @@ struct DrainState {
         called.removeAll(keepingCapacity: true)
     }
 
-    /// A turn ends for a reason other than that nothing waits.
+    /// Ends a turn although messages may still wait.
     mutating func endTurn(_ end: DrainTurn.End) { pace = end == .calls ? .behind : .steady }
 
-    /// The lane is idle after all.
     mutating func becomeIdle() { pace = .first }
 
-    /// Whether the one listener that was called has more to hear of what was taken: then nothing has changed for
-    /// those who post, and the turn ends without the lock.
+    /// Whether only the current listener was called. Posters then see no change, and the turn ends without
+    /// the lock.
     var isStillBusyWithOne: Bool {
         guard let current else { return false }
         return called.allSatisfy { $0 == current.listener }

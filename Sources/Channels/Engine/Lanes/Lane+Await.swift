@@ -1,9 +1,8 @@
 internal import CChannels
 internal import Synchronization
 
-/// The drain of an async listener, whose lane is its own: one call is awaited after the other.
+/// The drain of an async listener, which has a lane of its own: one call is awaited after another.
 extension Lane {
-    /// Delivers for one turn.
     func drainAwaiting(on isolation: AsyncIsolation) async -> DrainTurn.End {
         let listener = lock.withLock { () -> ListenerEntry? in
             guard state.beginTurn() else { return nil }
@@ -14,7 +13,7 @@ extension Lane {
             return listener.object
         }
         guard let listener, let mailbox = listener.mailbox else { return .idle }
-        // One call after the other uses the memory.
+        // Reused for one call after another.
         let place = mailbox.layout.allocate()
         defer { place.deallocate() }
         var turn = DrainTurn()
@@ -42,9 +41,9 @@ extension Lane {
         return isIdle ? .idle : end
     }
 
-    /// Takes a message and awaits the closure for it, without suspending in between, so that a `cancel` on
-    /// the closure's isolation comes either before the message is taken or after the call has begun. False,
-    /// with the lane idle, if there are no more.
+    /// Takes a message and awaits the closure, without suspending in between. So a `cancel` on the closure's
+    /// isolation comes either before the message is taken or after the call has begun. Returns false, with
+    /// the lane idle, if there are no more messages.
     private func deliverNext(
         _ listener: ListenerEntry,
         _ mailbox: Mailbox,
@@ -68,10 +67,10 @@ extension Lane {
             return true
         }
         mailbox.countDelivered()
-        // A task made by the closure inherits the chain, also beyond the call, hence one for each.
+        // One chain for each call: tasks made by the closure inherit it and may outlive the call.
         let chain = ListenerChain(listener, upstream: envelope?.tracker?.chain)
         let outcome = await ListenerChain.$current.withValue(chain) {
-            // A closure has the isolation of a parameter that it captures; without, it would leave this turn.
+            // Captured, so that the closure has this isolation and does not leave the turn.
             _ = isolation
             guard let trace = envelope?.trace else {
                 return await self.outcome(message, owner, envelope, listener, mailbox)
@@ -94,7 +93,7 @@ extension Lane {
         _ listener: ListenerEntry,
         _ mailbox: Mailbox
     ) async -> PostTracker.Outcome {
-        // Loaded for the call only, so that it is freed before tasks that wait for the call resume.
+        // Loaded only for the call, so that it is freed before tasks that wait for the call resume.
         guard let list = listener.list, let asyncCall = mailbox.asyncCall else { return .discarded }
         do {
             try await asyncCall(message, owner, PostContext(envelope, list))
@@ -119,7 +118,7 @@ extension Lane {
         resumeWaiters()
     }
 
-    /// Moves the first message out. False, with the lane idle, if there is none.
+    /// Moves the first message out. Returns false, with the lane idle, if there is none.
     private func take(into place: MessageAddress, _ envelope: inout Envelope?, _ mailbox: Mailbox) -> Bool {
         var cleanup = PendingCleanup()
         var hasMessage = false
@@ -129,7 +128,7 @@ extension Lane {
                 drainState.settle(&cleanup)
                 hasTicket = drainState.take(from: &state, calls: 1, arrived: arrived.load(ordering: .relaxed))
                 guard let ticket = drainState.current else {
-                    // Here, because the next drain may begin as soon as the lock is released.
+                    // Under the lock: the next drain may begin as soon as it is released.
                     setCurrent(0)
                     return
                 }

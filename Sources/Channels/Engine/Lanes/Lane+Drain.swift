@@ -4,23 +4,24 @@ internal import Synchronization
 
 // The drain: one job that delivers what waits in the lane, on its actor or queue. Its cycle, `drain()`:
 //
-// 1. Begin a turn: with what the turn before has left, or with what is taken now. Nothing: the lane is idle.
-// 2. Deliver what has been taken, ticket by ticket, for 64 calls or a millisecond at most.
+// 1. Begin a turn with what the last turn left, or with what is taken now. If there is nothing, the lane is
+//    idle.
+// 2. Deliver what was taken, ticket by ticket, for at most 64 calls or a millisecond.
 // 3. Gather: wait briefly for more messages, if they come quickly.
-// 4. Refill: settle what was used and take more under one lock; then 2 again. Nothing: the lane is idle.
+// 4. Refill: settle what was used and take more under one lock; then 2 again. If nothing, the lane is idle.
 // 5. End the turn, from 2, when it has made as many calls or taken as long as it may. A job follows.
 extension Lane {
-    /// How often the drain looks, at most, whether so many messages have come.
+    /// How often, at most, the drain checks whether enough messages have arrived.
     private static let mostLooks = 16
-    /// One or two microseconds on an AMD processor, and up to six where a pause takes longer. Each look takes a
-    /// cache line away from the posters.
+    /// One or two microseconds on an AMD processor, up to six where a pause takes longer. Each look takes a
+    /// cache line from the posters.
     private static let spinsBetweenLooks = 128
-    /// How many must have come since the last look for the drain to wait for more.
+    /// How many messages must have arrived since the last look for the drain to wait for more.
     private static let many = 8
-    /// How long, in nanoseconds, short turns may follow each other on one thread of the pool before it is yielded.
+    /// How many nanoseconds short turns may follow each other before the pool's thread is yielded.
     private static let longestOnThread: UInt64 = 20_000
 
-    /// Starts the drain. The caller has been told to by ``LaneState``.
+    /// Starts the drain. Called only if ``LaneState`` says so.
     func schedule() {
         switch target {
         case .queue(let queue):
@@ -28,14 +29,14 @@ extension Lane {
             Unretained(self).retain()
             enqueueJob(on: queue)
         case .mainActor:
-            // A job for each turn: what goes on after a yield comes by way of the pool, 20 microseconds later.
+            // A job for each turn: a task that yields here resumes by way of the pool, 20 microseconds later.
             let turn: @MainActor @Sendable () -> Void = { if self.drain() != .idle { self.schedule() } }
             Task.detached(operation: turn)
         case .actor:
             Task.detached {
                 await self.runTurns {
-                    // Held for one turn at a time: messages that wait do not keep their owner alive. Without
-                    // the actor no owner is alive, and nothing is called.
+                    // Retained for one turn at a time, so that waiting messages do not keep their owner
+                    // alive. If the actor is deallocated, so is every owner, and nothing is called.
                     guard let actor = self.actor else { return self.drain() }
                     return await self.drain(on: actor)
                 }
@@ -45,9 +46,9 @@ extension Lane {
         }
     }
 
-    /// Runs one turn after another. It gives up the actor after each, and the pool's thread once 20 microseconds
-    /// have passed, so that how long others wait for the thread does not depend on the number of calls. It does not
-    /// run on the actor itself: an actor with other work would keep the thread.
+    /// Runs turns and releases the actor after each. Yields the pool's thread after 20 microseconds, so that
+    /// the wait of others does not depend on the number of calls. Does not run on the actor, which might have
+    /// other work and keep the thread.
     @concurrent
     private func runTurns(_ turn: @Sendable () async -> DrainTurn.End) async {
         var start = channels_nanoseconds()
@@ -56,7 +57,7 @@ extension Lane {
             case .idle: return
             case .calls:
                 guard channels_nanoseconds() - start > Self.longestOnThread else { continue }
-                // A yield makes one allocation, where a task makes four.
+                // A yield makes one allocation, a task four.
                 await Task.yield()
                 start = channels_nanoseconds()
             case .time: return schedule()
@@ -66,7 +67,7 @@ extension Lane {
 
     private func drain(on actor: isolated any Actor) -> DrainTurn.End { drain() }
 
-    /// Has a turn. False if there is to be another, in a job of its own.
+    /// Runs a turn. Returns false if another turn follows, in a job of its own.
     func runJob(on queue: DispatchQueue) -> Bool {
         guard drain() != .idle else { return true }
         enqueueJob(on: queue)
@@ -78,7 +79,6 @@ extension Lane {
         if let job { queue.async(execute: job) }
     }
 
-    /// Delivers for one turn.
     private func drain() -> DrainTurn.End {
         let thread = ThreadReference.current
         thread.pointee.drains += 1
@@ -92,9 +92,7 @@ extension Lane {
         }
     }
 
-    // MARK: Beginning a turn
-
-    /// False, with the lane idle, if nothing waits.
+    /// Returns false, with the lane idle, if nothing waits.
     private func beginTurn(_ calls: Int) -> Bool {
         guard drainState.current == nil else {
             takeBackFromCancellers()
@@ -104,26 +102,24 @@ extension Lane {
         return lock.withLock { state.beginTurn() && take(calls) }
     }
 
-    /// What the turn before has left is the drain's alone from here on, see ``discard(_:inDrain:)``.
+    /// Makes what the last turn left the drain's alone, see ``discard(_:inDrain:)``.
     private func takeBackFromCancellers() {
         guard !isBetweenTurns.exchange(false, ordering: .acquiring) else { return }
         // A canceller has claimed it, and holds the lock until it is done.
         lock.withLock { isBetweenTurns.store(false, ordering: .relaxed) }
     }
 
-    /// Takes tickets, and for listeners without a bound all their messages. Under the lock.
+    /// Takes tickets, and all messages of listeners without a limit. Called under the lock.
     private func take(_ calls: Int) -> Bool {
         drainState.take(from: &state, calls: calls, arrived: arrived.load(ordering: .relaxed))
     }
 
-    // MARK: Delivering
-
-    /// Delivers for the tickets taken. Nil unless the turn ends before they are used up.
+    /// Delivers for the tickets taken. Returns nil unless the turn ends before they are used up.
     private func deliverTaken(_ turn: inout DrainTurn) -> DrainTurn.End? {
         guard let first = drainState.current else { return nil }
-        // Set when the entry was inserted, and kept by it, as the list is by the level.
+        // The entry, once inserted, keeps its level alive, and the level the list.
         let list = first.listener.borrow { $0.certainLevel }.borrow { Unretained($0.list) }
-        // One for all of them: nothing in it outlasts a call.
+        // Shared by all of them: nothing in it outlasts a call.
         var frame = list.borrow { PostFrame($0) }
         defer { frame.end() }
         return frame.lend { frame in
@@ -139,7 +135,6 @@ extension Lane {
         }
     }
 
-    /// Delivers for the current ticket.
     @inline(__always)
     private func deliver(
         _ ticket: LaneState.Ticket,
@@ -161,14 +156,14 @@ extension Lane {
         } else {
             endOrphan(listener, mailbox)
         }
-        // If the ticket has not been used up although the turn goes on, the listener has ended, and the rest stands
-        // for nothing. To find that out takes about as long as a call.
+        // If the turn continues and the ticket is not used up, the listener has ended, and the rest is void.
+        // Finding that out takes about as long as a call.
         let isGivenUp = end == nil && used < ticket.count
         drainState.use(isGivenUp ? ticket.count : used, of: ticket, mailbox)
         return isGivenUp ? turn.endAfterCall() : end
     }
 
-    /// Delivers from what was taken at once, out of an unbounded buffer: nothing is dropped from that.
+    /// Delivers a batch taken from an unbounded buffer, which drops nothing.
     @inline(__always)
     private func deliverBatch(
         _ count: Int,
@@ -187,7 +182,7 @@ extension Lane {
             }
             if mailbox.batch.isEmpty {
                 lock.withLock { mailbox.state.takeAll(into: &mailbox.batch) }
-                // Ended meanwhile.
+                // The listener has ended meanwhile.
                 guard !mailbox.batch.isEmpty else { return nil }
             }
             used += 1
@@ -201,7 +196,7 @@ extension Lane {
         return nil
     }
 
-    /// Takes one message at a time, so that a full buffer can drop what waits.
+    /// Takes one message at a time, so that a full buffer can drop waiting ones.
     @inline(never)
     private func deliverOneByOne(
         _ count: Int,
@@ -217,7 +212,7 @@ extension Lane {
             while used < count {
                 guard !listener.isCancelled else { return nil }
                 var envelope: Envelope?
-                // None where it has ended meanwhile.
+                // There is none if the listener has ended meanwhile.
                 guard lock.withLock({ mailbox.state.takeFirst(into: message, &envelope) }) else { return nil }
                 used += 1
                 mailbox.countDelivered()
@@ -245,23 +240,20 @@ extension Lane {
         frame.pointee.envelope = nil
     }
 
-    /// The owner was deallocated.
     func endOrphan(_ listener: ListenerEntry, _ mailbox: Mailbox) {
         discard(mailbox, inDrain: true)
         if !listener.hasEnded { listener.list?.remove(listener) }
     }
 
-    // MARK: Gathering and refilling
-
-    /// Waits for as many messages as the drain takes next, if no buffer of the lane is likely to overflow meanwhile.
+    /// Waits for as many messages as the drain takes next, unless a buffer is likely to overflow meanwhile.
     private func gather() {
         let most = min(drainState.gathers, smallestBuffer.load(ordering: .relaxed) / 2)
         Self.gather(arrived, beyond: drainState.takenCount, most: most)
     }
 
-    /// Spins briefly, so that many messages can be taken at once: until so many have come, or they come slowly.
+    /// Spins briefly, until many messages have arrived, to be taken at once, or they arrive slowly.
     static func gather(_ arrived: borrowing Atomic<Int>, beyond taken: Int, most: Int) {
-        // As if many had come before the first look.
+        // As if many had arrived before the first look.
         var seen = arrived.load(ordering: .relaxed) &- many
         for _ in 0..<mostLooks {
             let now = arrived.load(ordering: .relaxed)
@@ -271,7 +263,7 @@ extension Lane {
         }
     }
 
-    /// Settles what was used, and takes what has arrived. False, with the lane idle, if nothing has.
+    /// Settles what was used, and takes what has arrived. Returns false, with the lane idle, if nothing has.
     private func refill(_ calls: Int) -> Bool {
         releaseOwners()
         var cleanup = PendingCleanup()
@@ -283,10 +275,8 @@ extension Lane {
         return hasMore
     }
 
-    // MARK: Ending a turn
-
-    /// Goes idle after all if nothing waits, so that the next post on the actor calls its listeners at once. What
-    /// has been taken and not used is the next turn's.
+    /// Ends a turn. Becomes idle if nothing waits, so that the next post on the actor calls its listeners at
+    /// once; the next turn delivers what was taken and not used.
     private func endTurn(_ end: DrainTurn.End) -> DrainTurn.End {
         drainState.endTurn(end)
         releaseOwners()
@@ -305,12 +295,12 @@ extension Lane {
             drainState.becomeIdle()
             return true
         }
-        // If the lane is idle, the drain's state may belong to the next drain, on another thread, from here on.
+        // If the lane is idle, the drain's state may already belong to the next drain, on another thread.
         cleanup.run()
         return isIdle ? .idle : end
     }
 
-    /// Settles what has been used, in the middle of a turn, and resumes those who wait for the end of a call.
+    /// Settles what was used, in the middle of a turn, and resumes tasks whose call has ended.
     private func settleForWaiters() {
         releaseOwners()
         var cleanup = PendingCleanup()
@@ -319,7 +309,7 @@ extension Lane {
         resumeWaiters()
     }
 
-    /// Gives up the owners held for the calls made. Runs user code, at the end of an owner's life.
+    /// Releases the owners held for the calls made. Runs user code: deinits of owners.
     private func releaseOwners() {
         for listener in drainState.called { listener.borrow { $0.certainMailbox }.borrow { $0.releaseOwner() } }
     }

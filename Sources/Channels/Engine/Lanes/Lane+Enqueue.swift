@@ -2,21 +2,19 @@ internal import CChannels
 internal import Dispatch
 internal import Synchronization
 
-/// How messages and their tickets come into a lane.
 extension Lane {
-    /// For so many listeners a message is let in at a time: the drain and other posters wait for the lock.
+    /// The most listeners served under one lock, for which the drain and other posters wait.
     private static let mostAtOnce = 32
-    /// After how many messages to a listener its owner is looked for. A power of two.
+    /// After how many messages to a listener its owner is checked. A power of two.
     private static let messagesPerLook = 1_024
 
-    /// Puts a message in with which nothing travels, into a buffer without a bound: what nearly every post does.
-    ///
-    /// - Returns: 1 if the listener has the message, otherwise 0.
+    /// Enqueues a message without an envelope in an unbounded buffer, as nearly every post does. Returns 1,
+    /// or 0 if the listener has ended.
     @inline(__always)
     func enqueue(_ message: MessageAddress, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Int {
         var appended: LaneState.Appended = []
         let isIn = lock.withLock {
-            // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued before.
+            // `cancel` sets the bit before it takes this lock to discard, so it finds what is enqueued here.
             guard !listener.isCancelled, !mailbox.state.isDead else { return false }
             appended = add(message, listener, mailbox)
             return true
@@ -25,18 +23,16 @@ extension Lane {
         return isIn ? 1 : 0
     }
 
-    /// Puts a message in under one lock for a listener and for those that follow it in its list, need no other
-    /// treatment and have their turns in this lane, too. The caller has entered the list.
-    ///
-    /// - Returns: How many have the message. Where there is more than one, the frame names the last as its
-    ///   listener.
+    /// Enqueues a message, under one lock, for a listener and for those that follow it in its list, need no
+    /// other treatment and share this lane. The caller has entered the list. Returns how many have the
+    /// message. If there is more than one, the frame names the last as its listener.
     @inline(never)
     func enqueueForSeveral(_ frame: FrameReference, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Int {
         let (message, number) = (frame.pointee.message, frame.pointee.number)
         var appended: LaneState.Appended = []
         var count = 0
         lock.withLock {
-            // `cancel` sets the bit before it takes this lock to discard, so it finds what is let in here.
+            // `cancel` sets the bit before it takes this lock to discard, so it finds what is enqueued here.
             guard !listener.isCancelled, !mailbox.state.isDead else { return }
             appended = add(message, listener, mailbox)
             count = 1
@@ -44,7 +40,7 @@ extension Lane {
             while count < Self.mostAtOnce, let entry = Unretained<ListenerEntry>(address: address) {
                 let isIn = entry.borrow { listener in
                     address = listener.next.load(ordering: .sequentiallyConsistent)
-                    // As in `ListenerList.deliverSlow`; not if it is cancelled, either.
+                    // As in `ListenerList.deliverSlow`, and not if it is cancelled.
                     let word = listener.word.load(ordering: .acquiring)
                     guard word & ListenerEntry.treatment == ListenerEntry.waits, word & ListenerEntry.number < number
                     else { return false }
@@ -66,17 +62,17 @@ extension Lane {
         return count
     }
 
-    /// Lets a message in, and adds its ticket. Under the lock.
+    /// Enqueues a message and its ticket. Called under the lock.
     @inline(__always)
     private func add(_ message: MessageAddress, _ listener: ListenerEntry, _ mailbox: Mailbox) -> LaneState.Appended {
         let isFirst = mailbox.state.append(copying: message)
         return append(listener, mailbox, isFirst: isFirst)
     }
 
-    /// Adds the ticket of a message that a mailbox has let in. Under the lock. ``finish(_:_:)`` is to follow
-    /// without it.
+    /// Adds the ticket of an enqueued message, under the lock. The caller then calls ``finish(_:_:)`` without
+    /// it.
     ///
-    /// - Parameter isFirst: Whether it is the listener's only one.
+    /// - Parameter isFirst: Whether it is the listener's only ticket.
     @inline(__always)
     func append(_ listener: ListenerEntry, _ mailbox: Mailbox, isFirst: Bool) -> LaneState.Appended {
         if isFirst { mailbox.isBusy.store(true, ordering: .releasing) }
@@ -99,9 +95,9 @@ extension Lane {
         )
     }
 
-    /// Posts do not look at the owner of a listener for which messages wait, and the drain may not come to it for
-    /// long: its actor is busy, or its queue suspended. So a job looks, if many wait. Under the lock, where a weak
-    /// reference must not be loaded: the owner may be released then.
+    /// Has a job check the owner if many messages wait. Posts do not check it then, and a drain whose actor
+    /// is busy or queue suspended may take long. Under the lock a weak reference must not be loaded: that may
+    /// release the owner.
     @inline(never)
     private func lookForOwner(of listener: ListenerEntry, _ mailbox: Mailbox) {
         guard listener.hasOwner, mailbox.state.incoming.count >= Self.messagesPerLook else { return }

@@ -1,27 +1,26 @@
-// Lanes: messages that wait for an actor, a queue or an awaited call, whose turn it is, and the job that delivers them.
+// Lanes: messages waiting for an actor, a queue or an awaited call, their order, and the job that delivers
+// them.
 //
-// A poster puts the message into the listener's `Mailbox` and a ticket into the `Lane` of its actor, under the
-// lane's lock (`+Enqueue`). The first ticket starts the drain, one job at a time (`+Drain`, `+Await`), which takes
-// tickets and calls listeners until nothing waits. The transitions are pure structs, tested without threads:
-// `LaneState` and `MailboxState` under the lock, `DrainState` and `DrainTurn` in the drain. `PendingCleanup` is
-// what is done after unlocking. `+Find` says which lane an actor or a queue has. A sequence has a mailbox and no
-// lane: see Sequences.
+// A poster puts the message into the listener's `Mailbox` and a ticket into the `Lane` of its actor, under
+// the lane's lock (`+Enqueue`). The first ticket starts the drain, one job at a time (`+Drain`, `+Await`),
+// which takes tickets and calls listeners until nothing waits. The transitions are pure structs, tested
+// without threads: `LaneState` and `MailboxState` under the lock, `DrainState` and `DrainTurn` in the drain.
+// `PendingCleanup` is done after unlocking. `+Find` finds the lane of an actor or a queue. A sequence has a
+// mailbox and no lane: see Sequences.
 
 internal import CChannels
 internal import Dispatch
 internal import Synchronization
 
-/// The FIFO of deliveries to one actor or one dispatch queue, shared by all listeners that run there; an async
-/// listener has one of its own.
+/// The FIFO of deliveries to one actor or dispatch queue, shared by all listeners that run there. An async
+/// listener has its own. Listeners of one lane receive one poster's messages in the order posted, whatever
+/// the channels.
 ///
-/// What one poster posts to listeners of one lane is heard in the order posted, whatever the channels. One
-/// drain job at a time delivers, however long the burst and whoever listens.
-///
-/// Guards: `lock` guards `state`, `waiters`, and the states of the mailboxes that have their turns here. `drain`
-/// belongs to the drain, of which there is one at a time (`LaneState.phase`). Between two turns the mailboxes' batches
-/// belong to whoever holds the lock and has claimed them by `isBetweenTurns`. The rest is constant or atomic.
+/// Guards: `lock` guards `state`, `waiters`, and the states of this lane's mailboxes. `drainState` belongs to
+/// the drain, of which there is one at a time (`LaneState.phase`). Between two turns, the mailboxes' batches
+/// belong to the thread that holds the lock and has claimed them with `isBetweenTurns`. The rest is constant
+/// or atomic.
 final class Lane: @unchecked Sendable {  // guards: see above
-    /// Where the listeners run.
     enum Target {
         case mainActor
         /// On an actor, held weakly: a closure isolated to it keeps it alive, and an owner need not live.
@@ -36,18 +35,17 @@ final class Lane: @unchecked Sendable {  // guards: see above
     let target: Target
     /// The identity of the actor; ``nowhere`` if there is none.
     let home: UInt
-    /// The identity of nobody. (A post without isolation has 0.)
+    /// An identity that no actor and no post has; a post without isolation has 0.
     static let nowhere: UInt = 1
     let lock = SpinLock()
     @safe @exclusivity(unchecked) var state = LaneState()
-    /// The tasks that wait for the end of a call.
     @safe @exclusivity(unchecked) private var waiters: [Waiter] = []
     /// How many tickets there have ever been. Written under the lock.
     let arrived = Atomic<Int>(0)
-    /// Written in the initialiser only.
+    /// Written only in the initialiser.
     @safe @exclusivity(unchecked) private(set) weak var actor: (any Actor)?
-    /// What a queue runs, one job at a time: made once, so that a turn allocates no closure. The lane is retained
-    /// as long as a job stands in the queue. Written in the initialiser only.
+    /// A queue's job, made once so that a turn allocates no closure. The lane is retained while it is
+    /// enqueued. Written only in the initialiser.
     @safe @exclusivity(unchecked) private(set) var job: (@Sendable @convention(block) () -> Void)?
 
     // Keeps what the drain writes for each message off the cache lines that posters write.
@@ -55,12 +53,12 @@ final class Lane: @unchecked Sendable {  // guards: see above
     /// The listener being called, or 0. Written by the drain.
     private let current = Atomic<UInt>(0)
     private let hasWaiters = Atomic<Bool>(false)
-    /// True between two turns if the first left some of what it had taken. Whoever holds the lock and exchanges it
-    /// for false may discard what was taken for a listener; the next turn waits until that is done.
+    /// True between two turns if the first left some of what it had taken. A thread that holds the lock and
+    /// sets it to false may discard what was taken for a listener; the next turn waits until that is done.
     let isBetweenTurns = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) var drainState = DrainState()
-    /// The limit of the smallest bounded buffer that there has been: the drain does not wait for as many messages,
-    /// of which some would be dropped while it is idle.
+    /// The smallest limit of any bounded buffer so far. The drain waits for fewer messages, as others would
+    /// be dropped.
     let smallestBuffer = Atomic<Int>(.max)
 
     init(_ target: Target, of actor: (any Actor)? = nil) {
@@ -77,16 +75,12 @@ final class Lane: @unchecked Sendable {  // guards: see above
 
     deinit { if case .actor = target { Lane.forget(self) } }
 
-    // MARK: Direct calls
-
-    /// Whether the drain is calling a listener.
+    /// Returns whether the drain is calling a listener.
     func isCalling(_ listener: ListenerEntry) -> Bool {
         current.load(ordering: .sequentiallyConsistent) == listener.address
     }
 
-    // MARK: Ending
-
-    /// Discards what waits for a listener, which has ended. Its tickets stay until their turn comes.
+    /// Discards what waits for an ended listener. Its tickets stay until their turn comes.
     ///
     /// - Parameter inDrain: Whether the drain calls this, which may discard what it has taken.
     @inline(never)
@@ -104,21 +98,20 @@ final class Lane: @unchecked Sendable {  // guards: see above
         discarded.discardAll()
     }
 
-    // MARK: Waiting for a call to end
-
-    /// The drain calls a listener from here on; 0 for none.
+    /// Sets the listener that the drain is about to call; 0 for none.
     ///
-    /// A canceller sets the listener's bit and then reads `current`; the drain writes `current` and then reads the bit.
-    /// All of it is sequentially consistent, so one of the two sees the other. The end of a call and `hasWaiters` are
-    /// the same. Written once for all messages of a ticket: it costs a full barrier.
+    /// A canceller sets the listener's bit and then reads `current`; the drain writes `current` and then
+    /// reads the bit. All of it is sequentially consistent, so one sees the other. The same holds for the end
+    /// of a call and `hasWaiters`. Written once for all messages of a ticket, because it costs a full
+    /// barrier.
     @inline(__always)
     func setCurrent(_ address: UInt) { _ = current.exchange(address, ordering: .sequentiallyConsistent) }
 
-    /// Whether somebody waits for the call that has just ended.
+    /// Whether a task waits for the call that has just ended.
     @inline(__always)
     var isAwaited: Bool { hasWaiters.load(ordering: .sequentiallyConsistent) }
 
-    /// Suspends until the drain is not calling a listener that has been cancelled: no call of it follows.
+    /// Suspends until the drain is not calling a cancelled listener, of which no call follows.
     func waitForCall(of listener: ListenerEntry) async {
         guard isCalling(listener) else { return }
         await withCheckedContinuation { continuation in
@@ -130,7 +123,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
         }
     }
 
-    /// Resumes those whose call has ended.
+    /// Resumes the tasks whose call has ended.
     @inline(never)
     func resumeWaiters() {
         var resumed: [Waiter] = []

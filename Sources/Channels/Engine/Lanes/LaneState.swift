@@ -1,30 +1,30 @@
 internal import Synchronization
 
-/// Whose turn it is in a lane.
+/// The order of turns in a lane.
 ///
-/// Only transitions: each is made under the lane's lock, which also guards the mailboxes of the lane's listeners,
-/// and returns what is to be done without it. The messages wait in the mailboxes. Here each has a ticket, in the
-/// order posted, which stands for "the next message of this listener". A message that takes the place of another in
-/// a full buffer takes over its ticket. The tickets of a cancelled listener are skipped when their turn comes.
+/// Transitions only: each is made under the lane's lock, which also guards the mailboxes of its listeners.
+/// Messages wait in the mailboxes. Each has a ticket here, in the order posted, that means "the next message
+/// of this listener". A message that replaces another in a full buffer takes over its ticket. Tickets of a
+/// cancelled listener are skipped.
 struct LaneState: ~Copyable {
-    /// Turns of one listener that follow each other.
+    /// Consecutive turns of one listener.
     struct Ticket {
-        /// The listener's, or 0 where there is no ticket. Kept by its list, and once it has left that, by
-        /// ``Mailbox/takesOverBody(of:)``, until it has no ticket any more.
+        /// The listener's address, or 0 for no ticket. Its list keeps the listener alive and, once it has
+        /// left that, ``Mailbox/takesOverBody(of:)`` does until it has no ticket.
         fileprivate let address: UInt
         fileprivate(set) var count: Int
 
         fileprivate static var none: Ticket { Ticket(address: 0, count: 0) }
 
-        /// There are no tickets of nobody where this is asked.
+        /// Only ``none`` has no listener, and nobody asks that for it.
         @inline(__always)
         var listener: Unretained<ListenerEntry> { Unretained(address: address)! }
 
-        /// Kept by the listener. Those without a mailbox get no tickets.
+        /// Kept by the listener. Only listeners with a mailbox get tickets.
         @inline(__always)
         var mailbox: Unretained<Mailbox> { listener.borrow { $0.certainMailbox } }
 
-        /// Splits off the first messages, at most so many.
+        /// Splits off at most `most` of the first messages.
         @inline(__always)
         fileprivate mutating func removeFirst(most: Int) -> Ticket {
             let first = Ticket(address: address, count: min(count, most))
@@ -32,7 +32,6 @@ struct LaneState: ~Copyable {
             return first
         }
 
-        /// So many messages have been delivered, or have gone.
         @inline(__always)
         mutating func use(_ used: Int) { count -= used }
     }
@@ -40,34 +39,31 @@ struct LaneState: ~Copyable {
     enum Phase {
         /// Nothing waits, and there is no job: the next message starts one.
         case idle
-        /// A job is to begin a turn.
+        /// A job will begin a turn.
         case scheduled
-        /// A turn is under way, or has left tickets that it had taken for the next.
+        /// A turn is in progress, or has left tickets that it had taken for the next.
         case draining
     }
 
-    /// What is to be done without the lock after a message has got a ticket.
+    /// What to do without the lock after adding a ticket.
     struct Appended: OptionSet {
         let rawValue: UInt8
         static let startsDrain = Appended(rawValue: 1)
-        /// The lane holds more messages than it should; see ``LaneState/backlogLimit``.
+        /// The lane holds too many messages; see ``LaneState/backlogLimit``.
         static let isBacklog = Appended(rawValue: 2)
     }
 
     private(set) var phase = Phase.idle
     /// How many messages have tickets that the drain has not taken.
     private(set) var count = 0
-    /// The newest, to which more may be added; of nobody where there is none.
+    /// The newest ticket, to which more may be added.
     private var newest = Ticket.none
-    /// Those before it.
+    /// The tickets before it.
     private var tickets = Queue<Ticket>()
-    /// With more messages than this, a fault is raised. Doubles then, and begins again when the lane is idle.
+    /// Above this many messages, a fault is reported and the limit doubles. Reset when the lane is idle.
     private(set) var backlogLimit = Self.firstBacklog
     private static var firstBacklog: Int { 1 << 20 }
 
-    // MARK: Posting
-
-    /// Adds the ticket of a message that a mailbox has let in.
     @inline(__always)
     mutating func append(_ listener: Unretained<ListenerEntry>) -> Appended {
         count &+= 1
@@ -88,25 +84,21 @@ struct LaneState: ~Copyable {
         return .isBacklog
     }
 
-    // MARK: Delivering
-
-    /// The drain begins a turn. False if it has ended meanwhile.
+    /// Begins a turn. Returns false if the drain has ended meanwhile.
     mutating func beginTurn() -> Bool {
         guard phase == .scheduled else { return false }
         phase = .draining
         return true
     }
 
-    /// Takes the oldest tickets, for so many calls at most. Where there are none, the turn ends and the lane is
-    /// idle.
-    ///
-    /// - Returns: Whether the turn goes on.
+    /// Takes the oldest tickets, for at most so many calls. Returns false, with the lane idle, if there are
+    /// none.
     mutating func take(_ most: Int, into taken: inout [Ticket]) -> Bool {
         var left = most
         while left > 0, let ticket = pop(most: left) {
             left -= ticket.count
             taken.append(ticket)
-            // From an unbounded buffer everything at once: nothing is dropped from it.
+            // Everything at once from an unbounded buffer, which drops nothing.
             ticket.mailbox.borrow { if $0.takesAll, $0.batch.isEmpty { $0.state.takeAll(into: &$0.batch) } }
         }
         guard taken.isEmpty else { return true }
@@ -114,8 +106,8 @@ struct LaneState: ~Copyable {
         return false
     }
 
-    /// The drain ends a turn, and has used all it had taken. True if the lane is idle; otherwise there is to be
-    /// another turn.
+    /// Ends a turn that has used all its tickets. Returns true if the lane is idle, false if another turn
+    /// must follow.
     mutating func endTurn() -> Bool {
         guard count == 0 else {
             phase = .scheduled
@@ -136,11 +128,11 @@ struct LaneState: ~Copyable {
         return newest.count > 0 ? newest.listener : nil
     }
 
-    /// Removes the oldest ticket, or a part of it.
+    /// Removes the oldest ticket, or part of it.
     @inline(__always)
     private mutating func pop(most: Int) -> Ticket? {
         let part = tickets.withFirst { first -> Ticket? in first.count > most ? first.removeFirst(most: most) : nil }
-        // With no part, there is none or it is taken whole.
+        // Without a part, there is no ticket or all of it is taken.
         if let ticket = (part ?? nil) ?? tickets.popFirst() {
             count -= ticket.count
             return ticket

@@ -1,59 +1,56 @@
 internal import Dispatch
 internal import Synchronization
 
-/// The call of an async listener: the message, the owner, the context. It copies the message before it first
-/// suspends.
+/// The call of an async listener, which copies the message before it first suspends.
 @usableFromInline
 typealias AsyncListenerCall = @Sendable (MessageAddress, AnyObject?, PostContext) async throws -> Void
 
-/// Where an async closure begins to run.
 @usableFromInline
 enum AsyncIsolation: Sendable {
     case closure((any Actor)?)
     case owner
 }
 
-/// The messages of a listener that cannot be called on the poster's thread: they wait for their turn in its
-/// lane, or for a reader.
+/// The messages of a listener that cannot be called on the poster's thread. They wait for their turn in its
+/// lane, or for a reader of a sequence.
 ///
-/// Guards: the lane's lock guards `state`, of a sequence `sequenceLock`. `used`, `batch` and `retainedOwner`
-/// belong to the lane's drain; `batch` also to whoever holds the lock while the lane is not draining, or has
-/// exchanged `Lane.isBetweenTurns` for false. Of a sequence, `batch` and `hasTaken` are guarded by
-/// `readLock`. `asyncCall` is freed once no drain can begin.
+/// Guards: the lane's lock guards `state`. `used`, `batch` and `retainedOwner` belong to the lane's drain;
+/// `batch` also to a thread that holds the lock while the lane is not draining, or has exchanged
+/// `Lane.isBetweenTurns` for false. For a sequence, `sequenceLock` guards `state`, and `readLock` guards
+/// `batch` and `hasTaken`. `asyncCall` is freed once no drain can begin.
 @usableFromInline
 final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see above
-    /// Where the messages have their turns; nil if a sequence is read.
+    /// Nil for a sequence.
     let lane: Lane?
     let readers: SequenceReaders?
-    /// The identity of the lane's actor: only a post made there may call the listener. 1, which nobody has, where there
-    /// is none.
+    /// The identity of the lane's actor, or ``Lane/nowhere``: only a post made there may call the listener.
     let home: UInt
-    /// The lane, uncounted, for posts, which retain nothing.
+    /// For posts, which retain nothing.
     let laneReference: Unretained<Lane>?
     private let readersReference: Unretained<SequenceReaders>?
     let policy: BufferingPolicy
     let isUnbounded: Bool
-    /// Whether the drain takes all messages at once: no one drops one that waits, and none is awaited.
+    /// Whether the drain takes all messages at once: no waiting one is dropped, and none is awaited.
     let takesAll: Bool
     let layout: MessageLayout
     private let sequenceLock = SpinLock()
-    /// Whether there is a ticket in the lane, so that a call is under way or to come. Of a sequence, whether
-    /// messages wait.
+    /// Whether the lane has a ticket, so a call is in progress or will come; for a sequence, whether messages
+    /// wait.
     let isBusy = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) var state: MailboxState
-    /// How many messages a sequence has been given. Written under the lock.
+    /// How many messages a sequence has received. Written under the lock.
     let arrived = Atomic<Int>(0)
     // Keeps what the drain writes for each message off the cache lines that posters write.
     private let padding = Padding()
     /// Taken before `sequenceLock`, if both are.
     let readLock = SpinLock()
     let delivered = Atomic<Int>(0)
-    /// How many of the lane's tickets have been used and not settled.
+    /// How many of the lane's tickets are used but not settled.
     @safe @exclusivity(unchecked) var used = 0
     @safe @exclusivity(unchecked) var batch: MessageQueue
-    /// The owner, retained while a turn makes calls of the listener.
+    /// The owner, retained while a turn calls the listener.
     @safe @exclusivity(unchecked) private var retainedOwner: Unretained<AnyObject>?
-    /// Whether a reader has taken messages before.
+    /// Whether readers have taken messages since a reader last looked whether more come quickly.
     @safe @exclusivity(unchecked) var hasTaken = false
     @safe @exclusivity(unchecked) private(set) var asyncCall: AsyncListenerCall?
 
@@ -68,7 +65,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         self.lane = lane
         self.readers = readers
         home = lane?.home ?? Lane.nowhere
-        // The mailbox keeps both.
+        // The mailbox keeps both alive.
         laneReference = lane.map { Unretained($0) }
         readersReference = readers.map { Unretained($0) }
         self.policy = policy
@@ -87,22 +84,17 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         if let laneReference { laneReference.borrow { $0.lock.withLock(body) } } else { sequenceLock.withLock(body) }
     }
 
-    // MARK: Direct calls
-
-    /// Whether a post of this isolation may call the listener directly: it is made on the lane's actor, and no message
-    /// waits for the listener.
+    /// Returns whether a post may call the listener directly: it is made on the lane's actor, and no message
+    /// waits.
     func mayCall(from isolation: UInt, _ listener: ListenerEntry) -> Bool {
         guard let lane, isolation == home else { return false }
-        // The drain settles what it has called at the end of its turn. This is the drain, or it is not at
-        // work: the poster is on its actor.
+        // The drain settles its calls at the end of its turn. Either this is the drain, or the drain is not
+        // running, because the poster is on its actor.
         return !isBusy.load(ordering: .acquiring) || !lane.isCalling(listener) && accounts.waiting == 0
     }
 
-    // MARK: Enqueueing
-
-    /// Enqueues a copy of the message.
-    ///
-    /// - Returns: Whether the listener accepted it; true also if the buffer was full.
+    /// Enqueues a copy of the message. Returns whether the listener accepted it; true also if the buffer was
+    /// full.
     func enqueue(_ frame: FrameReference, for listener: ListenerEntry) -> Bool {
         let message = frame.pointee.message
         if isUnbounded, !frame.pointee.carriesMore { return enqueueAlone(message, for: listener) }
@@ -147,20 +139,20 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         }
     }
 
-    /// Counted here, without the reporter's lock, which all channels share.
+    /// The count comes from the mailbox, to avoid the reporter's lock, which all channels share.
     private func reportDrop(_ count: Int, in list: ListenerList, for listener: ListenerEntry) {
         guard list.faults.reports(count) else { return }
         let detail = Fault.Wording.buffering(policy)
         list.faults.report(.bufferOverflow, list: list, listener: listener, count: count, detail: detail)
     }
 
-    /// Puts a message in with which nothing travels, into a buffer without a bound.
+    /// Enqueues a message without an envelope in an unbounded buffer.
     private func enqueueAlone(_ message: MessageAddress, for listener: ListenerEntry) -> Bool {
         guard let laneReference else { return enqueueToRead(message, for: listener) }
         return laneReference.borrow { $0.enqueue(message, listener, self) } > 0
     }
 
-    /// Puts a message in with which nothing travels, into the unbounded buffer of a sequence, and wakes its reader.
+    /// Enqueues a message without an envelope in a sequence's unbounded buffer, and wakes a reader.
     @inline(never)
     func enqueueToRead(_ message: MessageAddress, for listener: ListenerEntry) -> Bool {
         let isAdmitted = sequenceLock.withLock {
@@ -173,29 +165,26 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         return isAdmitted
     }
 
-    /// A message for readers has been let in. Under the lock.
+    /// Counts a message enqueued for readers. Called under the lock.
     @inline(__always)
     private func noteArrival() {
         isBusy.store(true, ordering: .releasing)
         arrived.store(arrived.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
-    /// Wakes a reader, if there are readers and one of them waits.
     @inline(__always)
     private func wakeReader() { readersReference?.borrow { $0.wakeOne() } }
 
-    /// Whether a post waits for this listener: not for a sequence, and not for one that waits for the poster.
+    /// Returns whether the post waits for this listener: not for a sequence or one that waits for the poster.
     private func isListener(_ listener: ListenerEntry, awaitedBy tracker: PostTracker) -> Bool {
         lane != nil && tracker.waits(for: listener)
     }
-
-    // MARK: Delivering
 
     /// Counts a message before the listener is called with it.
     @inline(__always)
     func countDelivered() { delivered.store(delivered.load(ordering: .relaxed) &+ 1, ordering: .releasing) }
 
-    /// Holds the owner until ``releaseOwner()``. False if it is gone.
+    /// Retains the owner until ``releaseOwner()``. Returns false if it was deallocated.
     @inline(__always)
     func holdOwner(of listener: ListenerEntry) -> Bool {
         guard listener.hasOwner, retainedOwner == nil else { return true }
@@ -203,7 +192,6 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         return retainedOwner != nil
     }
 
-    /// The owner held, or nil if there is none.
     var heldOwner: OwnerReference? { retainedOwner.map { OwnerReference($0) } }
 
     @inline(__always)
@@ -212,8 +200,6 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         retainedOwner = nil
         owner.release()
     }
-
-    // MARK: Ending
 
     override func discardWaiting() {
         if let lane { return lane.discard(self, inDrain: false) }
@@ -226,13 +212,13 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     override func nothingFollows() { readers?.wakeAll() }
 
-    /// Whether messages wait for the listener, which no post can see any more. The closure of a sequence goes with its
-    /// entry: a reader may be making an element, and may have taken out what waits.
+    /// Returns whether messages wait for the listener, which no post can see. The closure of a sequence is
+    /// freed with its entry, because a reader may still make an element with it.
     override func takesOverBody(of listener: ListenerEntry) -> Bool {
         guard let lane else { return true }
         return lane.lock.withLock {
             guard !state.leave() else { return false }
-            // Its list has kept it so far; from here on its tickets do. Balanced in ``PendingCleanup``.
+            // Its tickets keep it alive from here on, as its list did before. Balanced in ``PendingCleanup``.
             Unretained(listener).retain()
             return true
         }
@@ -241,8 +227,6 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     override func bodyIsFree() { asyncCall = nil }
 
     override func waitForCall(of listener: ListenerEntry) async { await lane?.waitForCall(of: listener) }
-
-    // MARK: Accounts
 
     override func accounts(countsCalls: Bool) -> ListenerAccounts? { accounts }
 

@@ -1,28 +1,27 @@
 /// A FIFO of messages of one layout, each with its envelope, in a chain of blocks.
 ///
-/// Not synchronised: its owner's lock guards it. A slot holds only the message: few have an envelope, and
-/// slots move from the poster's cache to the listener's. A block gets a table of envelopes when one of its
-/// messages has one. Blocks are used in turn and the last is reused, so that a queue that is emptied now and
-/// then allocates nothing, and nothing is moved to a larger buffer: in a burst, that and page faults took a
-/// third of the time of enqueueing.
+/// Not synchronised: its owner's lock guards it. A slot holds only the message, because few have an envelope
+/// and slots move between caches; a block gets a table of envelopes when one of its messages has one. The
+/// last block is reused, so a queue that is emptied now and then allocates nothing. Nothing is moved to a
+/// larger buffer: in a burst, that and page faults took a third of the time of enqueueing.
 ///
-/// `@safe` because no pointer leaves it except as the address of a message: `count` messages are in the slots
-/// from `first`, in the first block, up to `end`, in the last, and only those are read, moved or destroyed.
+/// `@safe` because pointers leave it only as addresses of messages: `count` messages are in the slots from
+/// `first`, in the first block, to `end`, in the last, and only those are read, moved or destroyed.
 @safe
 struct MessageQueue: ~Copyable {
     /// The first words of a block.
     @unsafe
     private struct Header {
-        /// The next block; nil in the last.
+        /// Nil in the last block.
         var next: UnsafeMutableRawPointer?
         var capacity: Int
-        /// The references of the envelopes, or 0, for each slot; nil where none had one.
+        /// The reference of each slot's envelope, or 0; nil if none had one.
         var envelopes: UnsafeMutablePointer<UInt>?
     }
 
     private static let smallestBlock = 16
     private static let largestBlock = 256
-    /// Each block has four times as many slots as the one before, up to this.
+    /// Each block has four times as many slots as the one before, up to `largestBlock`.
     private static let growth = 4
     /// Blocks of large messages have fewer slots.
     private static let bytesPerBlock = 16_384
@@ -31,18 +30,18 @@ struct MessageQueue: ~Copyable {
 
     let layout: MessageLayout
     private let stride: Int
-    /// Where the slots of a block begin.
+    /// The offset of a block's slots.
     private let start: Int
-    /// The next slot to be filled, and where those of its block end.
+    /// The next slot to be filled, and the end of its block's slots.
     private var end: UnsafeMutableRawPointer?
     private var endOfLast: UnsafeMutableRawPointer?
-    /// Where the envelope for that slot goes, if its block has a table.
+    /// The place of that slot's envelope, if its block has a table.
     private var endOfEnvelopes: UnsafeMutablePointer<UInt>?
     private(set) var count = 0
-    /// The next slot to be emptied, and where those of its block end.
+    /// The next slot to be emptied, and the end of its block's slots.
     private var first: UnsafeMutableRawPointer?
     private var endOfFirst: UnsafeMutableRawPointer?
-    /// Where the envelope of that slot is, if its block has a table.
+    /// The place of that slot's envelope, if its block has a table.
     private var firstOfEnvelopes: UnsafeMutablePointer<UInt>?
     private var firstBlock: UnsafeMutableRawPointer?
     private var lastBlock: UnsafeMutableRawPointer?
@@ -78,33 +77,29 @@ struct MessageQueue: ~Copyable {
 
     var isEmpty: Bool { count == 0 }
 
-    // MARK: Filling
-
-    /// Copies a message to the end.
     @inline(__always)
     mutating func append(copying message: MessageAddress, _ envelope: Envelope?) {
         append(copying: message)
         if let envelope { keep(envelope) }
     }
 
-    /// Copies a message without an envelope to the end.
     @inline(__always)
     mutating func append(copying message: MessageAddress) {
         layout.copy(from: message, to: freeSlot)
         slotIsFilled()
     }
 
-    /// The slot for the next message: ``slotIsFilled()`` is to follow.
+    /// The slot for the next message. Once it is filled, the caller calls ``slotIsFilled()``.
     @inline(__always)
     var freeSlot: MessageAddress {
         mutating get {
             if unsafe UInt(bitPattern: end) == UInt(bitPattern: endOfLast) { addBlock() }
-            // There is a block after `addBlock`, with a free slot at `end`.
+            // After `addBlock` there is a block with a free slot at `end`.
             return unsafe MessageAddress(end.unsafelyUnwrapped)
         }
     }
 
-    /// A message has been put into the free slot.
+    /// Counts a message put into the free slot.
     @inline(__always)
     mutating func slotIsFilled() {
         // There is a block.
@@ -119,12 +114,9 @@ struct MessageQueue: ~Copyable {
     /// The message enqueued last, in place.
     var last: MessageAddress? {
         guard count > 0, let end = unsafe end else { return nil }
-        // The slot before the next to be filled: a block is only added for a message, so it is in the last
-        // block.
+        // The last message is in the last block, just before `end`: a block is added only for a message.
         return unsafe MessageAddress(end - stride)
     }
-
-    // MARK: Emptying
 
     /// Moves the first message to uninitialised memory and returns its envelope. There must be one.
     @inline(__always)
@@ -136,7 +128,7 @@ struct MessageQueue: ~Copyable {
         return envelope?.take()
     }
 
-    /// The first message, in place, and its envelope, still retained by the slot. There must be one.
+    /// Returns the first message, in place, and its envelope, still retained by the slot. There must be one.
     @inline(__always)
     func peek() -> (message: MessageAddress, envelope: Unretained<Envelope>?) {
         // There is a message, so there is a block.
@@ -145,7 +137,6 @@ struct MessageQueue: ~Copyable {
         return unsafe (message, Unretained(address: envelopes.pointee))
     }
 
-    /// Destroys the first message and releases its envelope.
     @inline(__always)
     mutating func removeFirst() {
         let (message, envelope) = peek()
@@ -154,7 +145,7 @@ struct MessageQueue: ~Copyable {
         firstIsOut()
     }
 
-    /// The first slot has been emptied. It had no envelope, or that has been released.
+    /// Removes the first slot, once its message was moved or destroyed and its envelope, if any, released.
     @inline(__always)
     mutating func firstIsOut() {
         // There was a message, so there is a block.
@@ -169,7 +160,7 @@ struct MessageQueue: ~Copyable {
         }
     }
 
-    /// Frees the block of an empty queue, if it is large: no message is expected soon.
+    /// Frees the block of an empty queue if it is large: no message is expected soon.
     mutating func giveBack() {
         guard count == 0, let block = unsafe lastBlock else { return }
         let header = unsafe Self.header(of: block).pointee
@@ -185,8 +176,6 @@ struct MessageQueue: ~Copyable {
         unsafe endOfLast = nil
         unsafe endOfEnvelopes = nil
     }
-
-    // MARK: Slots and blocks
 
     /// Keeps the envelope of the message just enqueued.
     @inline(never)
@@ -207,7 +196,7 @@ struct MessageQueue: ~Copyable {
         unsafe (endOfEnvelopes.unsafelyUnwrapped - 1).pointee = Unretained.retaining(envelope).address
     }
 
-    /// The queue is empty. Blocks are only added for messages, so there is one: it is reused from its start.
+    /// Reuses the block of an empty queue. There is one, because a message was in it.
     @inline(__always)
     private mutating func startOver() {
         let slots = unsafe firstBlock.unsafelyUnwrapped + start
@@ -229,7 +218,6 @@ struct MessageQueue: ~Copyable {
         unsafe beginAt(header.next.unsafelyUnwrapped)
     }
 
-    /// Makes a block the first.
     private mutating func beginAt(_ block: UnsafeMutableRawPointer) {
         let header = unsafe Self.header(of: block).pointee
         unsafe firstBlock = block

@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// What is to be done, once the lane's lock is released, for listeners that have no ticket any more.
+/// Listeners without a ticket to clean up after, once the lane's lock is released.
 struct PendingCleanup {
-    /// Those that have left their list. Nil as long as there are none: an empty array is counted.
+    /// Those that have left their list. Nil while there are none: even an empty array is reference-counted.
     private var listeners: [Unretained<ListenerEntry>]?
 
-    /// So many calls for a listener have ended. Under the lane's lock.
+    /// Records that calls of a listener have ended. Called under the lane's lock.
     @inline(__always)
     mutating func settle(_ count: Int, of listener: Unretained<ListenerEntry>, _ mailbox: Mailbox) {
         guard mailbox.state.settle(count) else { return }
@@ -13,7 +13,7 @@ struct PendingCleanup {
         if mailbox.state.hasLeft, mailbox.state.leave() { listeners = (listeners ?? []) + [listener] }
     }
 
-    /// Frees their closures. Runs user code: the deinit of what closures captured.
+    /// Frees the listeners' closures. Runs user code: the deinits of captured values.
     func run() {
         guard let listeners else { return }
         for listener in listeners {

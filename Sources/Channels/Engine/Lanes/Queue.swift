@@ -1,10 +1,9 @@
-/// A first-in, first-out queue of values of one type: a ``MessageQueue`` that knows what is in it.
+/// A FIFO of values of one type: a ``MessageQueue`` that knows the type.
 struct Queue<Element>: ~Copyable {
     private var messages = MessageQueue(MessageLayout(Element.self))
 
     var isEmpty: Bool { messages.isEmpty }
 
-    /// The oldest element.
     var first: Element? { messages.isEmpty ? nil : messages.peek().message.load(as: Element.self) }
 
     @inline(__always)
@@ -22,13 +21,13 @@ struct Queue<Element>: ~Copyable {
         return element
     }
 
-    /// Changes the first element, if there is one. Returns what the body returns.
+    /// Changes the first element and returns what the body returns; nil if there is none.
     @inline(__always)
     mutating func withFirst<Result>(_ body: (inout Element) -> Result) -> Result? {
         messages.isEmpty ? nil : messages.peek().message.mutate(as: Element.self, body)
     }
 
-    /// Changes the last element, if there is one. Returns what the body returns.
+    /// Changes the last element and returns what the body returns; nil if there is none.
     mutating func withLast<Result>(_ body: (inout Element) -> Result) -> Result? {
         messages.last?.mutate(as: Element.self, body)
     }

@@ -1,8 +1,7 @@
 internal import Synchronization
 
-/// The tasks that wait for a message of one sequence.
-///
-/// `waiting` is guarded by its mutex; continuations are resumed without it.
+/// The tasks that wait for a message of one sequence. A mutex guards `waiting`; continuations are resumed
+/// without it.
 @usableFromInline
 final class SequenceReaders: Sendable {
     private struct Waiting {
@@ -11,7 +10,7 @@ final class SequenceReaders: Sendable {
     }
 
     private let waiting = Locked(Waiting())
-    /// The number of waiting readers: a post checks it first.
+    /// The number of waiting readers, which a post checks first.
     private let count = Atomic<Int>(0)
 
     func newReader() -> Int {
@@ -28,14 +27,13 @@ final class SequenceReaders: Sendable {
         }
     }
 
-    /// Resumes a certain reader, if it waits.
     func wake(_ reader: Int) { resume { $0.firstIndex { $0.id == reader } } }
 
-    /// Whether one of them may wait. One that begins to now looks for messages afterwards.
+    /// Whether a reader may wait. One that begins to now checks for messages afterwards.
     var mayWait: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
 
     /// Resumes the reader that has waited longest. Called after a message was enqueued under the mailbox's
-    /// lock; a reader checks under that lock again after it has been counted.
+    /// lock; a reader, once counted, checks again under that lock.
     @inline(__always)
     func wakeOne() { if mayWait { wakeFirst() } }
 
