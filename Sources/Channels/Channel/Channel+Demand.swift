@@ -17,12 +17,85 @@ extension Channel {
     package var hasListeners: Bool { list.listenerCountNow > 0 }
 }
 
+extension Channel {
+    /// Creates a channel that says when its first listener comes and when its last one goes: to start and stop what feeds
+    /// it.
+    ///
+    /// ```swift
+    /// let position = Channel<Fix>(onDemand: { isHeard in isHeard ? sensor.start() : sensor.stop() })
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - onDemand: Called without locks, one call at a time, in order, with true and false in turn, beginning with true:
+    ///     by the thread that adds or removes the listener, or by one that is calling it already. It may use the channel.
+    ///     A listener whose owner was deallocated is noticed by the next post, or when another such channel is created.
+    ///     When the channel is deallocated or finished, nobody listens.
+    @_disfavoredOverload  // the trailing closure of `Channel { … }` is a fault handler
+    public convenience init(
+        onDemand: @escaping @Sendable (_ isHeard: Bool) -> Void,
+        reentrancy: Reentrancy = .nested(limit: 64),
+        onFault: FaultHandler? = nil,
+        diagnostics: Diagnostics = .off
+    ) {
+        self.init(reentrancy: reentrancy, onFault: onFault, diagnostics: diagnostics)
+        Demand.tell(onDemand, of: list)
+    }
+}
+
 private final class DemandDelegate: ListenerListDelegate {
     private let changed: @Sendable () -> Void
 
     init(_ changed: @escaping @Sendable () -> Void) { self.changed = changed }
 
     func listeningChanged(in list: ListenerList) { changed() }
+}
+
+/// Says when somebody begins to listen, and when nobody does any more. `state` is guarded by its mutex, without which
+/// `tell` is called.
+final class Demand: ListenerListDelegate {
+    private struct State {
+        var isHeard = false
+        /// Whether a thread is telling. It looks again afterwards.
+        var isTelling = false
+    }
+
+    private let state = Locked(State())
+    private let tell: @Sendable (Bool) -> Void
+    private let next: (any ListenerListDelegate)?
+
+    private init(_ tell: @escaping @Sendable (Bool) -> Void, before next: (any ListenerListDelegate)?) {
+        self.tell = tell
+        self.next = next
+    }
+
+    static func tell(_ tell: @escaping @Sendable (Bool) -> Void, of list: ListenerList) {
+        list.delegate = Demand(tell, before: list.delegate)
+        DemandRotation.shared.add(list)
+    }
+
+    func listeningChanged(in list: ListenerList) {
+        while let isHeard = begin(list) {
+            tell(isHeard)
+            state.withLock { $0.isTelling = false }
+        }
+    }
+
+    private func begin(_ list: ListenerList) -> Bool? {
+        state.withLock { state in
+            // Read under the lock: the later thread reads the later count.
+            let isHeard = list.listenerCountNow > 0
+            guard !state.isTelling, isHeard != state.isHeard else { return nil }
+            state = State(isHeard: isHeard, isTelling: true)
+            return isHeard
+        }
+    }
+
+    func listHasClosed(_ list: ListenerList) {
+        listeningChanged(in: list)
+        next?.listHasClosed(list)
+    }
+
+    func resume(_ entry: ListenerEntry) -> Bool { next?.resume(entry) ?? false }
 }
 
 /// The lists of these channels, checked in turn.

@@ -71,6 +71,22 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
     ///
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
+
+    /// Ends every listener and interceptor of an owner, and suspends until no call of one runs. What waits is discarded.
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func removeListenersAndDrain(of owner: AnyObject) async { await list.removeListenersAndDrain(of: owner) }
+
+    /// Ends every listener and interceptor but the listeners of patterns; what waits for them is discarded.
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func removeAllListeners() { list.removeAllListeners() }
+
+    /// Returns whether an object owns a listener or an interceptor.
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func hasListeners(of owner: AnyObject) -> Bool { list.hasListeners(of: owner) }
+
+    /// Ends every listener and interceptor for good: what waits is delivered, sequences end, later posts return 0, and a
+    /// listener registered later is inactive. A name on a switchboard is free.
+    public func finish() { list.close() }
 }
 
 extension Channel: CustomStringConvertible {

@@ -50,6 +50,16 @@ public final class LocalChannel<Message>: LocalListenable {
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
 
+    /// Ends every listener.
+    public func removeAllListeners() { list.removeAllListeners() }
+
+    /// Returns whether an object owns a listener.
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func hasListeners(of owner: AnyObject) -> Bool { list.hasListeners(of: owner) }
+
+    /// Ends every listener for good: later posts return 0, and a listener registered later is inactive.
+    public func finish() { list.close() }
+
     /// Delivers a message to every listener registered when the call begins; all have run when it returns.
     ///
     /// For order and reentrancy see ``Channel/post(_:from:echo:fileID:line:isolation:)``.

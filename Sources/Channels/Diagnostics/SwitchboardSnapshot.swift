@@ -48,7 +48,7 @@ extension Switchboard {
             $0.list.snapshot(name: $0.list.displayName, kind: .protocol, messageType: $0.list.displayName, &lanes)
         }
         let patterns = patterns.all.map {
-            $0.hub.snapshot(name: $0.pattern.text, kind: .pattern, messageType: "any Sendable", &lanes)
+            $0.hub.snapshot(name: $0.hub.displayName, kind: .pattern, messageType: "any Sendable", &lanes)
         }
         var watched: [ChannelSnapshot] = []
         observation.forEachWatched {

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 extension Listenable {
     /// Returns the messages from now on as an asynchronous sequence; for a state, the current value first.
     ///
@@ -42,4 +44,47 @@ extension Listenable {
         }
         return nil
     }
+
+    /// Waits for the next message that satisfies a condition, but not longer than a time.
+    ///
+    /// - Parameters:
+    ///   - timeout: How long to wait. It does not advance while the machine sleeps.
+    ///   - predicate: Called on the caller's isolation. It may use the channel.
+    /// - Returns: The message; nil if the channel is deallocated or finished.
+    /// - Throws: ``ChannelError/Code/timedOut`` when the time is over, and at once if it is zero or negative;
+    ///   `CancellationError` when the task is cancelled.
+    public consuming func next(
+        timeout: Duration,
+        isolation: isolated (any Actor)? = #isolation,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        where predicate: (Message) -> Bool = { _ in true }
+    ) async throws -> Message? {
+        try Task.checkCancellation()
+        let over = ChannelError(.timedOut, name: nil, "no such \(Message.self) came within \(timeout)")
+        guard timeout > .zero else { throw over }
+        let messages = messages(buffering: .unbounded, fileID: fileID, line: line)
+        _ = consume self
+        let isOver = TimeIsOver()
+        let timer = Timeout(after: timeout) {
+            isOver.set()
+            messages.buffer.end()
+        }
+        defer { extendLifetime(timer) }
+        var iterator = messages.makeAsyncIterator()
+        while let message = await iterator.next(isolation: isolation) {
+            if predicate(message) { return message }
+        }
+        if isOver.isSet { throw over }
+        try Task.checkCancellation()
+        return nil
+    }
+}
+
+private final class TimeIsOver: Sendable {
+    private let flag = Atomic<Bool>(false)
+
+    var isSet: Bool { flag.load(ordering: .acquiring) }
+
+    func set() { flag.store(true, ordering: .releasing) }
 }

@@ -84,9 +84,7 @@ public final class ProtocolChannel<Observer> {
 
     /// Whether an observer has been added.
     public func contains(_ observer: Observer) -> Bool {
-        let object = Self.object(observer)
-        guard let entry = entries.withLock({ $0[Unretained(object).address] }) else { return false }
-        return !entry.hasEnded && entry.owner === object
+        hasListeners(of: Self.object(observer))
     }
 
     /// The number of observers.
@@ -95,6 +93,19 @@ public final class ProtocolChannel<Observer> {
 
     /// Whether there are no observers.
     public var isEmpty: Bool { observerCount == 0 }
+
+    /// Removes every observer.
+    /// - Complexity: O(*n*) in the number of observers.
+    public func removeAllListeners() {
+        list.removeAllListeners()
+        forgetTheGone(beyond: 0)
+    }
+
+    /// Returns whether an object is an observer, as ``contains(_:)`` does for one whose type is known.
+    public func hasListeners(of observer: AnyObject) -> Bool {
+        guard let entry = entries.withLock({ $0[Unretained(observer).address] }) else { return false }
+        return !entry.hasEnded && entry.owner === observer
+    }
 
     /// Calls a method on every observer added when the call begins.
     ///
@@ -142,9 +153,11 @@ public final class ProtocolChannel<Observer> {
     }
 
     /// Keeps the table at no more than about twice the number of observers.
-    private func forgetSomeOfTheGone() {
+    private func forgetSomeOfTheGone() { forgetTheGone(beyond: 2 * list.listenerCountNow + 16) }
+
+    private func forgetTheGone(beyond count: Int) {
         let former = entries.withLock { entries -> [UInt: ListenerEntry] in
-            guard entries.count > 2 * list.listenerCountNow + 16 else { return [:] }
+            guard entries.count > count else { return [:] }
             // Its entries are released without the lock.
             let former = entries
             for (address, entry) in former where entry.hasEnded { entries[address] = nil }

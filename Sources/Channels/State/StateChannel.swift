@@ -36,6 +36,19 @@ public final class StateChannel<State: Sendable>: Listenable {
         self.init(initial, name: nil, faults: .with(onFault), diagnostics: diagnostics)
     }
 
+    /// Creates a state that says when its first listener comes and when its last one goes: to start and stop what sets it.
+    /// - Parameter onDemand: As for ``Channel/init(onDemand:reentrancy:onFault:diagnostics:)``.
+    @_disfavoredOverload  // the trailing closure of `StateChannel(0) { … }` is a fault handler
+    public convenience init(
+        _ initial: State,
+        onDemand: @escaping @Sendable (_ isHeard: Bool) -> Void,
+        onFault: FaultHandler? = nil,
+        diagnostics: Diagnostics = .off
+    ) {
+        self.init(initial, onFault: onFault, diagnostics: diagnostics)
+        Demand.tell(onDemand, of: list)
+    }
+
     init(_ initial: State, name: String?, faults: FaultReporter, diagnostics: Diagnostics) {
         let list = ListenerList(
             layout: MessageLayout(State.self),
@@ -81,14 +94,16 @@ public final class StateChannel<State: Sendable>: Listenable {
         store(value, Post(isolation: isolation, at: PackedSite(fileID, line)))
     }
 
-    @inlinable @inline(__always)
-    func store(_ value: State, _ post: Post) {
+    /// - Returns: Whether it waits to be delivered.
+    @inlinable @inline(__always) @discardableResult
+    func store(_ value: State, _ post: Post) -> Bool {
         // Keeps the replaced value until the end of this method, so that it is released without the lock.
         var other = value
-        MessageAddress.lending(value) { message in
+        let waits = MessageAddress.lending(value) { message in
             core.set(message, post) { stored in stored.swap(with: &other) }
         }
         withExtendedLifetime((self, other)) {}
+        return waits
     }
 
     /// Changes the value in place and delivers it.
@@ -105,10 +120,20 @@ public final class StateChannel<State: Sendable>: Listenable {
         isolation: isolated (any Actor)? = #isolation,
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        var waits = false
+        return try update(Post(isolation: isolation, at: PackedSite(fileID, line)), &waits, body)
+    }
+
+    @inlinable @inline(__always)
+    func update<Result, Failure: Error>(
+        _ post: Post,
+        _ waits: inout Bool,
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         defer { withExtendedLifetime(self) {} }
         var outcome: Swift.Result<Result, Failure>?
         var kept: State?
-        core.update(Post(isolation: isolation, at: PackedSite(fileID, line))) { stored in
+        waits = core.update(post) { stored in
             // Kept only if the body can throw: keeping the old value makes its first write copy.
             if Failure.self != Never.self { kept = stored.load(as: State.self) }
             do throws(Failure) {
@@ -153,6 +178,22 @@ public final class StateChannel<State: Sendable>: Listenable {
     /// Ends every listener of an owner. See ``Channel/removeListeners(of:)``.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
+
+    /// Ends every listener of an owner, and suspends until no call of one runs.
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func removeListenersAndDrain(of owner: AnyObject) async { await list.removeListenersAndDrain(of: owner) }
+
+    /// Ends every listener but those of patterns; what waits for them is discarded.
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func removeAllListeners() { list.removeAllListeners() }
+
+    /// Returns whether an object owns a listener.
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func hasListeners(of owner: AnyObject) -> Bool { list.hasListeners(of: owner) }
+
+    /// Ends every listener for good: what waits is delivered, sequences end, and a listener registered later is
+    /// inactive. The state can still be set and read.
+    public func finish() { core.close() }
 }
 
 extension StateChannel {

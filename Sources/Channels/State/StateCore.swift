@@ -37,41 +37,51 @@ final class StateCore: @unchecked Sendable {  // guards: see above
     ///   - message: The address of the value, which is only read.
     ///   - post: Who sets it. Its envelope travels with the value, but not to listeners registered later.
     ///   - store: Replaces the value at the address; called under the lock, unless it is refused.
+    /// - Returns: Whether it waits to be delivered. Its tracker, if it has one, is told then.
     @usableFromInline
-    func set(_ message: MessageAddress, _ post: Post, store: (MessageAddress) -> Void) {
+    func set(_ message: MessageAddress, _ post: Post, store: (MessageAddress) -> Void) -> Bool {
         trapInsideUpdate("set")
-        guard let chain = chainOfChange() else { return }
-        guard !list.isMetered else { return list.traceState(post) { set(message, $0, chain, store) } }
-        set(message, post, chain, store)
+        guard let chain = chainOfChange() else { return false }
+        guard list.isMetered else { return set(message, post, chain, store) }
+        var waits = false
+        list.traceState(post) { waits = set(message, $0, chain, store) }
+        return waits
     }
 
     @inline(__always)
-    private func set(_ message: MessageAddress, _ post: Post, _ chain: Int, _ store: (MessageAddress) -> Void) {
+    private func set(_ message: MessageAddress, _ post: Post, _ chain: Int, _ store: (MessageAddress) -> Void) -> Bool {
         let admission = guarded.withLock { guarded -> StateTurns.Admission? in
             store(guarded.value.address)
             return admitChange(&guarded, post.envelope, chain)
         }
         switch admission {
         case .deliver(let turn)?: deliver(message, turn, post)
-        case .waitBehind(let count)?: slowDown(behind: count)
-        case .wait?, nil: break
+        case .waitBehind(let count)?:
+            slowDown(behind: count)
+            return true
+        case .wait?: return true
+        case nil: break
         }
+        return false
     }
 
     /// Changes the value in place and delivers it.
     /// - Parameter change: Changes it under the lock, unless that is refused. Returns whether it did.
+    /// - Returns: Whether it waits to be delivered. Its tracker, if it has one, is told then.
     @usableFromInline
-    func update(_ post: Post, change: (MessageAddress) -> Bool) {
+    func update(_ post: Post, change: (MessageAddress) -> Bool) -> Bool {
         trapInsideUpdate("update")
-        guard let chain = chainOfChange() else { return }
-        guard !list.isMetered else { return list.traceState(post) { self.change($0, chain, change) } }
-        self.change(post, chain, change)
+        guard let chain = chainOfChange() else { return false }
+        guard list.isMetered else { return self.change(post, chain, change) }
+        var waits = false
+        list.traceState(post) { waits = self.change($0, chain, change) }
+        return waits
     }
 
     @inline(__always)
-    private func change(_ post: Post, _ chain: Int, _ change: (MessageAddress) -> Bool) {
+    private func change(_ post: Post, _ chain: Int, _ change: (MessageAddress) -> Bool) -> Bool {
         let thread = ThreadReference.current
-        takeTurn(post) { guarded in
+        return takeTurn(post) { guarded in
             updater.store(thread.address, ordering: .relaxed)
             let isChanged = change(guarded.value.address)
             updater.store(0, ordering: .relaxed)
@@ -91,6 +101,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             return admit(&guarded, nil, for: entry, chain)
         }
         list.didUnlock()
+        list.delegate?.listeningChanged(in: list)
     }
 
     /// Ends the listeners when the channel is deallocated, after the values that wait. Those are delivered by
@@ -151,7 +162,9 @@ extension StateCore {
     }
 
     /// Runs a body under the lock, then delivers the value stored if that is this caller's part.
-    private func takeTurn(_ post: Post, _ body: (inout Guarded) -> StateTurns.Admission?) {
+    /// - Returns: Whether it waits to be delivered.
+    @discardableResult
+    private func takeTurn(_ post: Post, _ body: (inout Guarded) -> StateTurns.Admission?) -> Bool {
         list.layout.withTemporary { message in
             let admission = guarded.withLock { guarded -> StateTurns.Admission? in
                 let admission = body(&guarded)
@@ -162,9 +175,13 @@ extension StateCore {
             case .deliver(let turn)?:
                 deliver(message, turn, post)
                 list.layout.destroy(message)
-            case .waitBehind(let count)?: slowDown(behind: count)
-            case .wait?, nil: break
+            case .waitBehind(let count)?:
+                slowDown(behind: count)
+                return true
+            case .wait?: return true
+            case nil: break
             }
+            return false
         }
     }
 
@@ -193,6 +210,7 @@ extension StateCore {
                 switch guarded.withLock({ $0.turns.next(for: thread.address, into: message) }) {
                 case .deliver(let turn, let envelope):
                     postTurn(message, turn, Post(post, envelope))
+                    envelope?.tracker?.finish(.settled)
                     // Each value is released at the end of its turn, without the lock.
                     list.layout.destroy(message)
                 case .reschedule:

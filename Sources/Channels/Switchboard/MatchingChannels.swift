@@ -29,15 +29,41 @@ public struct MatchingChannels: Listenable {
     }
 }
 
+/// Everything that is posted on a switchboard: on named channels and those of a type, and the values of named states.
+///
+/// ```swift
+/// let log = board.posts.listen { post in print(post.channelName ?? "", post.message) }
+/// ```
+///
+/// As ``MatchingChannels`` for a pattern that matches every channel. Requests and protocols are not heard.
+public struct SwitchboardPosts: Listenable {
+    /// A message of any of the channels, with the channel's name and who posted it.
+    public typealias Message = Posted<any Sendable>
+
+    private let switchboard: Switchboard
+
+    init(_ switchboard: Switchboard) { self.switchboard = switchboard }
+
+    /// Registers a listener on every channel.
+    /// - Complexity: O(*n*) in the number of channels of the switchboard.
+    public func register(_ listener: consuming Listener<Message>, isolation: isolated (any Actor)?) -> ListenerToken {
+        require(!listener.registration.isInterceptor, "the posts of a switchboard cannot be intercepted")
+        return switchboard.register(listener.registration, matching: nil)
+    }
+}
+
 extension Switchboard {
     /// Every channel whose name matches a pattern. See ``MatchingChannels``.
     public subscript(matching pattern: ChannelPattern) -> MatchingChannels {
         MatchingChannels(self, pattern)
     }
 
+    /// Everything that is posted on this switchboard. See ``SwitchboardPosts``.
+    public var posts: SwitchboardPosts { SwitchboardPosts(self) }
+
     func register(
         _ listener: Registration,
-        matching pattern: ChannelPattern,
+        matching pattern: ChannelPattern?,
         intake: Forwarder.Intake? = nil
     ) -> ListenerToken {
         let patternListener = PatternListener(

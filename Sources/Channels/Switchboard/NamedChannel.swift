@@ -49,6 +49,20 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
     public func removeListeners(of owner: AnyObject) {
         switchboard.list(key)?.removeListeners(of: owner)
     }
+
+    /// Ends every listener and interceptor of an owner, and suspends until no call of one runs. What waits is discarded.
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func removeListenersAndDrain(of owner: AnyObject) async {
+        await switchboard.list(key)?.removeListenersAndDrain(of: owner)
+    }
+
+    /// Ends every listener and interceptor but the listeners of patterns; what waits for them is discarded.
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func removeAllListeners() { switchboard.list(key)?.removeAllListeners() }
+
+    /// Returns whether an object owns a listener or an interceptor.
+    /// - Complexity: O(*n*) in the number of listeners.
+    public func hasListeners(of owner: AnyObject) -> Bool { switchboard.list(key)?.hasListeners(of: owner) ?? false }
 }
 
 extension NamedChannel {
@@ -129,7 +143,7 @@ extension Switchboard {
 
     /// Whether a post creates the channel, because a pattern matches it. If not, counts it as unheard.
     private func mayCreate(_ key: NameKey, toPost type: any Any.Type) -> Bool {
-        if let name = key.name, patterns.match(name) { return true }
+        if patterns.match(key.name) { return true }
         observation.noteUnheard(key.name ?? "\(type)", type)
         return false
     }

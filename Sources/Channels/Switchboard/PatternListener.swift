@@ -4,7 +4,8 @@ internal import Synchronization
 /// entry that forwards to it. So it has one token and one mailbox, and a place by priority and registration
 /// in each channel. The lock of `forwarders` is taken inside that of ``PatternListeners``, and before lists'.
 final class PatternListener: Sendable {
-    let pattern: ChannelPattern
+    /// Nil for every channel, also those without a name.
+    let pattern: ChannelPattern?
     let hub: ListenerList
     let listener: ListenerEntry
     private let priority: Priority
@@ -16,7 +17,7 @@ final class PatternListener: Sendable {
 
     init(
         _ listener: Registration,
-        matching pattern: ChannelPattern,
+        matching pattern: ChannelPattern?,
         _ faults: FaultReporter,
         intake: Forwarder.Intake? = nil
     ) {
@@ -28,7 +29,7 @@ final class PatternListener: Sendable {
             layout: MessageLayout(Posted<any Sendable>.self),
             of: MatchingChannels.self,
             kind: .pattern,
-            name: pattern.text,
+            name: pattern?.text ?? "all posts",
             // The posts that it forwards are limited where they are made.
             reentrancy: .nested(limit: ThreadRecord.deepest),
             faults: faults
@@ -49,8 +50,13 @@ final class PatternListener: Sendable {
             case .state: intake == nil
             case .requests: false
             }
-        guard isOfAKind, let name else { return false }
-        return pattern.matches(name)
+        return isOfAKind && matches(name)
+    }
+
+    /// - Parameter name: Nil for the channel of a type.
+    func matches(_ name: String?) -> Bool {
+        guard let pattern else { return true }
+        return name.map { pattern.matches($0) } ?? false
     }
 
     /// Adds a forwarder to a channel, unless there is one or this has been detached. Runs no user code. The

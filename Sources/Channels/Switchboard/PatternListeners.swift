@@ -20,10 +20,10 @@ final class PatternListeners: Sendable {
 
     var all: [PatternListener] { table.withLock { $0.listeners } }
 
-    /// Whether a pattern that has a listener matches a name.
-    func match(_ name: String) -> Bool {
+    /// Whether a pattern that has a listener matches a name; nil for the channel of a type.
+    func match(_ name: String?) -> Bool {
         guard count.load(ordering: .acquiring) > 0 else { return false }
-        return all.contains { $0.pattern.matches(name) && !$0.hub.isEmptyNow }
+        return all.contains { $0.matches(name) && !$0.hub.isEmptyNow }
     }
 
     /// Adds a listener and attaches it to the existing channels, a few at a time.
@@ -53,8 +53,8 @@ final class PatternListeners: Sendable {
     }
 
     func forget(_ list: ListenerList) {
-        guard count.load(ordering: .acquiring) > 0, let name = list.name else { return }
-        for listener in all where listener.pattern.matches(name) { listener.forget(list) }
+        guard count.load(ordering: .acquiring) > 0 else { return }
+        for listener in all where listener.matches(list.name) { listener.forget(list) }
     }
 
     /// Detaches all patterns from a channel that has lost its name.

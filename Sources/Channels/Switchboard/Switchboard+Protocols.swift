@@ -63,6 +63,7 @@ extension Switchboard {
 protocol AnyProtocolChannel: AnyObject {
     var list: ListenerList { get }
     @discardableResult func remove(object: AnyObject) -> Bool
+    func removeAllListeners()
 }
 
 extension ProtocolChannel: AnyProtocolChannel {}

@@ -135,6 +135,11 @@ public final class Switchboard: Sendable {
         remove(name.key)
     }
 
+    /// Frees the channel of a type of message, see ``removeChannel(_:)-(ChannelName<Message>)``.
+    /// - Returns: Whether there was one.
+    @discardableResult
+    public func removeChannel<Message: Sendable>(_ type: Message.Type) -> Bool { remove(NameKey(of: type)) }
+
     /// Frees the name of a state. One still held continues without it, and without listeners of patterns.
     /// - Returns: Whether the name was in use.
     @discardableResult
@@ -164,6 +169,14 @@ public final class Switchboard: Sendable {
         for (slot, _) in registry.channels { slot.list.removeListeners(of: owner) }
         for listener in patterns.all { listener.hub.removeListeners(of: owner) }
         for channel in protocols.all { channel.remove(object: owner) }
+    }
+
+    /// Ends every listener, interceptor, responder and observer on this switchboard; what waits for them is discarded.
+    /// - Complexity: O(*n*) in the number of listeners of the switchboard.
+    public func removeAllListeners() {
+        for (slot, _) in registry.channels { slot.list.removeAllListeners() }
+        for listener in patterns.all { listener.hub.removeAllListeners() }
+        for channel in protocols.all { channel.removeAllListeners() }
     }
 
     private func remove(_ key: NameKey) -> Bool {

@@ -37,6 +37,11 @@ public struct Fault: Sendable, CustomStringConvertible {
     public let channelName: String
     /// The place where the listener involved was registered, if there is one.
     public let registrationSite: RegistrationSite?
+    /// The type of the owner of the listener involved; nil if the token owns it, or there is none.
+    public var ownerType: String? { ownerName ?? owner.map { "\($0)" } }
+    // The text is made only when it is read, as for `wording`.
+    private let owner: (any Any.Type)?
+    private var ownerName: String?
     /// How often this has happened at this place, this time included.
     public let count: Int
     /// The error, for ``Code/listenerThrew`` and ``Code/bridgeFailed``.
@@ -62,11 +67,13 @@ public struct Fault: Sendable, CustomStringConvertible {
         channelKind: ChannelKind = .messages,
         channelName: String,
         registrationSite: RegistrationSite? = nil,
+        ownerType: String? = nil,
         count: Int = 1,
         underlyingError: (any Error)? = nil,
         detail: String? = nil
     ) {
-        self.init(code, channelKind, channelName, registrationSite, count, underlyingError, .text(detail))
+        self.init(code, channelKind, channelName, registrationSite, nil, count, underlyingError, .text(detail))
+        ownerName = ownerType
     }
 
     init(
@@ -74,6 +81,7 @@ public struct Fault: Sendable, CustomStringConvertible {
         _ channelKind: ChannelKind,
         _ channelName: String,
         _ registrationSite: RegistrationSite?,
+        _ owner: (any Any.Type)?,
         _ count: Int,
         _ underlyingError: (any Error)?,
         _ wording: Wording
@@ -82,6 +90,7 @@ public struct Fault: Sendable, CustomStringConvertible {
         self.channelKind = channelKind
         self.channelName = channelName
         self.registrationSite = registrationSite
+        self.owner = owner
         self.count = count
         self.underlyingError = underlyingError
         self.wording = wording
@@ -91,7 +100,9 @@ public struct Fault: Sendable, CustomStringConvertible {
     public var description: String {
         var line = "\(code) on \(channelKind.noun) \(channelName)"
         if let detail { line += ", \(onOneLine(detail))" }
-        if let registrationSite { line += ", listener registered at \(registrationSite)" }
+        if let registrationSite {
+            line += ", listener \(ownerType.map { "of \($0) " } ?? "")registered at \(registrationSite)"
+        }
         if let underlyingError { line += ": \(onOneLine("\(underlyingError)"))" }
         if count > 1 { line += " (\(count) times so far)" }
         return line

@@ -42,7 +42,8 @@ struct ThreadRecord: ~Copyable {
     /// Whether an instrument runs on this thread, outside what it was called around.
     var isInInstrument = false
     var depth = 0
-    var drains = 0
+    /// The frame of the innermost drain that calls listeners on this thread.
+    var drain: FrameReference?
     /// How many posts and changes of states count as having followed from the outermost post.
     var followed = 0
     var reading = ReadingTask()
@@ -70,7 +71,7 @@ struct ThreadRecord: ~Copyable {
     }
 
     /// Whether, as far as the thread knows, it is calling a listener.
-    var isInsideListener: Bool { top != nil || drains > 0 }
+    var isInsideListener: Bool { top != nil || drain != nil }
 
     /// Counts a post, a queued post or a change of a state that is made because of others.
     ///

@@ -80,9 +80,6 @@ extension Lane {
     }
 
     private func drain() -> DrainTurn.End {
-        let thread = ThreadReference.current
-        thread.pointee.drains += 1
-        defer { thread.pointee.drains -= 1 }
         var turn = DrainTurn()
         guard beginTurn(turn.callsLeft) else { return .idle }
         while true {
@@ -123,6 +120,11 @@ extension Lane {
         var frame = list.borrow { PostFrame($0) }
         defer { frame.end() }
         return frame.lend { frame in
+            let thread = ThreadReference.current
+            let outer = thread.pointee.drain
+            frame.pointee.previous = thread.pointee.top
+            thread.pointee.drain = frame
+            defer { thread.pointee.drain = outer }
             var end: DrainTurn.End?
             while end == nil, let ticket = drainState.current {
                 end = ticket.listener.borrow { listener in

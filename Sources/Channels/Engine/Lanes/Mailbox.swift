@@ -16,7 +16,7 @@ enum AsyncIsolation: Sendable {
 ///
 /// Guards: the lane's lock guards `state`. `used`, `batch` and `retainedOwner` belong to the lane's drain;
 /// `batch` also to a thread that holds the lock while the lane is not draining, or has exchanged
-/// `Lane.isBetweenTurns` for false. For a sequence, `sequenceLock` guards `state`, and `readLock` guards
+/// `Lane.isBetweenTurns` for false. For a sequence, `sequenceLock` guards `state` and `finishWaiters`, and `readLock` guards
 /// `batch` and `hasTaken`. `asyncCall` is freed once no drain can begin.
 @usableFromInline
 final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see above
@@ -38,6 +38,8 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// wait.
     let isBusy = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) var state: MailboxState
+    /// The tasks that wait until everything has been delivered; nil once it has.
+    @safe @exclusivity(unchecked) private var finishWaiters: [CheckedContinuation<Void, Never>]? = []
     /// How many messages a sequence has received. Written under the lock.
     let arrived = Atomic<Int>(0)
     // Keeps what the drain writes for each message off the cache lines that posters write.
@@ -224,7 +226,26 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         }
     }
 
-    override func bodyIsFree() { asyncCall = nil }
+    override func bodyIsFree() {
+        asyncCall = nil
+        let waiters = withLock { () -> [CheckedContinuation<Void, Never>]? in
+            defer { finishWaiters = nil }
+            return finishWaiters
+        }
+        for waiter in waiters ?? [] { waiter.resume() }
+    }
+
+    /// Once no post can see the listener and no ticket is left, its closure is freed.
+    override func waitUntilFinished() async {
+        guard lane != nil else { return }
+        await withCheckedContinuation { continuation in
+            let isFinished = withLock {
+                finishWaiters?.append(continuation)
+                return finishWaiters == nil
+            }
+            if isFinished { continuation.resume() }
+        }
+    }
 
     override func waitForCall(of listener: ListenerEntry) async { await lane?.waitForCall(of: listener) }
 

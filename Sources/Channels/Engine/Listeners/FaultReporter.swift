@@ -40,6 +40,7 @@ final class FaultReporter: Sendable {
             list.kind,
             meter?.name ?? list.displayName,
             site: site,
+            owner: listener?.owner.map { type(of: $0) },
             count: count,
             error: error,
             detail: detail,
@@ -57,13 +58,14 @@ final class FaultReporter: Sendable {
         _ kind: ChannelKind,
         _ channel: String,
         site: RegistrationSite? = nil,
+        owner: (any Any.Type)? = nil,
         count: Int? = nil,
         error: (any Error)? = nil,
         detail: Fault.Wording = .text(nil),
         _ instruments: Instruments? = nil
     ) {
         let count = count ?? countAnother("\(code) \(kind)", " \(channel) \(site?.description ?? "")")
-        let fault = Fault(code, kind, channel, site, count, error, detail)
+        let fault = Fault(code, kind, channel, site, owner, count, error, detail)
         let thread = ThreadReference.current
         guard !thread.pointee.isReportingFault else { return fault.write() }
         thread.pointee.isReportingFault = true

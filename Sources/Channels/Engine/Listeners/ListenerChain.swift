@@ -6,7 +6,7 @@ internal import Synchronization
 final class ListenerChain: @unchecked Sendable {  // guards: see above
     @TaskLocal static var current: ListenerChain?
 
-    private let listener: ListenerEntry
+    let listener: ListenerEntry
     /// The call that waits for this one. Released when this call ends: nobody waits for the tasks it left
     /// behind, and a chain of such tasks must not grow.
     @safe @exclusivity(unchecked) private var upstream: ListenerChain?

@@ -57,6 +57,9 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
 
     /// Suspends until no call of the ended listener is in progress. Does not wait for posts.
     func waitForCall(of listener: ListenerEntry) async { await responderCalls?.wait() }
+
+    /// Suspends until the listener, which has ended, has heard what waits for it. Posts are not waited for.
+    func waitUntilFinished() async { await responderCalls?.wait() }
 }
 
 extension ListenerCounters {

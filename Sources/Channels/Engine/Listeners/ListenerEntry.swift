@@ -74,6 +74,12 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
         level?.borrow { $0.list.cancel(self) }
     }
 
+    /// Ends the listener; what waits in its mailbox is delivered.
+    func end() {
+        list?.remove(self, as: Self.closed)
+        counters?.borrow { $0.nothingFollows() }
+    }
+
     override var isPaused: Bool { word.load(ordering: .acquiring) & Self.paused != 0 }
 
     override func pause() {

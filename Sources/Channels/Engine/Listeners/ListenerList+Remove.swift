@@ -37,6 +37,7 @@ extension ListenerList {
 
     /// Ends every listener because the channel is being deallocated. Waiting messages are still delivered.
     func close() {
+        guard !hasClosed else { return }
         var freed = RetiredEntries.Chain()
         var closing: [ListenerEntry] = []
         let collectsLater = withLock {
@@ -72,6 +73,27 @@ extension ListenerList {
         forEachEntry { entry in
             if entry.owner === owner { entry.cancel() }
         }
+    }
+
+    /// Ends every listener and interceptor but those of patterns.
+    func removeAllListeners() { forEachEntry { if !$0.isForwarder { $0.cancel() } } }
+
+    /// Ends every listener and interceptor of an owner, and suspends until no call of one runs.
+    func removeListenersAndDrain(of owner: AnyObject) async {
+        var removed: [ListenerEntry] = []
+        forEachEntry { if $0.owner === owner { removed.append($0) } }
+        for entry in removed { entry.cancel() }
+        for entry in removed { await entry.cancelAndDrain() }
+    }
+
+    /// Whether an object owns a listener or an interceptor.
+    func hasListeners(of owner: AnyObject) -> Bool {
+        var isFound = false
+        visitEntries { entry in
+            isFound = entry.owner === owner && !entry.hasEnded
+            return !isFound
+        }
+        return isFound
     }
 
     /// The number of listeners whose owner is alive.

@@ -5,7 +5,7 @@ internal import Synchronization
 /// A listener with an owner lives as long as the owner, whether or not the token is kept. One without an
 /// owner is cancelled when the last reference to its token is released.
 ///
-/// Everything here may be called from any thread. Two tokens are equal if they are the same object.
+/// Everything here may be called from any thread. Two tokens are equal if they are of the same listener.
 public class ListenerToken: @unchecked Sendable {  // nothing is stored here; see the two subclasses
     // There are two subclasses. A listener with an owner uses its entry as the token, which saves an
     // allocation; one without has an `OwningToken`.
@@ -27,7 +27,8 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// - Complexity: O(1).
     public func cancel() { entry.cancel() }
 
-    /// Ends the listener and suspends until no call of it runs and none will begin.
+    /// Ends the listener, discards what waits for it, and suspends until no call of it runs and none will begin.
+    /// ``finish()`` delivers what waits.
     ///
     /// Waits for the channel's posts in progress on other threads, and for the call that its mailbox is
     /// making; for a responder, for every request handed to it. Ignores task cancellation: those posts end in
@@ -39,8 +40,21 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// two locks would.
     public final func cancelAndDrain() async {
         entry.cancel()
-        if let call = ListenerChain.call, call.waits(for: entry) { return }
+        guard ListenerChain.call?.waits(for: entry) != true else { return }
         await waitForCalls()
+    }
+
+    /// Ends the listener, and suspends until what waits for it has been delivered and the last call has ended.
+    ///
+    /// No message posted from here on reaches it. Waits for as long as its actor or queue takes; ignores task
+    /// cancellation. ``cancel()`` in the meantime discards what still waits. A sequence ends once its reader has taken
+    /// what waits, which this does not wait for. Returns at once if it would wait for its caller, as ``cancelAndDrain()``
+    /// does.
+    public final func finish() async {
+        entry.end()
+        guard ListenerChain.call?.waits(for: entry) != true else { return }
+        await entry.list?.waitForPosts()
+        await entry.counters?.object.waitUntilFinished()
     }
 
     private func waitForCalls() async {
@@ -91,10 +105,10 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
 extension ListenerToken: Hashable {
     /// Returns whether both are the same object.
-    public static func == (left: ListenerToken, right: ListenerToken) -> Bool { left === right }
+    public static func == (left: ListenerToken, right: ListenerToken) -> Bool { left.entry === right.entry }
 
     /// Hashes the identity.
-    public final func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    public final func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(entry)) }
 }
 
 extension ListenerToken: CustomStringConvertible {

@@ -8,4 +8,7 @@ struct FrameReference: @unchecked Sendable {  // used by the posting thread only
 
     @inline(__always)
     init(_ raw: UnsafeMutableRawPointer) { unsafe self.raw = raw }
+
+    /// The address as a number, for comparing.
+    var address: UInt { unsafe UInt(bitPattern: raw) }
 }

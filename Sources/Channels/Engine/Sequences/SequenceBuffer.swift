@@ -25,6 +25,9 @@ final class SequenceBuffer: Sendable {
         isPlain = !token.entry.isGeneral
     }
 
+    /// Ends the sequence; what waits is discarded.
+    func end() { token.cancel() }
+
     deinit {
         // A source that registered the listener for somebody else may still hold the token.
         token.cancel()

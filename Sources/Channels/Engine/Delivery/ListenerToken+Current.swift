@@ -1,0 +1,20 @@
+extension ListenerToken {
+    /// The token of the listener that is being called, which can end itself with it; nil outside of a call.
+    ///
+    /// ```swift
+    /// sold.listen(self) { me, sale in if me.isDone { ListenerToken.current?.cancel() } }
+    /// ```
+    ///
+    /// Known in synchronous listeners, interceptors and observers on the thread that calls them, and in async listeners and
+    /// responders in their task and its children. It equals the token that `listen` returned, and does not keep the
+    /// listener: only the token that was returned does.
+    public static var current: ListenerToken? {
+        let thread = ThreadReference.current
+        let top = thread.pointee.top
+        // A drain in which nothing is posted is innermost, and so is a post made in a drain.
+        if let drain = thread.pointee.drain, drain.pointee.previous?.address == top?.address {
+            return drain.pointee.listener?.object
+        }
+        return top.map { $0.pointee.listener?.object } ?? ListenerChain.call?.listener
+    }
+}

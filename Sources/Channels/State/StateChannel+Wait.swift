@@ -1,0 +1,55 @@
+extension StateChannel {
+    /// Stores a value, and suspends until every listener that it reaches has finished with it, async ones too.
+    ///
+    /// As ``set(_:fileID:line:isolation:)`` and ``Channel/postAndWait(_:from:echo:fileID:line:isolation:)``: a value that
+    /// has to wait for its turn is waited for, and inside a listener it waits for none that waits for the caller.
+    ///
+    /// - Returns: What became of the value. Nobody is reached if the value is refused.
+    @discardableResult
+    public func setAndWait(
+        _ value: State,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> DeliveryReport {
+        let tracker = PostTracker.awaitingTurn()
+        return await tracker.wait(isWaiting: store(value, tracker.post(isolation, PackedSite(fileID, line))))
+    }
+
+    /// Changes the value in place, and suspends until every listener that it reaches has finished with it.
+    ///
+    /// As ``update(fileID:line:isolation:_:)`` and ``setAndWait(_:fileID:line:isolation:)``.
+    ///
+    /// - Returns: What became of the value. Nobody is reached if the change is refused.
+    @discardableResult
+    public func updateAndWait<Failure: Error>(
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: (inout State) throws(Failure) -> Void
+    ) async throws(Failure) -> DeliveryReport {
+        let tracker = PostTracker.awaitingTurn()
+        var waits = false
+        try update(tracker.post(isolation, PackedSite(fileID, line)), &waits, body)
+        return await tracker.wait(isWaiting: waits)
+    }
+}
+
+extension PostTracker {
+    /// Makes the tracker of a value, whose turn is waited for beside its listeners.
+    fileprivate static func awaitingTurn() -> PostTracker {
+        let tracker = PostTracker(chain: ListenerChain.call)
+        tracker.expectOne(isListener: false)
+        return tracker
+    }
+
+    fileprivate func post(_ isolation: (any Actor)?, _ site: PackedSite) -> Post {
+        Post(isolation: isolation, at: site, Envelope(sender: nil, origin: .local, tracker: self))
+    }
+
+    /// - Parameter isWaiting: Whether the turn is still to come.
+    fileprivate func wait(isWaiting: Bool) async -> DeliveryReport {
+        if !isWaiting { finish(.settled) }
+        return await wait()
+    }
+}

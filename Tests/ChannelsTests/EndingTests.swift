@@ -1,0 +1,271 @@
+import Channels
+import ChannelsTesting
+import Dispatch
+import Testing
+
+/// Ways in which listeners end: by their token from inside, one by one, all of an owner, all of a channel.
+struct EndingTests {
+    private let channel = Channel<Int>()
+    private let queue = DispatchQueue(label: "ending")
+
+    @Test func finishDeliversWhatWaitsAndHearsNothingMore() async {
+        for _ in 0..<100 {
+            let heard = Recorder<Int>()
+            queue.suspend()
+            let token = channel.listen(on: queue) { heard.record($0) }
+            for number in 1...100 { channel.post(number) }
+            async let finished: Void = token.finish()
+            await wait(for: token.isActive) { !$0 }
+            #expect(channel.post(101) == 0)
+            queue.resume()
+            await finished
+            #expect(heard.all == Array(1...100))
+            #expect(token.discardedCount == 0)
+        }
+    }
+
+    @Test func finishWaitsForTheLastCallOfAnAsyncListener() async {
+        let (entered, ended) = (Tally(), Tally())
+        let gate = Gate()
+        let token = channel.listen { (_: Int) async in
+            entered.add()
+            await gate.wait()
+            ended.add()
+        }
+        channel.post(1)
+        channel.post(2)
+        await entered.wait(until: 1)
+        async let finished: Void = token.finish()
+        await wait(for: token.isActive) { !$0 }
+        gate.open()
+        await finished
+        #expect(ended.value == 2)
+    }
+
+    @Test func finishOfAnIdleListenerReturns() async {
+        await channel.listen { _ in }.finish()
+        await channel.listen(on: queue) { _ in }.finish()
+        let token = channel.listen { (_: Int) async in }
+        await channel.postAndWait(1)
+        await token.finish()
+        await token.finish()
+        #expect(channel.isEmpty)
+    }
+
+    @Test func finishInsideTheListenerReturns() async {
+        let (token, ended) = (Slot<ListenerToken>(), Tally())
+        token.value = channel.listen { (_: Int) async in
+            await token.value?.finish()
+            ended.add()
+        }
+        channel.post(1)
+        await ended.wait(until: 1)
+        #expect(token.value?.isActive == false)
+    }
+
+    @Test func cancelDuringFinishDiscardsWhatWaits() async {
+        queue.suspend()
+        let heard = Recorder<Int>()
+        let token = channel.listen(on: queue) { heard.record($0) }
+        for number in 1...3 { channel.post(number) }
+        async let finished: Void = token.finish()
+        await wait(for: token.isActive) { !$0 }
+        token.cancel()
+        queue.resume()
+        await finished
+        #expect(heard.all == [])
+        #expect(token.discardedCount == 3)
+    }
+
+    @Test func aChannelThatIsFinishedDeliversWhatWaitsAndEndsItsSequences() async {
+        let heard = Recorder<Int>()
+        queue.suspend()
+        let token = channel.listen(on: queue) { heard.record($0) }
+        let messages = channel.messages()
+        for number in 1...3 { channel.post(number) }
+        channel.finish()
+        #expect(channel.post(4) == 0)
+        #expect(!token.isActive && channel.isEmpty)
+        queue.resume()
+        await heard.wait(count: 3)
+        #expect(await messages.reduce(into: []) { $0.append($1) } == [1, 2, 3])
+        #expect(!channel.listen { _ in }.isActive)
+        #expect(await channel.next() == nil)
+        channel.finish()
+    }
+
+    @Test func finishBesidePostsLosesNothingThatWasCounted() async {
+        for _ in 0..<200 {
+            let channel = Channel<Int>()
+            let (heard, reached) = (Tally(), Tally())
+            let tokens = [channel.listen { _ in heard.add() }, channel.listen(on: queue) { _ in heard.add() }]
+            await onThreads(3) { thread in
+                if thread == 0 { return channel.finish() }
+                for number in 0..<50 { reached.add(channel.post(number)) }
+            }
+            await heard.wait(until: reached.value)
+            for token in tokens { await token.finish() }
+            #expect(heard.value == reached.value)
+        }
+    }
+
+    @Test func aStateThatIsFinishedKeepsItsValueAndIsHeardByNobody() async {
+        let state = StateChannel(1)
+        let heard = Recorder(of: state)
+        let values = state.values(buffering: .unbounded)
+        state.set(2)
+        state.finish()
+        state.set(3)
+        #expect(heard.all == [1, 2] && state.value == 3)
+        #expect(await values.reduce(into: []) { $0.append($1) } == [1, 2])
+    }
+
+    @Test func aNameIsFreeOnceItsChannelIsFinished() throws {
+        let board = Switchboard()
+        let held = board.channel("shop.sold" as ChannelName<Int>)
+        let token = held.listen { _ in }
+        held.finish()
+        #expect(!token.isActive)
+        let other = try board.channel("shop.sold", of: String.self)
+        #expect(other.post("tea") == 0)
+    }
+
+    @Test func hasListenersKnowsTheOwnersThatAreListening() {
+        let (owner, other) = (Owner(), Owner())
+        let state = StateChannel(0)
+        let board = Switchboard()
+        let local = LocalChannel<Int>()
+        #expect(!channel.hasListeners(of: owner))
+        let token = channel.listen(owner) { _, _ in }
+        state.listen(owner) { _, _ in }
+        board[Int.self].listen(owner) { _, _ in }
+        local.listen(owner) { _, _ in }
+        #expect(channel.hasListeners(of: owner) && state.hasListeners(of: owner))
+        #expect(board[Int.self].hasListeners(of: owner) && local.hasListeners(of: owner))
+        #expect(!channel.hasListeners(of: other) && !board["shop.none" as ChannelName<Int>].hasListeners(of: owner))
+        token.cancel()
+        #expect(!channel.hasListeners(of: owner))
+    }
+
+    @Test func removeAllListenersEndsThoseOfAChannelAndKeepsItInUse() {
+        let board = Switchboard()
+        let named = board["shop.sold" as ChannelName<Int>]
+        let pattern = Recorder(of: board[matching: "shop.*"].map { $0.message as? Int })
+        let first = named.listen { _ in }
+        let interceptor = named.intercept { _ in .stop }
+        named.removeAllListeners()
+        #expect(!first.isActive && !interceptor.isActive)
+        let heard = Recorder(of: named)
+        named.post(7)
+        #expect(heard.all == [7])
+        #expect(pattern.all == [7])
+    }
+
+    @Test func removeAllListenersOfABoardEndsEverything() {
+        final class Observer: Watching, Sendable {}
+        let board = Switchboard()
+        let observer = Observer()
+        let tokens = [
+            board[Int.self].listen { _ in },
+            board[matching: "a.*"].listen { _ in },
+            board.state("a.state", initial: 1).listen { _ in },
+            board.requests("a.ask" as RequestName<Int, Int>).respond { $0 },
+        ]
+        board.add(observer, for: (any Watching).self)
+        board.removeAllListeners()
+        #expect(tokens.allSatisfy { !$0.isActive })
+        #expect(!board.contains(observer, for: (any Watching).self))
+        #expect(board.add(observer, for: (any Watching).self))
+    }
+
+    @Test func removeListenersAndDrainWaitsForTheirCalls() async {
+        let owner = Owner()
+        let (entered, ended, gate) = (Tally(), Tally(), Gate())
+        channel.listen(owner) { (_: Owner, _: Int) async in
+            entered.add()
+            await gate.wait()
+            ended.add()
+        }
+        channel.post(1)
+        channel.post(2)
+        await entered.wait(until: 1)
+        async let removed: Void = channel.removeListenersAndDrain(of: owner)
+        await wait(for: channel.listenerCount) { $0 == 0 }
+        gate.open()
+        await removed
+        #expect(ended.value == 1)
+    }
+
+    @Test func aChannelOfATypeIsRemovedByItsType() {
+        let board = Switchboard()
+        let held = board[Int.self].channel
+        #expect(board.removeChannel(Int.self))
+        #expect(!board.removeChannel(Int.self))
+        #expect(board[Int.self].channel !== held)
+    }
+}
+
+private protocol Watching: AnyObject, Sendable {}
+
+struct CurrentTokenTests {
+    private let channel = Channel<Int>()
+
+    @Test func aListenerEndsItselfByTheCurrentToken() {
+        let heard = Recorder<Int>()
+        let token = channel.listen { number in
+            heard.record(number)
+            if number == 2 { ListenerToken.current?.cancel() }
+        }
+        for number in 1...3 { channel.post(number) }
+        #expect(heard.all == [1, 2])
+        #expect(!token.isActive)
+        #expect(ListenerToken.current == nil)
+    }
+
+    @Test(arguments: ListenForm.allCases) func theCurrentTokenIsThatOfTheListener(form: ListenForm) async {
+        let heard = Recorder<ListenerToken?>()
+        let owners = FormOwners()
+        let token = form.listen(to: channel, owners) { _ in heard.record(ListenerToken.current) }
+        channel.post(1)
+        await heard.wait(count: 1)
+        #expect(heard.all == [token])
+        let set: Set = [token]
+        #expect(heard.all[0].map { set.contains($0) } == true)
+    }
+
+    @Test func theCurrentTokenOfANestedPostIsTheInnermost() {
+        let inner = Channel<Int>()
+        let heard = Recorder<ListenerToken?>()
+        let innerToken = inner.listen { _ in heard.record(ListenerToken.current) }
+        let token = channel.listen { _ in
+            inner.post(1)
+            heard.record(ListenerToken.current)
+        }
+        channel.post(1)
+        #expect(heard.all == [innerToken, token])
+    }
+
+    @Test func theCurrentTokenOfAPostInALaneIsTheInnermost() async {
+        let inner = Channel<Int>()
+        let heard = Recorder<ListenerToken?>()
+        let innerToken = inner.listen { _ in heard.record(ListenerToken.current) }
+        let token = channel.listen(on: DispatchQueue(label: "current")) { _ in
+            inner.post(1)
+            heard.record(ListenerToken.current)
+        }
+        channel.post(1)
+        await heard.wait(count: 2)
+        #expect(heard.all == [innerToken, token])
+    }
+
+    @Test func theCurrentTokenDoesNotKeepAListener() {
+        let kept = Slot<ListenerToken>()
+        do {
+            let token = channel.listen { _ in kept.value = ListenerToken.current }
+            channel.post(1)
+            withExtendedLifetime(token) {}
+        }
+        #expect(kept.value?.isActive == false)
+        #expect(channel.isEmpty)
+    }
+}
