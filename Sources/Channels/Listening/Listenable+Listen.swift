@@ -69,13 +69,17 @@ extension Listenable {
         priority: Priority = .normal,
         once: Bool = false,
         buffering: BufferingPolicy? = nil,
+        overlapping: Overlapping = .queue,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,
         @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Owner, Message) async throws -> Void
     ) -> ListenerToken {
         let options = ListenerOptions(priority, once: once, buffering: buffering, fileID, line)
-        let listener = Listener<Message>(owner, on: .closure(body.isolation), options) { message, owner, _ in
+        let listener = Listener<Message>(owner, on: .closure(body.isolation), options, overlapping) {
+            message,
+            owner,
+            _ in
             guard let owner else { return }
             // The list hands back the object registered.
             try await body(known(owner, as: Owner.self), message.load(as: Message.self))
@@ -141,13 +145,14 @@ extension Listenable {
         priority: Priority = .normal,
         once: Bool = false,
         buffering: BufferingPolicy? = nil,
+        overlapping: Overlapping = .queue,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,
         _ body: @escaping @Sendable (isolated Owner, Message) async throws -> Void
     ) -> ListenerToken {
         let options = ListenerOptions(priority, once: once, buffering: buffering, fileID, line)
-        let listener = Listener<Message>(owner, on: .owner, options) { message, owner, _ in
+        let listener = Listener<Message>(owner, on: .owner, options, overlapping) { message, owner, _ in
             guard let owner else { return }
             // The list hands back the object registered.
             try await body(known(owner, as: Owner.self), message.load(as: Message.self))
@@ -206,13 +211,14 @@ extension Listenable {
         priority: Priority = .normal,
         once: Bool = false,
         buffering: BufferingPolicy? = nil,
+        overlapping: Overlapping = .queue,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         isolation: isolated (any Actor)? = #isolation,
         @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Message) async throws -> Void
     ) -> ListenerToken {
         let options = ListenerOptions(priority, once: once, buffering: buffering, fileID, line)
-        let listener = Listener<Message>(nil, on: .closure(body.isolation), options) { message, _, _ in
+        let listener = Listener<Message>(nil, on: .closure(body.isolation), options, overlapping) { message, _, _ in
             try await body(message.load(as: Message.self))
         }
         return register(listener, isolation: isolation)

@@ -47,9 +47,10 @@ public struct Listener<Message> {
         _ owner: AnyObject?,
         on isolation: AsyncIsolation,
         _ options: ListenerOptions,
+        _ overlapping: Overlapping,
         async call: @escaping AsyncListenerCall
     ) {
-        self.init(owner, .async(call, isolation), options, .nothing)
+        self.init(owner, .async(call, isolation, overlapping), options, .nothing)
     }
 }
 
@@ -127,7 +128,7 @@ extension Listener {
         _ transform: @escaping @Sendable (Source, PostContext) -> Message?
     ) -> Listener<Source> {
         var registration = registration
-        if case .async(let original, let isolation) = registration.delivery {
+        if case .async(let original, let isolation, let overlapping) = registration.delivery {
             let call: AsyncListenerCall = { message, owner, context in
                 guard let message = transform(message.load(as: Source.self), context) else { return }
                 // On the heap, so that its address stays valid while the closure is awaited.
@@ -135,7 +136,7 @@ extension Listener {
                 defer { withExtendedLifetime(adapted) {} }
                 try await original(adapted.address, owner, context)
             }
-            registration.delivery = .async(call, isolation)
+            registration.delivery = .async(call, isolation, overlapping)
         }
         return Listener<Source>(registration)
     }

@@ -213,6 +213,11 @@ extension StateChannel {
         require(!listener.registration.isInterceptor, "StateChannel<\(State.self)> cannot be intercepted")
         // A listener gets every value; a reader the newest.
         let buffering = listener.registration.buffering ?? (listener.registration.isSequence ? .newest(1) : .unbounded)
+        if case .async(_, _, .ignore) = listener.registration.delivery {
+            fatalError(
+                "StateChannel<\(State.self)>: overlapping .ignore would end with a value other than the one stored; use .replace"
+            )
+        }
         require(
             buffering.kind != .oldest,
             "StateChannel<\(State.self)>: buffering \(buffering) would end with a value other than the one stored; "

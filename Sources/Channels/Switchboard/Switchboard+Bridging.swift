@@ -23,7 +23,7 @@ extension Switchboard {
             let post = message.load(as: Posted<any Sendable>.self)
             do { try await body(post.channelName ?? "", post.message) } catch { throw ReportedFailure(error: error) }
         }
-        let listener = Registration(nil, .async(call, .closure(nil)), options, .nothing)
+        let listener = Registration(nil, .async(call, .closure(nil), .queue), options, .nothing)
         return register(listener, matching: pattern, intake: intake)
     }
 

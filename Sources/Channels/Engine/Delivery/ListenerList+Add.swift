@@ -32,6 +32,7 @@ extension ListenerList {
         let adaptor = extras?.adaptor
         let lane: Lane?
         var asyncCall: AsyncListenerCall?
+        var calls: RunningCalls?
         var readers: SequenceReaders?
         switch extras?.delivery ?? .isolated(isolation) {
         case .isolated(let actor?): lane = Lane.of(actor)
@@ -41,7 +42,8 @@ extension ListenerList {
             }
             lane = Lane.of(owner)
         case .queue(let queue): lane = Lane.of(queue)
-        case .async(let call, let isolation):
+        case .async(let call, let isolation, let overlapping):
+            if overlapping.kind != .queue { calls = RunningCalls(overlapping) }
             lane = Lane(.awaiting(isolation))
             asyncCall = call
         case .sequence(let found):
@@ -62,9 +64,14 @@ extension ListenerList {
             return isCounted || adaptor != nil ? ListenerCounters(adaptor: adaptor) : nil
         }
         bits |= ListenerEntry.waits
-        let buffering = extras?.buffering ?? .unbounded
+        let buffering =
+            switch calls?.overlapping.kind {
+            case .replace: BufferingPolicy.newest(1)
+            case .ignore: BufferingPolicy.oldest(1)
+            case .queue, .concurrent, nil: extras?.buffering ?? .unbounded
+            }
         let layout = adaptor?.layout ?? layout
-        return Mailbox(lane, readers: readers, layout, buffering, awaiting: asyncCall, adaptor: adaptor)
+        return Mailbox(lane, readers: readers, layout, buffering, awaiting: asyncCall, calls, adaptor: adaptor)
     }
 
     /// Registers a listener for as long as its owner or the token lives.

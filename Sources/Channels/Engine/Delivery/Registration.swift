@@ -15,7 +15,7 @@ struct Registration {
         /// On the poster's thread if it has the isolation of the owner, an actor; otherwise on that actor.
         case owner
         case queue(DispatchQueue)
-        case async(AsyncListenerCall, AsyncIsolation)
+        case async(AsyncListenerCall, AsyncIsolation, Overlapping)
         case sequence(SequenceReaders)
         /// Before the listeners, on the poster's thread.
         case interceptor

@@ -50,6 +50,7 @@ extension Lane {
         _ message: MessageAddress,
         on isolation: isolated (any Actor)?
     ) async -> Bool {
+        if let calls = mailbox.calls { await mailbox.waitForCalls(most: calls.overlapping.calls - 1) }
         setCurrent(listener.address)
         var envelope: Envelope?
         guard take(into: message, &envelope, mailbox) else {
@@ -62,60 +63,57 @@ extension Lane {
         }
         let owner = listener.owner
         guard owner != nil || !listener.hasOwner else {
+            endCall(mailbox)
             envelope?.tracker?.finish(.discarded)
             endOrphan(listener, mailbox)
             return true
         }
         mailbox.countDelivered()
-        // One chain for each call: tasks made by the closure inherit it and may outlive the call.
-        let chain = ListenerChain(listener, upstream: envelope?.tracker?.chain)
-        let outcome = await ListenerChain.$current.withValue(chain) {
-            // Captured, so that the closure has this isolation and does not leave the turn.
-            _ = isolation
-            guard let trace = envelope?.trace else {
-                return await self.outcome(message, owner, envelope, listener, mailbox)
-            }
-            var outcome = PostTracker.Outcome.discarded
-            await trace.deliver(to: listener, isolation: isolation) {
-                outcome = await self.outcome(message, owner, envelope, listener, mailbox)
-            }
-            return outcome
+        let isLater = mailbox.calls.map { $0.overlapping.kind != .ignore } ?? false
+        let call = AsyncCall(listener, mailbox, owner, envelope, isLater: isLater)
+        guard let calls = mailbox.calls, isLater else {
+            let outcome = await call.run(message, isolation: isolation)
+            // Before the poster hears of it, whose next message is not to be ignored.
+            if mailbox.ignoresWhileBusy { settle() }
+            endCall(mailbox)
+            envelope?.tracker?.finish(outcome)
+            return true
         }
-        chain.callHasEnded()
-        envelope?.tracker?.finish(outcome)
+        let kept = KeptMessage(copying: message, mailbox.layout)
+        let task = Task {
+            // Captured, so that the task has this isolation.
+            _ = isolation
+            // On this isolation no call begins after `cancel` has returned.
+            var outcome = PostTracker.Outcome.discarded
+            if !listener.isCancelled { outcome = await call.run(kept.address, isolation: isolation) }
+            withExtendedLifetime(kept) {}
+            if self.endCall(mailbox) { outcome = .dropped }
+            envelope?.tracker?.finish(outcome)
+        }
+        if lock.withLock({ calls.began(task) }) { task.cancel() }
         return true
     }
 
-    private func outcome(
-        _ message: MessageAddress,
-        _ owner: AnyObject?,
-        _ envelope: Envelope?,
-        _ listener: ListenerEntry,
-        _ mailbox: Mailbox
-    ) async -> PostTracker.Outcome {
-        // Loaded only for the call, so that it is freed before tasks that wait for the call resume.
-        guard let list = listener.list, let asyncCall = mailbox.asyncCall else { return .discarded }
-        do {
-            try await asyncCall(message, owner, PostContext(envelope, list))
-            return .completed
-        } catch {
-            let reported = error as? ReportedFailure
-            if reported == nil {
-                list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
-            } else if list.isMetered {
-                listener.ensureCounters().borrow { $0.countFailure() }
-            }
-            return .failed(DeliveryFailure(reported?.error ?? error, listener, owner))
-        }
+    /// A call that may overlap has ended. Returns whether it was replaced.
+    @discardableResult
+    private func endCall(_ mailbox: Mailbox) -> Bool {
+        guard let calls = mailbox.calls else { return false }
+        let (isReplaced, resumed) = lock.withLock { (calls.isReplaced, calls.end()) }
+        for continuation in resumed { continuation.resume() }
+        return isReplaced
     }
 
     private func callHasEnded() {
         setCurrent(0)
         guard isAwaited else { return }
+        settle()
+        resumeWaiters()
+    }
+
+    private func settle() {
         var cleanup = PendingCleanup()
         lock.withLock { drainState.settle(&cleanup) }
         cleanup.run()
-        resumeWaiters()
     }
 
     /// Moves the first message out. Returns false, with the lane idle, if there is none.
@@ -128,15 +126,69 @@ extension Lane {
                 drainState.settle(&cleanup)
                 hasTicket = drainState.take(from: &state, calls: 1, arrived: arrived.load(ordering: .relaxed))
                 guard let ticket = drainState.current else {
-                    // Under the lock: the next drain may begin as soon as it is released.
+                    // Under the lock, because the next drain may begin as soon as it is released.
                     setCurrent(0)
                     return
                 }
                 drainState.use(ticket.count, of: ticket, mailbox)
                 hasMessage = mailbox.state.takeFirst(into: place, &envelope)
+                if hasMessage { mailbox.calls?.begin() }
             }
         }
         cleanup.run()
         return hasMessage
+    }
+}
+
+/// One call of an async listener.
+private struct AsyncCall: Sendable {
+    private let listener: ListenerEntry
+    private let mailbox: Mailbox
+    private let owner: (any AnyObject & Sendable)?
+    private let envelope: Envelope?
+    /// The listener's closure, kept for a call that begins later: it is freed when nothing waits any more. Nil to load it
+    /// for the call, so that it is freed before those who wait for the call resume.
+    private let closure: AsyncListenerCall?
+
+    init(_ listener: ListenerEntry, _ mailbox: Mailbox, _ owner: AnyObject?, _ envelope: Envelope?, isLater: Bool) {
+        self.listener = listener
+        self.mailbox = mailbox
+        self.owner = owner.map { sendable($0) }
+        self.envelope = envelope
+        closure = isLater ? mailbox.asyncCall : nil
+    }
+
+    func run(_ message: MessageAddress, isolation: isolated (any Actor)?) async -> PostTracker.Outcome {
+        // One chain for each call: tasks made by the closure inherit it and may outlive the call.
+        let chain = ListenerChain(listener, upstream: envelope?.tracker?.chain)
+        let outcome = await ListenerChain.$current.withValue(chain) {
+            // Captured, so that the closure has this isolation and does not leave the turn.
+            _ = isolation
+            guard let trace = envelope?.trace else { return await self.outcome(message) }
+            var outcome = PostTracker.Outcome.discarded
+            await trace.deliver(to: listener, isolation: isolation) { outcome = await self.outcome(message) }
+            return outcome
+        }
+        chain.callHasEnded()
+        return outcome
+    }
+
+    private func outcome(_ message: MessageAddress) async -> PostTracker.Outcome {
+        // Loaded for the call only, so that it is freed before tasks that wait for the call resume.
+        guard let list = listener.list, let closure = closure ?? mailbox.asyncCall else { return .discarded }
+        do {
+            try await closure(message, owner, PostContext(envelope, list))
+            return .completed
+        } catch {
+            // A call that was replaced was asked to throw.
+            if let calls = mailbox.calls, mailbox.withLock({ calls.isReplaced }) { return .dropped }
+            let reported = error as? ReportedFailure
+            if reported == nil {
+                list.faults.report(.listenerThrew, list: list, listener: listener, error: error)
+            } else if list.isMetered {
+                listener.ensureCounters().borrow { $0.countFailure() }
+            }
+            return .failed(DeliveryFailure(reported?.error ?? error, listener, owner))
+        }
     }
 }

@@ -55,6 +55,8 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     /// Whether readers have taken messages since a reader last looked whether more come quickly.
     @safe @exclusivity(unchecked) var hasTaken = false
     @safe @exclusivity(unchecked) private(set) var asyncCall: AsyncListenerCall?
+    /// The calls of an async listener that does not wait for one after the other.
+    let calls: RunningCalls?
 
     init(
         _ lane: Lane?,
@@ -62,6 +64,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         _ layout: MessageLayout,
         _ policy: BufferingPolicy,
         awaiting asyncCall: AsyncListenerCall? = nil,
+        _ calls: RunningCalls? = nil,
         adaptor: Adaptor? = nil
     ) {
         self.lane = lane
@@ -77,6 +80,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         state = MailboxState(layout, policy)
         batch = MessageQueue(layout)
         self.asyncCall = asyncCall
+        self.calls = calls
         super.init(adaptor: adaptor)
         if !isUnbounded { lane?.smallestBuffer.min(policy.limit, ordering: .relaxed) }
     }
@@ -107,10 +111,16 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         var displaced: DisplacedMessage?
         var appended: LaneState.Appended = []
         var dropped = 0
+        var replaced: Task<Void, Never>?
         let admission = withLock { () -> MailboxState.Admission? in
             // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued
             // before.
             guard !listener.isCancelled, !state.isDead else { return nil }
+            if ignoresWhileBusy, state.tickets > 0 {
+                state.drop()
+                return .dropped
+            }
+            replaced = calls?.replace()
             var isFirst = false
             let admission = state.admit(copying: message, envelope, isFirst: &isFirst, displaced: &displaced)
             switch admission {
@@ -125,14 +135,19 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
             if isAwaited { tracker?.expectOneLess() }
             return false
         }
+        replaced?.cancel()
         if !appended.isEmpty { lane?.finish(appended, listener) }
         if lane == nil, admission != .dropped { wakeReader() }
         displaced?.envelope?.tracker?.finish(.dropped)
         settle(admission, tracker, isAwaited: isAwaited)
         // Conflation is what `.newest` is for; what `.oldest` drops is missing at the end.
-        if admission == .dropped { frame.pointee.list.borrow { reportDrop(dropped, in: $0, for: listener) } }
+        if admission == .dropped, !ignoresWhileBusy {
+            frame.pointee.list.borrow { reportDrop(dropped, in: $0, for: listener) }
+        }
         return true
     }
+
+    var ignoresWhileBusy: Bool { calls?.overlapping.kind == .ignore }
 
     private func settle(_ admission: MailboxState.Admission, _ tracker: PostTracker?, isAwaited: Bool) {
         switch admission {
@@ -204,7 +219,11 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     }
 
     override func discardWaiting() {
-        if let lane { return lane.discard(self, inDrain: false) }
+        if let lane {
+            lane.discard(self, inDrain: false)
+            withLock { calls?.replace() }?.cancel()
+            return
+        }
         var discarded = MessageQueue(layout)
         withLock { state.end(into: &discarded) }
         discarded.discardAll()
@@ -245,9 +264,21 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
             }
             if isFinished { continuation.resume() }
         }
+        await waitForCalls(most: 0)
     }
 
-    override func waitForCall(of listener: ListenerEntry) async { await lane?.waitForCall(of: listener) }
+    override func waitForCall(of listener: ListenerEntry) async {
+        await lane?.waitForCall(of: listener)
+        await waitForCalls(most: 0)
+    }
+
+    /// Suspends until at most so many calls run that may overlap.
+    func waitForCalls(most: Int) async {
+        guard let calls else { return }
+        await withCheckedContinuation { continuation in
+            if !withLock({ calls.wait(continuation, most: most) }) { continuation.resume() }
+        }
+    }
 
     override func accounts(countsCalls: Bool) -> ListenerAccounts? { accounts }
 

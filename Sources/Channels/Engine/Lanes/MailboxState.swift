@@ -57,13 +57,16 @@ struct MailboxState: ~Copyable {
             if let envelope { incoming.keep(envelope) }
             return .waits
         }
-        dropped += 1
+        drop()
         guard policy.kind == .newest else { return .dropped }
         displaced = DisplacedMessage(takingFirstOf: &incoming)
         incoming.append(copying: message, envelope)
         admitted &+= 1
         return .replaces
     }
+
+    /// Counts a message that is dropped.
+    mutating func drop() { dropped += 1 }
 
     mutating func takeAll(into batch: inout MessageQueue) { if !incoming.isEmpty { swap(&incoming, &batch) } }
 

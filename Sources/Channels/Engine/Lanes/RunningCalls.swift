@@ -1,0 +1,56 @@
+/// The calls of an async listener that may overlap, each in a task of its own.
+///
+/// Guarded by the lane's lock, but for the constants. What is returned is done without it: cancelling a task and resuming
+/// a continuation run the code of others.
+final class RunningCalls: @unchecked Sendable {  // guards: see above
+    typealias Continuation = CheckedContinuation<Void, Never>
+
+    let overlapping: Overlapping
+    @safe @exclusivity(unchecked) private var count = 0
+    /// The task of the one call under ``Overlapping/replace``; nil before it is known.
+    @safe @exclusivity(unchecked) private var task: Task<Void, Never>?
+    /// Whether that call is to make way for another.
+    @safe @exclusivity(unchecked) private(set) var isReplaced = false
+    /// Those who wait until fewer calls run, by how many may at most.
+    @safe @exclusivity(unchecked) private var waiters: [(most: Int, continuation: Continuation)] = []
+
+    init(_ overlapping: Overlapping) { self.overlapping = overlapping }
+
+    /// Whether another call may begin.
+    var hasRoom: Bool { count < overlapping.calls }
+
+    /// A message has been taken for a call.
+    func begin() {
+        count += 1
+        isReplaced = false
+    }
+
+    /// The call has a task. Returns whether that is to be cancelled: another message has arrived.
+    func began(_ task: Task<Void, Never>) -> Bool {
+        if count > 0, overlapping.kind == .replace { self.task = task }
+        return isReplaced
+    }
+
+    /// A message arrives, or the listener is cancelled. Returns the task to cancel.
+    func replace() -> Task<Void, Never>? {
+        guard overlapping.kind == .replace, count > 0 else { return nil }
+        isReplaced = true
+        return task
+    }
+
+    /// A call has ended. Returns those to resume.
+    func end() -> [Continuation] {
+        count -= 1
+        task = nil
+        let resumed = waiters.filter { count <= $0.most }
+        waiters.removeAll { count <= $0.most }
+        return resumed.map(\.continuation)
+    }
+
+    /// Keeps a continuation until at most so many calls run. Returns false if that is so.
+    func wait(_ continuation: Continuation, most: Int) -> Bool {
+        guard count > most else { return false }
+        waiters.append((most, continuation))
+        return true
+    }
+}
