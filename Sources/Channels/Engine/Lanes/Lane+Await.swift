@@ -44,6 +44,7 @@ extension Lane {
     /// Takes a message and awaits the closure, without suspending in between. So a `cancel` on the closure's
     /// isolation comes either before the message is taken or after the call has begun. Returns false, with
     /// the lane idle, if there are no more messages.
+    @inline(never)
     private func deliverNext(
         _ listener: ListenerEntry,
         _ mailbox: Mailbox,

@@ -76,6 +76,7 @@ extension ListenerList {
     }
 
     /// Ends every listener and interceptor but those of patterns.
+    @inline(never)
     func removeAllListeners() { forEachEntry { if !$0.isForwarder { $0.cancel() } } }
 
     /// Ends every listener and interceptor of an owner, and suspends until no call of one runs.
@@ -87,6 +88,7 @@ extension ListenerList {
     }
 
     /// Whether an object owns a listener or an interceptor.
+    @inline(never)
     func hasListeners(of owner: AnyObject) -> Bool {
         var isFound = false
         visitEntries { entry in
