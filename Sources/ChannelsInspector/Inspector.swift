@@ -83,21 +83,23 @@ public struct Inspector: Service {
         let waiting = WaitingConnections(most: limits.connections / 2)
         // Silent: what it says would mix with what the program says.
         let logger = Logger(label: "channels.inspector") { _ in SwiftLogNoOpLogHandler() }
+        let accepted = AcceptedConnections()
+        let server = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [
+                // Twice what is refused in words, so that the words arrive.
+                ConnectionDeadlines(limits.silence, waiting, mostBody: 2 * limits.body)
+            ],
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: 16 << 10,
+                maxHeaderListSize: 32 << 10,
+                maxHeaderFieldCount: 100
+            )
+        )
         let application = Application(
             responder: responder,
-            server: .http1(
-                configuration: .init(
-                    additionalChannelHandlers: [
-                        // Twice what is refused in words, so that the words arrive.
-                        ConnectionDeadlines(limits.silence, waiting, mostBody: 2 * limits.body)
-                    ],
-                    httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: 16 << 10,
-                        maxHeaderListSize: 32 << 10,
-                        maxHeaderFieldCount: 100
-                    )
-                )
-            ),
+            server: HTTPServerBuilder { [accepted] responder in
+                HeldChannel(base: HTTP1Channel(responder: responder, configuration: server), accepted: accepted)
+            },
             configuration: .init(
                 address: .hostname(host, port: port),
                 availableConnectionsDelegate: MaximumAvailableConnections(limits.connections)
@@ -107,7 +109,13 @@ public struct Inspector: Service {
             },
             logger: logger
         )
-        try await application.run()
+        do {
+            try await application.run()
+        } catch {
+            await accepted.close()
+            throw error
+        }
+        await accepted.close()
     }
 }
 #endif

@@ -155,6 +155,22 @@ struct LimitTests {
         }
     }
 
+    /// A process of its own, which a writer that nobody finishes would end.
+    @Test func cancellingWhileConnectionsComeEndsThemAndNotTheProcess() async {
+        await #expect(processExitsWith: .success) {
+            for _ in 0..<50 {
+                // The inspector is cancelled as soon as the last is connected, which is before it is accepted.
+                let connections = try await withInspector { served async throws in
+                    try await withThrowingTaskGroup(of: Connection.self) { group in
+                        for _ in 0..<16 { group.addTask { try await Connection(to: served.port) } }
+                        return try await group.reduce(into: []) { $0.append($1) }
+                    }
+                }
+                for connection in connections { _ = await connection.rest() }
+            }
+        }
+    }
+
     @Test func headersWithoutEndAreRefused() async throws {
         try await withInspector { served async throws in
             let reply = try await served.response("GET /", ["X": String(repeating: "x", count: 40_000)])
