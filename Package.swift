@@ -102,9 +102,11 @@ let package = Package(
             resources: [.embedInCode("Resources/tips.csv")],
             swiftSettings: settings
         ),
+        // For the tests of all targets.
+        .target(name: "TestSupport", path: "Tests/Support", swiftSettings: settings),
         .testTarget(
             name: "ChannelsTests",
-            dependencies: ["Channels", "ChannelsTesting"],
+            dependencies: ["Channels", "ChannelsTesting", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -113,6 +115,7 @@ let package = Package(
                 "Channels",
                 "ChannelsFoundation",
                 "ChannelsTesting",
+                "TestSupport",
                 openCombine,
                 .product(
                     name: "AsyncAlgorithms",
@@ -124,18 +127,18 @@ let package = Package(
         ),
         .testTarget(
             name: "ChannelsTestingTests",
-            dependencies: ["Channels", "ChannelsTesting"],
+            dependencies: ["Channels", "ChannelsTesting", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ChannelsBridgeTests",
-            dependencies: ["Channels", "ChannelsBridge", "ChannelsTesting", "ChannelsBridgeTesting"],
+            dependencies: ["Channels", "ChannelsBridge", "ChannelsTesting", "ChannelsBridgeTesting", "TestSupport"],
             swiftSettings: settings
         ),
         .testTarget(name: "TourTests", dependencies: ["tour"], swiftSettings: settings),
         .testTarget(
             name: "MainActorDefaultTests",
-            dependencies: ["Channels", "ChannelsTesting"],
+            dependencies: ["Channels", "ChannelsTesting", "TestSupport"],
             swiftSettings: settings + [.defaultIsolation(MainActor.self)]
         ),
 
@@ -163,6 +166,7 @@ let package = Package(
                 "ChannelsBridge",
                 "ChannelsTesting",
                 "ChannelsBridgeTesting",
+                "TestSupport",
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
             ],
             exclude: ["Python"],
@@ -188,6 +192,7 @@ let package = Package(
                 "Channels",
                 "ChannelsBridge",
                 "ChannelsTesting",
+                "TestSupport",
                 .target(name: "ChannelsObservability", condition: onlyObserved),
                 .product(name: "InMemoryLogging", package: "swift-log", condition: onlyObserved),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: onlyObserved),
@@ -230,11 +235,15 @@ let package = Package(
             dependencies: [
                 "Channels",
                 "ChannelsTesting",
+                "TestSupport",
                 .target(name: "ChannelsInspector", condition: onlyWithInspector),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: onlyWithInspector),
                 .product(name: "Logging", package: "swift-log", condition: onlyWithInspector),
                 .product(name: "NIOPosix", package: "swift-nio", condition: onlyWithInspector),
                 .product(name: "NIOCore", package: "swift-nio", condition: onlyWithInspector),
+                .product(name: "NIOEmbedded", package: "swift-nio", condition: onlyWithInspector),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: onlyWithInspector),
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: onlyWithInspector),
             ],
             swiftSettings: settings
         ),

@@ -4,6 +4,7 @@ import ChannelsTesting
 import Testing
 
 /// What a bridge counts: every message once, and before anybody is told of it.
+@Suite(.hangLimit)
 struct AccountTests {
     private let broker = InMemoryBroker()
 
@@ -165,7 +166,7 @@ struct AccountTests {
         for total in 0..<3 { try fed.deliver(#"{"total":\#(total)}"#, id: "\(total)", durable: false) }
         #expect(kitchen.bridge.statistics.waitingToDeliver == 4)
         let stopping = Task { try await kitchen.stop() }
-        while kitchen.bridge.statistics.unfinished < 3 { await Task.yield() }
+        await wait(for: kitchen.bridge.statistics.unfinished) { $0 >= 3 }
         gate.open()
         await #expect { try await stopping.value } throws: { ($0 as? BridgeError)?.code == .closingTimedOut }
         let statistics = kitchen.bridge.statistics
@@ -258,7 +259,7 @@ struct AccountTests {
         for total in 0..<3 { till.board[.sold].post(Sale(total: total)) }
         _ = await published.first(1)
         let stopping = Task { try await till.stop() }
-        while till.bridge.statistics.dropped < 2 { await Task.yield() }
+        await wait(for: till.bridge.statistics.dropped) { $0 >= 2 }
         gate.open()
         await #expect { try await stopping.value } throws: { ($0 as? BridgeError)?.code == .closingTimedOut }
         // The transport was closed under the first.
@@ -277,7 +278,7 @@ struct AccountTests {
         }
         let route = BridgeRoute.both(state: .lastSale, initial: Sale(total: 0))
         let till = await MiniProcess("till", transport, [route], configuration: configuration)
-        while till.bridge.statistics.sent < 1 { await Task.yield() }
+        await wait(for: till.bridge.statistics.sent) { $0 >= 1 }
         transport.breakConnection()
         till.board.state(.lastSale, initial: Sale(total: 0)).set(Sale(total: 1))
         _ = await clock.sleeps.first(1)
@@ -323,14 +324,14 @@ struct AccountTests {
         losing.hears = { events.record($0) }
         losing.stores = { stored.record(String(decoding: $0.body, as: UTF8.self)) }
         let till = await MiniProcess("till", losing, [.outgoing(state: .lastSale, initial: Sale(total: 7))])
-        while till.bridge.statistics.sent < 1 { await Task.yield() }
+        await wait(for: till.bridge.statistics.sent) { $0 >= 1 }
         // That of one subject concerns those who watch it.
         events.all.first?(.lastValuesLost(subject: "shop.lastSale"))
         #expect(till.faults.count == 0)
         events.all.first?(.lastValuesLost(subject: nil))
         #expect(till.faults.all.map(\.code) == [.bridgeFailed])
         #expect(till.faults.all.first.map { "\($0)".contains("lastValuesLost") } == true)
-        while till.bridge.statistics.sent < 2 { await Task.yield() }
+        await wait(for: till.bridge.statistics.sent) { $0 >= 2 }
         try await till.stop()
         #expect(stored.all == [#"{"total":7}"#, #"{"total":7}"#])
     }

@@ -4,6 +4,7 @@ import ChannelsTesting
 import Testing
 
 /// What all routes of a bridge may hold together.
+@Suite(.hangLimit)
 struct BoundTests {
     private let broker = InMemoryBroker()
 

@@ -3,6 +3,7 @@ import ChannelsBridge
 import ChannelsTesting
 import Testing
 
+@Suite(.hangLimit)
 struct BridgeLifeTests {
     private let broker = InMemoryBroker()
 
@@ -19,7 +20,7 @@ struct BridgeLifeTests {
     }
 
     /// A transport may keep what it was given to tell its events to.
-    @Test(.timeLimit(.minutes(5))) func nothingOfABridgeThatHasRunIsLeft() async throws {
+    @Test func nothingOfABridgeThatHasRunIsLeft() async throws {
         weak var transport: InMemoryTransport?
         weak var bridge: Bridge?
         do {
@@ -29,7 +30,7 @@ struct BridgeLifeTests {
             (transport, bridge) = (given, till.bridge)
             try await till.stop()
         }
-        while transport != nil || bridge != nil { await Task.yield() }
+        await wait(for: (transport, bridge)) { $0.0 == nil && $0.1 == nil }
     }
 
     @Test func whatWasPostedBeforeTheEndIsSent() async throws {
@@ -147,7 +148,7 @@ struct BridgeLifeTests {
         let (kitchen, begun, token) = await hurriedKitchen([.incoming(.ordered)], gate)
         for number in 0..<3 { till.board[.ordered].post(Order(dish: "\(number)")) }
         _ = await begun.first(1)
-        while kitchen.bridge.statistics.received < 3 { await Task.yield() }
+        await wait(for: kitchen.bridge.statistics.received) { $0 >= 3 }
         await #expect { try await kitchen.stop() } throws: { ($0 as? BridgeError)?.code == .closingTimedOut }
         let statistics = kitchen.bridge.statistics
         #expect(statistics.received == 0 && statistics.unfinished == 3)

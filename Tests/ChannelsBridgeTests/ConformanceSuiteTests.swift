@@ -2,6 +2,7 @@ import ChannelsBridge
 import ChannelsBridgeTesting
 import Testing
 
+@Suite(.hangLimit)
 struct ConformanceSuiteTests {
     /// A suite that cannot fail would show nothing.
     @Test(arguments: Flaw.all)

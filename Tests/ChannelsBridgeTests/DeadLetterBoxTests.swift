@@ -4,6 +4,7 @@ import ChannelsTesting
 import Testing
 
 /// Where letters are put back, and what becomes of those that cannot be.
+@Suite(.hangLimit)
 struct DeadLetterBoxTests {
     private let broker = InMemoryBroker(limits: .init(replayedMessages: 1_000))
 

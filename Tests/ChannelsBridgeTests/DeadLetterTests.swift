@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 /// Dead letters that a broker keeps, limits for listeners, and messages that are heard once more.
+@Suite(.hangLimit)
 struct DeadLetterTests {
     private let broker = InMemoryBroker(limits: .init(replayedMessages: 1_000))
     private let configuration = BridgeConfiguration.quick.with {

@@ -4,6 +4,7 @@ import ChannelsTesting
 import Testing
 
 /// Durable messages that arrive twice.
+@Suite(.hangLimit)
 struct DuplicateTests {
     private let broker = InMemoryBroker()
 
@@ -16,7 +17,7 @@ struct DuplicateTests {
         for number in 0..<10 { till.board[.ordered].post(Order(dish: "\(number)")) }
         _ = await heard.first(10)
         // The last is delivered again when it has been heard.
-        while kitchen.bridge.statistics.duplicates < 10 { await Task.yield() }
+        await wait(for: kitchen.bridge.statistics.duplicates) { $0 >= 10 }
         try await kitchen.stop()
         try await till.stop()
         #expect(heard.all.map(\.dish) == (0..<10).map { "\($0)" })

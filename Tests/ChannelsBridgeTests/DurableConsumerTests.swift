@@ -4,6 +4,7 @@ import Testing
 @testable import ChannelsBridge
 
 /// The messages that an in-memory broker keeps for one durable name.
+@Suite(.hangLimit)
 struct DurableConsumerTests {
     /// The same with plain arrays.
     private struct Model {
@@ -58,8 +59,8 @@ struct DurableConsumerTests {
         try TransportMessage(subject: "n", body: [UInt8](repeating: 0, count: size))
     }
 
-    @Test(arguments: 0..<50) func itDeliversInOrderAndInTurnToMembersThatHaveRoom(seed: Int) throws {
-        var generator = SeededGenerator(seed: seed)
+    @Test(arguments: Seed.first(50)) func itDeliversInOrderAndInTurnToMembersThatHaveRoom(seed: Seed) throws {
+        var generator = SeededGenerator(seed: seed.number)
         var (consumer, model) = (DurableConsumer(pattern: "n"), Model())
         let queue = HandlerQueue<InboundMessage> { _ in }
         var (lastNumber, lastConnection): (UInt64, Int) = (0, 0)

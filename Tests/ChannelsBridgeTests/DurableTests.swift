@@ -3,6 +3,7 @@ import ChannelsBridge
 import ChannelsTesting
 import Testing
 
+@Suite(.hangLimit)
 struct DurableTests {
     private let broker = InMemoryBroker()
 

@@ -4,6 +4,7 @@ import ChannelsTesting
 import Testing
 
 /// What becomes of messages that are under way when a bridge ends.
+@Suite(.hangLimit)
 struct EndingTests {
     private let broker = InMemoryBroker()
 
@@ -24,7 +25,7 @@ struct EndingTests {
         for total in 0..<3 { try fed.deliver(#"{"total":\#(total)}"#, id: "\(total)", durable: isDurable) }
         let stopping = Task { try await kitchen.stop() }
         _ = await kitchen.bridge.status.next { $0.phase == .ending }
-        while isDurable, kitchen.bridge.statistics.unfinished < 3 { await Task.yield() }
+        if isDurable { await wait(for: kitchen.bridge.statistics.unfinished) { $0 >= 3 } }
         gate.open()
         try await stopping.value
         #expect(heard.count == (isDurable ? 0 : 3))

@@ -4,6 +4,7 @@ import Testing
 
 @testable import ChannelsBridge
 
+@Suite(.hangLimit)
 struct EnvelopeTests {
     private let broker = InMemoryBroker()
 

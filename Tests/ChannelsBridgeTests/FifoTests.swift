@@ -2,10 +2,11 @@ import Testing
 
 @testable import ChannelsBridge
 
+@Suite(.hangLimit)
 struct FifoTests {
-    @Test(arguments: 0..<50)
-    func itHoldsWhatAnArrayHolds(seed: Int) {
-        var generator = SeededGenerator(seed: seed)
+    @Test(arguments: Seed.first(50))
+    func itHoldsWhatAnArrayHolds(seed: Seed) {
+        var generator = SeededGenerator(seed: seed.number)
         var (fifo, model) = (Fifo<Int>(), [Int]())
         for number in 0..<400 {
             let count = Int.random(in: 0...min(model.count, 5), using: &generator)

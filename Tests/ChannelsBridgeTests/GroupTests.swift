@@ -4,6 +4,7 @@ import ChannelsTesting
 import Testing
 
 /// Processes that share messages, and subjects that are kept apart.
+@Suite(.hangLimit)
 struct GroupTests {
     private let broker = InMemoryBroker()
 

@@ -5,6 +5,7 @@ import ChannelsTesting
 import Testing
 
 /// The code of the guides, run.
+@Suite(.hangLimit)
 struct GuideTests {
     @Test func severalSwitchboardsInOneProcess() async throws {
         let tillBoard = Switchboard()

@@ -4,6 +4,7 @@ import Testing
 @testable import ChannelsBridge
 
 /// How an in-memory broker calls its subscribers.
+@Suite(.hangLimit)
 struct HandlerQueueTests {
     /// A handler that publishes is not called within its own call.
     @Test func handlerIsCalledForOneItemAtATimeAndInOrder() {

@@ -5,6 +5,7 @@ import Testing
 @testable import ChannelsBridge
 
 /// Who can guess an identifier can suppress the message that has it.
+@Suite(.hangLimit)
 struct IdentifierTests {
     private let broker = InMemoryBroker()
 

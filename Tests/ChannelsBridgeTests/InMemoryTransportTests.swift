@@ -4,6 +4,7 @@ import ChannelsBridgeTesting
 import ChannelsTesting
 import Testing
 
+@Suite(.hangLimit)
 struct InMemoryTransportTests {
     @Test(arguments: TransportConformance.checks)
     func inMemoryTransportConforms(to check: TransportConformance.Check) async {
@@ -160,7 +161,7 @@ struct InMemoryTransportTests {
             _ = await clock.sleeps.first(3)
         }
         // What was to come again later does not.
-        while clock.sleeperCount > 0 { await Task.yield() }
+        await wait(for: clock.sleeperCount) { $0 <= 0 }
     }
 
     @Test func whatAClosedTransportHadIsGivenUp() async throws {

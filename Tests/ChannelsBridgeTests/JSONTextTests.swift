@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 /// What is JSON, and where its parts are.
+@Suite(.hangLimit)
 struct JSONTextTests {
     @Test(arguments: [
         "null", " true ", "false", "0", "-0", "-0.5e+10", "1E9", "12345678901234567890.0123456789", "\"\"", "[]", "{}",

@@ -3,6 +3,7 @@ import ChannelsBridge
 import ChannelsTesting
 import Testing
 
+@Suite(.hangLimit)
 struct MessageTests {
     private let broker = InMemoryBroker()
 

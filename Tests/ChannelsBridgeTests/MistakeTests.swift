@@ -4,6 +4,7 @@ import Testing
 @testable import ChannelsBridge
 
 /// Errors of whoever sets a bridge up: they end the program and name what is wrong.
+@Suite(.hangLimit)
 struct MistakeTests {
     enum Mistake: String, CaseIterable, Codable {
         case bridgeWithoutName, listenerTimeoutOfZero, groupWithoutName, negativeRetries, retriesOfWhatIsNotDurable

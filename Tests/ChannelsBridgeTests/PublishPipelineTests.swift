@@ -4,6 +4,7 @@ import Testing
 @testable import ChannelsBridge
 
 /// The transitions of the durable messages of a route, without threads.
+@Suite(.hangLimit)
 struct PublishPipelineTests {
     private let budget = Budget(messages: .max, bytes: .max)
 
@@ -163,8 +164,8 @@ struct PublishPipelineTests {
         guard case .pause(attempts: 1) = pipeline.next() else { Issue.record("it does not wait"); return }
     }
 
-    @Test(arguments: 0..<100) func itDoesWhatPlainArraysDo(seed: Int) throws {
-        var run = PipelineRun(seed: seed)
+    @Test(arguments: Seed.first(100)) func itDoesWhatPlainArraysDo(seed: Seed) throws {
+        var run = PipelineRun(seed: seed.number)
         for step in 0..<600 {
             if step == 40 { run.open() }
             if step == 560 { run.close() }

@@ -6,6 +6,7 @@ import Testing
 @testable import ChannelsBridge
 
 /// Durable messages on their way to the broker: in order, several at a time, and as long as it takes.
+@Suite(.hangLimit)
 struct PublishingTests {
     private let broker = InMemoryBroker()
 

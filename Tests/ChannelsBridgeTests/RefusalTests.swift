@@ -4,6 +4,7 @@ import ChannelsTesting
 import Testing
 
 /// What comes in from outside may be anything.
+@Suite(.hangLimit)
 struct RefusalTests {
     private let broker = InMemoryBroker()
 

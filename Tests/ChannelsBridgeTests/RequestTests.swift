@@ -3,6 +3,7 @@ import ChannelsBridge
 import ChannelsTesting
 import Testing
 
+@Suite(.hangLimit)
 struct RequestTests {
     private let broker = InMemoryBroker()
 
@@ -198,7 +199,7 @@ struct RequestTests {
         let asking = (1...20).map { length in Task { try await prices.ask(String(repeating: "x", count: length)) } }
         _ = await begun.first(3)
         for _ in 0..<100 {
-            while shop.bridge.statistics.waitingToDeliver != 16 { await Task.yield() }
+            await wait(for: shop.bridge.statistics.waitingToDeliver) { $0 == 16 }
             #expect(begun.count == 3)
         }
         gate.open()
@@ -302,7 +303,7 @@ struct RequestTests {
                 let reply = try await asker.request(request, timeout: .seconds(240))
                 replies.record(reply.headers["ce-channelserror"])
             }
-            while reference.bridge?.statistics.waitingToDeliver != 1 { await Task.yield() }
+            await wait(for: reference.bridge?.statistics.waitingToDeliver) { $0 == 1 }
             throw BridgeError(.permissionDenied)
         }
         let routes: [BridgeRoute] = [.answering(.price), .incoming(.sold)]

@@ -4,6 +4,7 @@ import ChannelsTesting
 import Testing
 
 /// How much a durable route fetches.
+@Suite(.hangLimit)
 struct RoomTests {
     private let broker = InMemoryBroker()
 

@@ -31,6 +31,7 @@ private struct WithRenamedProperty: Codable, Hashable, Sendable {
 }
 
 /// What happens when a message was encoded by another version of the program.
+@Suite(.hangLimit)
 struct SchemaEvolutionTests {
     private let broker = InMemoryBroker()
 

@@ -4,6 +4,7 @@ import ChannelsTesting
 import Testing
 
 /// Posts that wait for room.
+@Suite(.hangLimit)
 struct SendTests {
     private let broker = InMemoryBroker()
 

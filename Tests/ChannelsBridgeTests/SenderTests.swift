@@ -5,6 +5,7 @@ import Testing
 @testable import ChannelsBridge
 
 /// The senders of outgoing routes, without the bridge.
+@Suite(.hangLimit)
 struct SenderTests {
     /// A durable sender whose attempts end when the test says so.
     private struct Durable {
@@ -270,7 +271,7 @@ struct SenderTests {
         let token = channel.listen { _ in await gate.wait() }
         channel.post(1)
         channel.post(2)
-        while token.deliveredCount == 0 { await Task.yield() }
+        await wait(for: token.deliveredCount) { $0 != 0 }
         let finishing = Task { @MainActor in await sender.finish(token) }
         await others()
         token.cancel()

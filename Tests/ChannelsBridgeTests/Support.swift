@@ -1,6 +1,7 @@
 import Channels
 import ChannelsBridge
 import ChannelsTesting
+@_exported public import TestSupport
 import Testing
 
 struct Sale: Codable, Hashable, Sendable {
@@ -222,21 +223,6 @@ struct FedTransport: Transport {
 /// How a handler finds the bridge, which holds it: weakly.
 final class BridgeReference: @unchecked Sendable {  // written once, before the bridge runs
     weak var bridge: Bridge?
-}
-
-/// A generator whose numbers are the same for the same seed (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: Int) { state = UInt64(bitPattern: Int64(seed)) &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
 }
 
 /// A clock that stands still until a test moves it.

@@ -2,6 +2,7 @@ import Channels
 import ChannelsTesting
 import Testing
 
+@Suite(.hangLimit)
 struct TestingToolsTests {
     /// As the module's page has it.
     @Test func aSaleIsShown() async {

@@ -4,6 +4,7 @@ import Testing
 @testable import ChannelsBridge
 
 /// The messages that are with their listeners when a bridge ends.
+@Suite(.hangLimit)
 struct UnfinishedTests {
     private typealias Part = Unfinished.Part
 

@@ -4,6 +4,7 @@ import Testing
 
 @testable import ChannelsBridge
 
+@Suite(.hangLimit)
 struct ValueTests {
     @Test func waitsGrowUpToTheirLimit() {
         let backoff = Backoff(first: .seconds(1), factor: 3, limit: .seconds(20))

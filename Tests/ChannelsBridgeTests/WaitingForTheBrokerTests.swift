@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 /// A bridge whose broker is not there at the start, and one that runs again.
+@Suite(.hangLimit)
 struct WaitingForTheBrokerTests {
     private let broker = InMemoryBroker()
 

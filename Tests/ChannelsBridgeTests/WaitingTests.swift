@@ -4,6 +4,7 @@ import Testing
 @testable import ChannelsBridge
 
 /// What tasks of a bridge wait for.
+@Suite(.hangLimit)
 struct WaitingTests {
     @Test func bellThatRangBeforeIsHeardOnce() async {
         let (bell, clock) = (Bell(), ManualClock())

@@ -4,6 +4,7 @@ import ChannelsTesting
 import Foundation
 import Testing
 
+@Suite(.hangLimit)
 struct ForwardTests {
     let center = NotificationCenter()
 

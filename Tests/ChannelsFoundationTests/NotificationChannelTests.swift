@@ -5,6 +5,7 @@ import Dispatch
 import Foundation
 import Testing
 
+@Suite(.hangLimit)
 struct NotificationChannelTests {
     let center = NotificationCenter()
     let seen = Tally()
@@ -76,7 +77,7 @@ struct NotificationChannelTests {
         #expect(heard.all == [1])
         #expect(channel != nil)
         token.cancel()
-        await wait { channel == nil }
+        await wait(for: channel) { $0 == nil }
     }
 
     @Test func ownerThatDiesSilentlyEndsTheRegistrationAtTheNextNotification() async {
@@ -88,7 +89,7 @@ struct NotificationChannelTests {
             made.listen(owner) { _, _ in }
         }
         center.post(1)
-        await wait { channel == nil }
+        await wait(for: channel) { $0 == nil }
         let count = seen.value
         center.post(2)
         #expect(seen.value == count)
@@ -112,7 +113,7 @@ struct NotificationChannelTests {
         let token = center?.numbers().listen { _ in }
         #expect(token?.isActive == true)
         center = nil
-        await wait { token?.isActive == false }
+        await wait(for: token?.isActive) { $0 == false }
     }
 
     @Test func sequenceHearsWhatIsPostedAfterItWasMade() async {
@@ -195,7 +196,7 @@ struct NotificationChannelTests {
             channel = center.channel(for: .sold, object: made) { _ in 1 }
             channel.listen(made) { _, _ in }
         }
-        await wait { object == nil }
+        await wait(for: object) { $0 == nil }
     }
 
     @Test func listenerMayCancelItselfAndListenAgain() {
@@ -246,7 +247,7 @@ struct NotificationChannelTests {
                 for _ in 0..<500 { made.listen { _ in }.cancel() }
             }
         }
-        await wait { channel == nil }
+        await wait(for: channel) { $0 == nil }
         center.post(1)
         #expect(seen.value == 0)
     }

@@ -26,6 +26,7 @@ private final class Drawing<Value: Sendable> {
 }
 
 @MainActor
+@Suite(.hangLimit)
 struct ObservedTests {
     let state = StateChannel(0)
 
@@ -129,6 +130,7 @@ final class Offer {
 }
 
 @MainActor
+@Suite(.hangLimit)
 struct ObservedPropertyTests {
     @Test func listenerHearsTheCurrentValueThenEachChange() async {
         let basket = Basket()

@@ -5,6 +5,7 @@ import ChannelsTesting
 import Testing
 
 /// The guide Operators, compiled: `swift test --traits AsyncAlgorithms`.
+@Suite(.hangLimit)
 struct OperatorGuideTests {
     @Test func debouncedMessagesArePostedOnAChannel() async {
         let (typed, queries) = (Channel<String>(), Channel<String>())

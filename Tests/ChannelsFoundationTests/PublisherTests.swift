@@ -40,6 +40,7 @@ private final class Customer: Subscriber, @unchecked Sendable {  // used by one 
     func receive(completion: Subscribers.Completion<Never>) { isFinished = true }
 }
 
+@Suite(.hangLimit)
 struct ChannelPublisherTests {
     let channel = Channel<Int>()
 
@@ -205,7 +206,7 @@ struct ChannelPublisherTests {
         let channel = channel
         let (inside, overlaps, calls) = (Tally(), Tally(), Tally())
         let cancellable = channel.publisher.sink { _ in
-            if inside.add() != 1 { overlaps.add() }
+            if inside.add() != 0 { overlaps.add() }
             calls.add()
             inside.add(-1)
         }
@@ -228,6 +229,7 @@ struct ChannelPublisherTests {
     }
 }
 
+@Suite(.hangLimit)
 struct PublisherChannelTests {
     @Test func listenersHearWhatThePublisherSends() {
         let subject = PassthroughSubject<Int, Never>()

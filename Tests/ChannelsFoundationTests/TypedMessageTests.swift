@@ -26,6 +26,7 @@ private struct Measured: NotificationCenter.MainActorMessage, Sendable, Equatabl
 }
 
 @MainActor
+@Suite(.hangLimit)
 struct MainActorMessageTests {
     let center = NotificationCenter()
 
@@ -116,6 +117,7 @@ struct MainActorMessageTests {
     }
 }
 
+@Suite(.hangLimit)
 struct AsyncMessageTests {
     let center = NotificationCenter()
 

@@ -5,7 +5,7 @@ import Testing
 @testable import ChannelsInspector
 
 /// Who is answered, over HTTP.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.hangLimit)
 struct AccessTests {
     @Test func pageIsServedOnLoopbackAndItsAddressAnnounced() async throws {
         try await withInspector { served async throws in

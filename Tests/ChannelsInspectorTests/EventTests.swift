@@ -8,7 +8,7 @@ import Testing
 @testable import ChannelsInspector
 
 /// What a page hears.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.hangLimit)
 struct EventTests {
     private final class Owner: Sendable {}
 
@@ -126,19 +126,19 @@ struct EventTests {
                 #expect(try shown().messages.map(\.text) == ["1"])
                 // Closing is noticed when the connection says so, not at once.
                 try await pages[0].connection.close()
-                while try !shown().messages.isEmpty { await Task.yield() }
+                await wait(for: try? shown().messages) { $0?.isEmpty == true }
                 board.diagnostics = .off
                 channel.post(2)
                 #expect(try shown().posts == 2)
                 try await pages[1].connection.close()
-                while try shown().posts != nil { await Task.yield() }
+                await wait(for: try? shown()) { $0 != nil && $0?.posts == nil }
                 board.diagnostics = .counts
                 let page = try await first.events()
                 _ = try await page.next()
                 channel.post(3)
                 #expect(try shown().messages.map(\.text) == ["3"])
                 try await page.connection.close()
-                while try !shown().messages.isEmpty { await Task.yield() }
+                await wait(for: try? shown().messages) { $0?.isEmpty == true }
                 channel.post(4)
                 #expect(try shown().posts == 2)
                 #expect(board.diagnostics == .counts)
@@ -186,7 +186,7 @@ struct EventTests {
 }
 
 /// Posting from the page.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.hangLimit)
 struct PostingTests {
     private struct Sale: Codable, Sendable, Equatable {
         var dish: String

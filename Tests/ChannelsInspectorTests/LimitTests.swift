@@ -5,15 +5,8 @@ import Testing
 @testable import ChannelsInspector
 
 /// What one visitor may take from the others, over HTTP.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.hangLimit)
 struct LimitTests {
-    /// Long enough for what is to be said before, on machines that do other things at the same time.
-    private var short: ServerLimits {
-        var limits = ServerLimits()
-        limits.silence = .seconds(2)
-        return limits
-    }
-
     @Test func theLimitsAreThoseOfTheDocumentation() {
         let limits = ServerLimits()
         #expect(limits.streams == 32)
@@ -44,7 +37,9 @@ struct LimitTests {
     }
 
     @Test func aSilentConnectionIsClosed() async throws {
-        try await withInspector(limits: short) { served async throws in
+        var limits = ServerLimits()
+        limits.silence = .milliseconds(100)
+        try await withInspector(limits: limits) { served async throws in
             let connection = try await Connection(to: served.port)
             #expect(await connection.rest().isEmpty)
         }
@@ -60,70 +55,6 @@ struct LimitTests {
             #expect(try await served.response("GET /icon.svg").status == 200)
             withExtendedLifetime(silent) {}
         }
-    }
-
-    @Test(arguments: [
-        "GET / HT", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ",
-        "POST /tracing HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
-    ])
-    func aRequestThatIsNotFinishedInTimeIsClosedHoweverOftenAByteComes(beginning: String) async throws {
-        try await withInspector(limits: short) { served async throws in
-            let connection = try await Connection(to: served.port)
-            try await connection.send(beginning)
-            let dripping = Task {
-                while !Task.isCancelled {
-                    try await connection.send("x")
-                    // Nothing is waited for: it is how slow the client is.
-                    try await Task.sleep(for: .milliseconds(20))
-                }
-            }
-            // Ends only because the connection is closed: a byte came all the time.
-            #expect(await dripping.result.isFailure)
-        }
-    }
-
-    @Test func aConnectionThatIsKeptAliveIsClosedWhenNoRequestFollows() async throws {
-        try await withInspector(limits: short) { served async throws in
-            let connection = try await Connection(to: served.port)
-            for _ in 0..<2 {
-                try await connection.send("GET /icon.svg HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-                #expect(await connection.text(upTo: "</svg>") != nil)
-            }
-            #expect(await connection.rest().trimmingPrefix(while: \.isWhitespace).isEmpty)
-        }
-    }
-
-    @Test func aStreamThatIsReadStaysOpenLongerThanASilentConnection() async throws {
-        try await withInspector(limits: short) { served async throws in
-            let events = try await served.events()
-            let silent = try await Connection(to: served.port)
-            _ = await silent.rest()
-            let another = try await Connection(to: served.port)
-            _ = await another.rest()
-            _ = try await events.first { ($0["version"] as? Int ?? 0) >= 3 }
-        }
-    }
-
-    /// A page that reads nothing must not be kept for ever, nor what it does not read.
-    @Test func aStreamThatTakesNothingIsClosed() async throws {
-        let board = Switchboard()
-        let filling = String(repeating: "x", count: 1_000)
-        let channels = try (0..<8_000).map { try board[ChannelName<Int>(validating: "\(filling).\($0)")] }
-        let tokens = channels.map { $0.listen { _ in } }
-        try await withInspector(board, limits: short) { served async throws in
-            let connection = try await Connection(to: served.port, taking: 1_000)
-            try await connection.send("GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            #expect(await connection.text(upTo: "data: ") != nil)
-            // The clock of this test: closed for the same reason, after the same time, one after the other.
-            for _ in 0..<3 {
-                let silent = try await Connection(to: served.port)
-                _ = await silent.rest()
-            }
-            try await connection.takeAll()
-            // It was closed in the midst of the first picture.
-            #expect(await !connection.rest().contains("\n\n"))
-        }
-        withExtendedLifetime(tokens) {}
     }
 
     @Test func bodiesOverTheLimitAreRefusedWhetherTheySayTheirLengthOrNot() async throws {

@@ -2,6 +2,7 @@
 import Channels
 import Foundation
 
+@_exported public import TestSupport
 @testable import ChannelsInspector
 
 /// An inspector that runs.

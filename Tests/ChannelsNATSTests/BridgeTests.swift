@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Switchboards in two processes, as far as they can tell.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.hangLimit)
 struct BridgeOverNATSTests {
     struct Sale: Codable, Sendable, Hashable {
         var number: Int
@@ -80,7 +80,7 @@ struct BridgeOverNATSTests {
             await posting.value
             workers.append(leaver)
         }
-        while workers.reduce(0, { $0 + $1.heard.count }) < 5_000 { await Task.yield() }
+        await wait(for: workers.map(\.heard.count)) { $0.reduce(0, +) >= 5_000 }
         #expect(Set(workers.flatMap(\.heard.all)).count == 5_000)
         try await workers[0].end()
         try await till.end()
@@ -205,7 +205,7 @@ struct BridgeOverNATSTests {
     }
 
     /// Its sequences begin again; those of the old one are higher.
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    @Test(arguments: [false, true])
     func statesConvergeAfterTheServerHasLostItsStorage(setsMeanwhile: Bool) async throws {
         let server = try await NATSServer()
         let routes: [BridgeRoute] = [.both(state: .natsTotal, initial: 0)]
@@ -251,7 +251,7 @@ struct BridgeOverNATSTests {
     }
 
     /// With a tool for the key-value store, while a process has it or nobody does.
-    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    @Test(arguments: [false, true])
     func stateThatIsDeletedAtTheServerIsStoredAgain(isHeld: Bool) async throws {
         let server = try await NATSServer()
         let routes: [BridgeRoute] = [.both(state: .natsTotal, initial: 7)]

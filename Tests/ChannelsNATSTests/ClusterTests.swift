@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// Three servers on loopback, of which one may go.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.hangLimit)
 struct ClusterTests {
     private func cluster() async throws -> [NATSServer] {
         let ports = try freePorts(6)

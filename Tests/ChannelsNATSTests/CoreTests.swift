@@ -6,7 +6,7 @@ import ChannelsTesting
 import Testing
 
 /// What is published at most once, between connections that stand.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.hangLimit)
 struct CoreTests {
     @Test func messageArrivesWithItsSubjectHeadersAndBody() async throws {
         let server = try await NATSServer()

@@ -6,7 +6,7 @@ import ChannelsTesting
 import Testing
 
 /// Dead letters in a stream, groups of other clients, and prefixes of subjects.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.hangLimit)
 struct DeadLetterStreamTests {
     private struct Poison: Error {}
 

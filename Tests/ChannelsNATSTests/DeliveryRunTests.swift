@@ -5,6 +5,7 @@ import Testing
 @testable import ChannelsNATS
 
 /// Whether others can have what has not come. Deliveries 1 to 4 have.
+@Suite(.hangLimit)
 struct DeliveryRunTests {
     private func run(_ numbers: [UInt64]) -> DeliveryRun {
         var run = DeliveryRun()

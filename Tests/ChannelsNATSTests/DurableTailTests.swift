@@ -3,7 +3,7 @@ import ChannelsNATS
 import Testing
 
 /// `channels tail --durable`: each stored message once.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.hangLimit)
 struct DurableTailTests {
     /// What its reader has taken is acknowledged before it ends.
     @Test func durableTailGoesOnWhereItWasThoughItsReaderHasGone() async throws {

@@ -31,7 +31,7 @@ extension RequestName<Sale, Echo> {
 
 /// Clients that others have written: nats-py, with events of the official CloudEvents SDK.
 @Suite(
-    .timeLimit(.minutes(5)),
+    .hangLimit,
     .enabled(if: PythonPeer.isInstalled, "needs clients in Python, which Scripts/nats installs in .build-python")
 )
 struct ForeignClientTests {

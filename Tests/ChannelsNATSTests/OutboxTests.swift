@@ -5,6 +5,7 @@ import Testing
 @testable import ChannelsNATS
 
 /// What waits to be sent: nothing is lost, doubled or changed on the way through the buffer.
+@Suite(.hangLimit)
 struct OutboxTests {
     private static let samples = [
         NATSMessage(subject: "a"),

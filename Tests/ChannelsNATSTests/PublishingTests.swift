@@ -7,7 +7,7 @@ import Testing
 @testable import ChannelsNATS
 
 /// Durable messages of a bridge on their way to a stream.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.hangLimit)
 struct PublishingOverNATSTests {
     private static let stream = NATSStream("SHOP", subjects: ["shop.>"])
 
@@ -22,7 +22,7 @@ struct PublishingOverNATSTests {
             try await peer.transport.watch("shop.total") { _ in }
             try await peer.close()
         }
-        while session != nil { await Task.yield() }
+        await wait(for: session) { $0 == nil }
     }
 
     private func stored(_ count: Int, _ server: NATSServer) async throws -> [String] {
@@ -144,7 +144,7 @@ struct PublishingOverNATSTests {
         try await withBridge(over: server, [.outgoing(.number, durable: true)], streams: [small]) { board, bridge in
             for number in 0..<5 { board[.number].post(number) }
             for number in 0..<5 { await received.wait(count: number + 1)[number].settle?(.acknowledged) }
-            while bridge.statistics.sent < 5 { await Task.yield() }
+            await wait(for: bridge.statistics.sent) { $0 >= 5 }
         }
         #expect(received.all.map(\.text) == ["0", "1", "2", "3", "4"])
         try await reader.close()

@@ -4,6 +4,7 @@ import Testing
 @testable import ChannelsNATS
 
 /// How much of a durable name is asked for.
+@Suite(.hangLimit)
 struct PullStateTests {
     private func started(_ limit: Int = 4, _ byteLimit: Int = 100) -> PullState {
         var state = PullState(limit: limit, byteLimit: byteLimit)

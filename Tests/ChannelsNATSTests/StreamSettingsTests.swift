@@ -5,6 +5,7 @@ import Testing
 @testable import ChannelsNATS
 
 /// What is told of a stream that the server has with other settings, and what it refuses.
+@Suite(.hangLimit)
 struct StreamSettingsTests {
     private func found(_ text: String) throws -> StreamSettings {
         try JetStream.decoder.decode(StreamSettings.self, from: Data(text.utf8))

@@ -4,6 +4,7 @@ import Testing
 @testable import ChannelsNATS
 
 /// What a process that starts passes on, and when. Messages are their sequences.
+@Suite(.hangLimit)
 struct TakeoverTests {
     /// Of earlier messages, the last of which is 10, three are not settled.
     private let started = Takeover<UInt64>(unsettled: 3, last: 10)

@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// What a process of a durable name hears of what others had.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.hangLimit)
 struct TakingOverTests {
     /// Connects. What a process has not settled stays its own for the whole test, unless told otherwise.
     private func connect(

@@ -6,7 +6,7 @@ import ChannelsTesting
 import Testing
 
 /// Bridges whose server is not there yet, and bridges that run again.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.hangLimit)
 struct WaitingForTheServerTests {
     private func bridge(_ board: Switchboard, _ server: NATSServer, _ routes: [BridgeRoute]) -> Bridge {
         var configuration = NATSConfiguration(servers: [server.url])

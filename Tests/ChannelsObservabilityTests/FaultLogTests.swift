@@ -6,6 +6,7 @@ import Testing
 
 @testable import ChannelsObservability
 
+@Suite(.hangLimit)
 struct FaultLogTests {
     let handler = InMemoryLogHandler()
     let clock = Clock()

@@ -9,6 +9,7 @@ import ServiceLifecycle
 import ServiceLifecycleTestKit
 import Testing
 
+@Suite(.hangLimit)
 struct MetricsTests {
     let board = Switchboard(onFault: { _ in }, diagnostics: .counts)
     let factory = TestMetrics()
@@ -137,7 +138,7 @@ struct MetricsTests {
         try await metrics.run()
     }
 
-    @Test(.timeLimit(.minutes(1))) func atAGracefulShutdownTheCountsAreHandedOverOnceMore() async throws {
+    @Test func atAGracefulShutdownTheCountsAreHandedOverOnceMore() async throws {
         let metrics = ChannelMetrics(board, every: .seconds(3_600), factory: factory)
         board[.sold].post(Sale(total: 1))
         try await testGracefulShutdown { trigger in

@@ -8,6 +8,7 @@ import InMemoryTracing
 import Testing
 import Tracing
 
+@Suite(.hangLimit)
 struct SpanTests {
     let tracer = HeaderTracer()
     let board = Switchboard(onFault: { _ in }, diagnostics: .trace)
@@ -66,7 +67,7 @@ struct SpanTests {
     }
 
     /// Two processes in miniature: each has a switchboard, a bridge and a tracer of its own.
-    @Test(.timeLimit(.minutes(1))) func aTraceGoesOverABridgeToListenersInLanes() async throws {
+    @Test func aTraceGoesOverABridgeToListenersInLanes() async throws {
         let broker = InMemoryBroker()
         let there = Switchboard(onFault: { _ in }, diagnostics: .trace)
         let otherTracer = HeaderTracer()

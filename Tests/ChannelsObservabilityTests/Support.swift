@@ -4,6 +4,8 @@ import ChannelsBridge
 import InMemoryTracing
 import Tracing
 
+@_exported public import TestSupport
+
 struct Sale: Codable, Hashable, Sendable {
     var total: Int
 }

@@ -2,6 +2,7 @@ import Channels
 import ChannelsTesting
 import Testing
 
+@Suite(.hangLimit)
 struct ManualLaneTests {
     @Test func nothingIsHeardUntilTheLaneDelivers() async {
         let sold = Channel<Int>()

@@ -2,6 +2,7 @@ import Channels
 import ChannelsTesting
 import Testing
 
+@Suite(.hangLimit)
 struct RecorderTests {
     @Test func aRecorderOfASourceNotesWhatIsPostedBeforePostReturnsAndEndsWithIt() {
         let channel = Channel<Int>()

@@ -2,6 +2,7 @@ import Channels
 import ChannelsTesting
 import Testing
 
+@Suite(.hangLimit)
 struct WithSwitchboardTests {
     private let sold = ChannelName<Sale>("shop.sold")
 
@@ -112,7 +113,7 @@ struct WithSwitchboardTests {
                     throw Trouble()
                 }
                 board[Int.self].post(1)
-                while gate.waitingCount == 0 { await Task.yield() }
+                await wait(for: gate.waitingCount) { $0 != 0 }
                 token.cancel()
             }
             gate.open()

@@ -1,6 +1,7 @@
 import Channels
 import ChannelsTesting
 import Dispatch
+import TestSupport
 import Testing
 
 // Everything here is on the main actor where nothing else is said, as in a new app.
@@ -70,6 +71,7 @@ actor Store {
     }
 }
 
+@Suite(.hangLimit)
 struct ListenInNewAppTests {
     let channel = Channel<Int>(onFault: { _ in })
     let model = ScreenModel()
@@ -146,7 +148,7 @@ struct ListenInNewAppTests {
         channel.post(2)
         #expect(model.heard == ["some 1", "any 2"])
         await channel.postAndWait(3)
-        while model.heard.count < 6 { await Task.yield() }
+        await wait(for: model.heard) { $0.count >= 6 }
         #expect(model.heard.sorted() == ["any 2", "any 3", "any async 2", "any async 3", "some 1", "some async 1"])
     }
 
@@ -212,7 +214,7 @@ struct ListenInNewAppTests {
         #expect(heard == [2, 3])
         let other = Channel<Int>()
         let task = Task { await other.next(where: { $0 > 1 }) }
-        while other.isEmpty { await Task.yield() }
+        await wait(for: other.isEmpty) { !$0 }
         other.post(1)
         other.post(2)
         #expect(await task.value == 2)

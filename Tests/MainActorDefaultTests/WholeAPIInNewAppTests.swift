@@ -1,4 +1,5 @@
 import Channels
+import TestSupport
 import Testing
 
 // Where nothing else is said, types are on the main actor, and so are their conformances and static
@@ -73,6 +74,7 @@ nonisolated final class Gauge {
     var value = 0
 }
 
+@Suite(.hangLimit)
 struct WholeAPIInNewAppTests {
     let board = Switchboard(onFault: { _ in })
     let model = ScreenModel()
@@ -142,7 +144,7 @@ struct WholeAPIInNewAppTests {
         #expect(await iterator.next()?.total == 1)
         #expect(await high.value == 1)
         let next = Task { await board[.checkout].next(where: { $0.total > model.heard.count + 1 }) }
-        while board[.checkout].listenerCount < 2 { await Task.yield() }
+        await wait(for: board[.checkout].listenerCount) { $0 >= 2 }
         board[.checkout].post(Checkout(total: 1))
         board[.checkout].post(Checkout(total: 2))
         #expect(await next.value?.total == 2)

@@ -6,9 +6,11 @@ import ChannelsTesting
 import Foundation
 import Testing
 
+@_exported public import TestSupport
+
 extension Duration {
     /// How long to wait for what a loaded machine does late, and then does: longer than any of that, and shorter than
-    /// the time limit of a test.
+    /// what a test that hangs is given.
     static let patience = Duration.seconds(240)
 }
 
