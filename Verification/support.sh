@@ -13,6 +13,19 @@ usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$script"; }
 # What Scripts/format formats and Scripts/lint checks; `swift format` leaves out folders whose name begins with a dot.
 formatted=(Sources Tests Benchmarks Verification Examples Package.swift)
 
+# How Scripts/test builds everything: in a directory of its own, so that the usual one stays without traits. With NATS where libnats is installed.
+packages_flags() {
+    local traits=OpenCombine,AsyncAlgorithms,Observability,Inspector
+    if is_libnats_installed; then traits+=,NATS; fi
+    with_packages=(--traits "$traits" --scratch-path .build-packages -Xswiftc -warnings-as-errors)
+}
+
+# How a check builds what it needs: as Scripts/test does where that has built it, so that nothing is built twice; otherwise without traits.
+choose_flags() {
+    packages_flags
+    if [ -d .build-packages/debug/Hummingbird.build ]; then build_flags=("${with_packages[@]}"); else build_flags=(-Xswiftc -warnings-as-errors); fi
+}
+
 # Whether this may install Debian packages: as root, where there is apt-get.
 can_install() { command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; }
 
@@ -36,10 +49,12 @@ await() {
     return 1
 }
 
+is_libnats_installed() { pkg-config --exists libnats 2>/dev/null || [ -e /usr/include/nats/nats.h ]; }
+
 # Prints the Debian packages that the tests over NATS need and that are not installed.
 missing_for_nats() {
     command -v pkg-config >/dev/null || echo pkg-config
-    pkg-config --exists libnats 2>/dev/null || [ -e /usr/include/nats/nats.h ] || echo libnats-dev
+    is_libnats_installed || echo libnats-dev
     command -v nats-server >/dev/null || echo nats-server
     command -v openssl >/dev/null || echo openssl
 }
