@@ -12,8 +12,13 @@ let settings: [SwiftSetting] = [
 let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v15)],
+    traits: [.trait(name: "NATS", description: "For the product natsbench. Needs libnats.")],
     dependencies: [
-        .package(name: "swift-channels", path: ".."),
+        .package(
+            name: "swift-channels",
+            path: "..",
+            traits: [.trait(name: "NATS", condition: .when(traits: ["NATS"]))]
+        ),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
     ],
@@ -26,6 +31,22 @@ let package = Package(
                 .product(name: "Channels", package: "swift-channels"),
                 .product(name: "OpenCombine", package: "OpenCombine"),
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+            ],
+            swiftSettings: settings
+        ),
+        // Built by name, with the trait. The C client itself is what the transport is measured against.
+        .systemLibrary(
+            name: "CNATSDirect",
+            pkgConfig: "libnats",
+            providers: [.apt(["libnats-dev"]), .brew(["cnats"])]
+        ),
+        .executableTarget(
+            name: "natsbench",
+            dependencies: [
+                .target(name: "CNATSDirect", condition: .when(traits: ["NATS"])),
+                .product(name: "Channels", package: "swift-channels"),
+                .product(name: "ChannelsBridge", package: "swift-channels"),
+                .product(name: "ChannelsNATS", package: "swift-channels"),
             ],
             swiftSettings: settings
         ),

@@ -14,12 +14,39 @@ let channels: [Target.Dependency] = [.product(name: "Channels", package: "swift-
 let package = Package(
     name: "verification",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "swift-channels", path: "..")],
+    traits: [
+        .trait(name: "NATS", description: "For the product bridged: a bridge over NATS. Needs libnats."),
+        .trait(name: "OpenCombine", description: "For the product conformance: what channels are compared with."),
+    ],
+    dependencies: [
+        .package(
+            name: "swift-channels",
+            path: "..",
+            traits: [.trait(name: "NATS", condition: .when(traits: ["NATS"]))]
+        ),
+        .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+    ],
     targets: [
         .executableTarget(name: "soak", dependencies: channels, swiftSettings: settings),
         .target(name: "CMemory"),
         .executableTarget(name: "memory", dependencies: channels + ["CMemory"], swiftSettings: settings),
         .executableTarget(name: "planted", dependencies: channels, swiftSettings: settings),
+        // Built by name, with their trait.
+        .executableTarget(
+            name: "bridged",
+            dependencies: channels + [
+                .product(name: "ChannelsBridge", package: "swift-channels"),
+                .product(name: "ChannelsNATS", package: "swift-channels"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "conformance",
+            dependencies: channels + [
+                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"]))
+            ],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,9 +1,10 @@
 # shellcheck shell=bash
-# What the proofs over NATS share, after ../support.sh: builds the program, and sets `bridged` and `work`.
+# What the proofs over NATS share, after support.sh: builds the program, and sets `bridged` and `work`.
 
 provide_nats
-swift build --package-path Verification/Bridge -c release >/dev/null
-bridged=$(swift build --package-path Verification/Bridge -c release --show-bin-path)/bridged
+with_nats=(--package-path Verification --traits NATS --scratch-path Verification/.build-nats -c release)
+swift build "${with_nats[@]}" --product bridged >/dev/null
+bridged=$(swift build "${with_nats[@]}" --show-bin-path)/bridged
 work=$(mktemp -d)
 processes() { jobs -p; }
 trap 'for process in $(processes); do kill -9 "$process" 2>/dev/null || true; done; stop_nats_servers; rm -rf "$work"' EXIT
