@@ -7,6 +7,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 BUILD = pathlib.Path(os.environ.get("CHANNELS_BUILD", ".build-packages/debug"))
 SCREENSHOTS = pathlib.Path(os.environ.get("CHANNELS_SCREENSHOTS", ".build-browser/screenshots"))
+# Set by Tests/Browser/run --screenshots.
+FOR_DOCUMENTATION = "CHANNELS_FOR_DOCUMENTATION" in os.environ
 # For machines that do other things at the same time: how long to wait for what should come at once.
 PATIENCE = 20
 
@@ -83,8 +85,9 @@ class Browser:
         """Types into whatever has the focus."""
         webdriver.ActionChains(self.driver).send_keys(*keys).perform()
 
-    def keep(self, name):
-        """Keeps a screenshot."""
+    def keep(self, name, after=0):
+        """Keeps a screenshot; where they are for the documentation, after some seconds, in which charts fill."""
+        if FOR_DOCUMENTATION: time.sleep(after)
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         self.driver.save_screenshot(str(SCREENSHOTS / f"{name}.png"))
 

@@ -1,5 +1,5 @@
 """The page of the inspector, in a browser."""
-import socket, time, unittest
+import socket, unittest
 
 from browser import Browser, Program
 from selenium.webdriver.common.keys import Keys
@@ -35,9 +35,7 @@ class InspectorTests(unittest.TestCase):
             browser.wait(lambda: "Till" in browser.texts(".node.sender text"), "the sender of sales")
             self.assertIn("Kitchen", browser.texts(".node.owner text"))
             browser.wait(lambda: float(browser.text("#total-rate")) > 1, "a rate")
-            # The chart has its first half minute.
-            time.sleep(12)
-            browser.keep("inspector-light")
+            browser.keep("inspector-light", after=12)
             self.assertEqual(browser.console(), [])
 
     def test_a_message_is_shown_within_a_second(self):
@@ -74,8 +72,7 @@ class InspectorTests(unittest.TestCase):
             choose(browser, "clock.hurried")
             browser.wait(lambda: any(text.endswith("delivered") for text in browser.texts("#detail .facts span")), "its calls")
             browser.wait(lambda: "shop.sold" in browser.texts("#entries .message .channel"), "messages of the others")
-            time.sleep(2)
-            browser.keep("inspector-busy")
+            browser.keep("inspector-busy", after=2)
             self.assertEqual(browser.console(), [])
 
     def test_wrong_messages_are_refused_in_words(self):
@@ -138,8 +135,7 @@ class InspectorTests(unittest.TestCase):
             self.assertIn("⚠", browser.text(".node.faulty"))
             self.assertIn("fault", browser.run("return document.querySelector('.node.faulty').getAttribute('aria-label')"))
             browser.wait(lambda: "listenerThrew" in browser.text("#entries .fault"), "the fault in the last minute")
-            time.sleep(8)
-            browser.keep("inspector-fault")
+            browser.keep("inspector-fault", after=8)
 
     def test_works_by_keyboard_alone(self):
         with Program("inspected") as program, Browser() as browser:
@@ -224,12 +220,10 @@ class InspectorTests(unittest.TestCase):
                     light = [sum(int(part) for part in colour[4:-1].split(",")) / 3 for colour in colours]
                     self.assertEqual(light[0] < light[1], dark)
                     self.assertGreater(abs(light[0] - light[1]), 150)
-                    time.sleep(6)
-                    browser.keep(f"inspector-{name}")
+                    browser.keep(f"inspector-{name}", after=6)
                     choose(browser, "shop.sold")
                     browser.wait(lambda: browser.texts("#detail .listeners li"), "the listeners")
-                    time.sleep(1)
-                    browser.keep(f"inspector-{name}-details")
+                    browser.keep(f"inspector-{name}-details", after=1)
                     self.assertLessEqual(browser.run("return document.documentElement.scrollWidth"), width)
                     self.assertEqual(browser.console(), [])
 
