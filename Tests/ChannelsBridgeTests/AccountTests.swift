@@ -42,7 +42,7 @@ struct AccountTests {
     }
 
     /// A newer process may understand it; this one leaves it a few times.
-    @Test func messageThatCannotBeDecodedIsRetriedAsOftenAsTheRouteSays() async throws {
+    @Test func undecodableMessageIsRetriedAsOftenAsTheRouteSays() async throws {
         let fed = Fed()
         let kitchen = await MiniProcess(
             "kitchen",
@@ -246,7 +246,7 @@ struct AccountTests {
         #expect(till.bridge.statistics.waitingToSend == 0 && till.bridge.statistics.sent == 3)
     }
 
-    @Test func whatWaitsToBeSentWhenTheTimeToCloseIsOverIsDropped() async throws {
+    @Test func whatWaitsWhenTheTimeToCloseIsOverIsDropped() async throws {
         let (gate, published) = (Gate(), Recorder<String>())
         var holding = AlteredTransport(broker)
         holding.publishes = { message in
@@ -268,7 +268,7 @@ struct AccountTests {
         #expect(published.count == 1)
     }
 
-    @Test func stateThatIsNotStoredWhenTheTimeToCloseIsOverIsDropped() async throws {
+    @Test func stateNotStoredWhenTheTimeToCloseIsOverIsDropped() async throws {
         let clock = ManualClock()
         let transport = InMemoryTransport(broker)
         let configuration = BridgeConfiguration.quick.with {

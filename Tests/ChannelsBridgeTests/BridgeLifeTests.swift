@@ -97,7 +97,7 @@ struct BridgeLifeTests {
         return (kitchen, begun, token)
     }
 
-    @Test func aListenerThatDoesNotFinishInTimeIsLeftAndItsMessageComesAgain() async throws {
+    @Test func aListenerThatIsLateIsLeftAndItsMessageComesAgain() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
         let gate = Gate()
         let (kitchen, begun, token) = await hurriedKitchen([.incoming(.ordered, durable: true)], gate)
@@ -121,7 +121,7 @@ struct BridgeLifeTests {
         withExtendedLifetime((token, next)) {}
     }
 
-    @Test func aBridgeEndsWhenTheListenersOfMessagesThatAreNotDurableHaveFinished() async throws {
+    @Test func aBridgeEndsWhenListenersOfPassingMessagesHaveFinished() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered)])
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered)])
         let gate = Gate()
@@ -142,7 +142,7 @@ struct BridgeLifeTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func aListenerOfMessagesThatAreNotDurableThatDoesNotFinishInTimeIsTold() async throws {
+    @Test func aListenerOfPassingMessagesThatIsLateIsTold() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered)])
         let gate = Gate()
         let (kitchen, begun, token) = await hurriedKitchen([.incoming(.ordered)], gate)
@@ -157,7 +157,7 @@ struct BridgeLifeTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func nothingOfABridgeIsRunningWhenRunHasReturnedAlsoAfterItsDeadline() async throws {
+    @Test func nothingOfABridgeRunsAfterRunAlsoPastItsDeadline() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered), .asking(.price)])
         let begun = Recorder<String>()
         let ended = Recorder<String>()
@@ -249,7 +249,7 @@ struct BridgeLifeTests {
         }
     }
 
-    @Test func aConnectionThatHasEndedForGoodEndsTheBridgeWithItsReason() async throws {
+    @Test func aConnectionThatEndsForGoodEndsTheBridgeWithItsReason() async throws {
         let events = Recorder<@Sendable (TransportEvent) -> Void>()
         var dying = AlteredTransport(broker)
         dying.hears = { events.record($0) }
@@ -351,7 +351,7 @@ struct BridgeLifeTests {
         }
     }
 
-    @MainActor @Test func aBridgeMayBeRunOnTheMainActorAndReachesItsListeners() async throws {
+    @MainActor @Test func aBridgeMayRunOnTheMainActorAndReachItsListeners() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
         let board = Switchboard()
         let bridge = Bridge(

@@ -11,7 +11,7 @@ struct BudgetTests {
         var bytes: Int
     }
 
-    @Test(arguments: Seed.first(50)) func whatIsTakenIsGivenBackOnceAndNoMoreIsTakenThanThereIs(seed: Seed) {
+    @Test(arguments: Seed.first(50)) func whatIsTakenIsGivenBackOnceAndNeverExceedsTheBudget(seed: Seed) {
         var generator = SeededGenerator(seed: seed.number)
         let budget = Budget(messages: 20, bytes: 1_000)
         var held: [Held] = []
@@ -51,7 +51,7 @@ struct BudgetTests {
         #expect(budget.messages == 0 && budget.bytes == 0)
     }
 
-    @Test func whatFillsABudgetExactlyFitsAndWhatIsLargerThanAllOfItDoesIfNothingElseIsThere() {
+    @Test func whatFillsABudgetFitsAndWhatExceedsItFitsAlone() {
         let budget = Budget(messages: 2, bytes: 10)
         var large = budget.charge(messages: 3, bytes: 11)
         #expect(budget.charge(messages: 1) == nil && budget.charge(bytes: 1) == nil)

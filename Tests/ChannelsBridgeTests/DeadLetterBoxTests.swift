@@ -51,7 +51,7 @@ struct DeadLetterBoxTests {
     }
 
     /// The process is ended between the two.
-    @Test func letterThatIsPutBackAgainBeforeItWasSettledIsStoredOnce() async throws {
+    @Test func letterPutBackAgainBeforeItWasSettledIsStoredOnce() async throws {
         let wire = try await connectedTransport(broker)
         var headers: TransportHeaders = ["dead-letter-name": "kitchen"]
         try headers.set("7", for: TransportHeaders.id)
@@ -67,7 +67,7 @@ struct DeadLetterBoxTests {
         try await wire.close(within: .seconds(1))
     }
 
-    @Test func letterThatCannotBePutBackStaysAndTheOthersArePutBack() async throws {
+    @Test func letterThatCannotBePutBackStaysAndTheOthersReturn() async throws {
         let wire = try await connectedTransport(broker)
         let isMended = Gate()
         var refusing = AlteredTransport(broker)

@@ -13,7 +13,7 @@ struct DeadLetterTests {
         $0.failureLimit = 2
     }
 
-    @Test func aDeadLetterIsKeptBeforeItsMessageIsTerminatedAndCanBePutBack() async throws {
+    @Test func aDeadLetterIsKeptBeforeItsMessageTerminatesAndCanReturn() async throws {
         let kept = Recorder<TransportMessage>()
         let wire = try await connectedTransport(broker)
         try await wire.subscribe(to: "dead.>") { kept.record($0.message) }
@@ -123,7 +123,7 @@ struct DeadLetterTests {
 
     /// Otherwise it would come again for ever, and as many of them as may be unsettled would stop the name.
     @Test(arguments: [BridgeError.Code.payloadTooLarge, .invalidName, .invalidHeader])
-    func messageWhoseLetterCanNeverBeKeptIsHandedToTheHandlerAndTerminated(_ code: BridgeError.Code) async throws {
+    func messageWhoseLetterCannotBeKeptReachesTheHandlerAndTerminates(_ code: BridgeError.Code) async throws {
         var narrow = AlteredTransport(broker)
         narrow.publishes = { message in
             if message.subject.hasPrefix("dead.") { throw BridgeError(code, subject: message.subject) }
@@ -211,7 +211,7 @@ struct DeadLetterTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func aMessageThatTheBrokerDeliversTooOftenIsADeadLetterThatNoListenerHears() async throws {
+    @Test func aMessageDeliveredTooOftenIsADeadLetterThatNobodyHears() async throws {
         var altered = AlteredTransport(broker)
         altered.receives = {
             [InboundMessage($0.message, deliveryCount: 101, identity: $0.identity, settle: $0.settle)]

@@ -28,7 +28,7 @@ struct DuplicateTests {
     /// A peer has seen the first one, and publishes its identifier again while it is being retried. One that the
     /// broker numbers is known by its number, another one by what identifies it at the broker.
     @Test(arguments: [true, false])
-    func messageThatWasNotHandledIsNotSuppressedByALaterOneWithItsIdentifier(isNumbered: Bool) async throws {
+    func messageNotHandledIsNotSuppressedByALaterWithItsIdentifier(isNumbered: Bool) async throws {
         let (transport, settled) = (FedTransport(), Recorder<Settlement>())
         let kitchen = await MiniProcess("kitchen", transport, [.incoming(.sold, durable: true)])
         let heard = Recorder<Int>()

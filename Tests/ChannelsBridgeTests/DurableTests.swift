@@ -27,7 +27,7 @@ struct DurableTests {
         try await till.stop()
     }
 
-    @Test func whatIsPostedWhileAReceiverIsAwayArrivesWhenItIsBack() async throws {
+    @Test func whatIsPostedWhileAReceiverIsAwayArrivesLater() async throws {
         let before = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.ordered, durable: true)])
         try await before.stop()
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
@@ -90,7 +90,7 @@ struct DurableTests {
         withExtendedLifetime((token, othersToken)) {}
     }
 
-    @Test func aMessageThatFailsTooOftenIsADeadLetterAndDoesNotComeAgain() async throws {
+    @Test func aMessageThatFailsTooOftenBecomesADeadLetterForGood() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.ordered, durable: true)])
         let configuration = BridgeConfiguration.quick.with { $0.failureLimit = 3 }
         let kitchen = await MiniProcess(

@@ -8,7 +8,7 @@ import Testing
 struct GroupTests {
     private let broker = InMemoryBroker()
 
-    @Test func eachMessageGoesToOneProcessOfAGroupAndToEveryProcessWithoutOne() async throws {
+    @Test func eachMessageGoesToOneOfAGroupAndToAllOthers() async throws {
         let heard = Recorder<(process: String, total: Int)>()
         var workers: [MiniProcess] = []
         var tokens: [ListenerToken] = []
@@ -119,7 +119,7 @@ struct GroupTests {
     }
 
     /// The dot behind the prefix and the mark are one character.
-    @Test func aNameThatBeginsWithACombiningMarkIsHeardUnderThatName() async throws {
+    @Test func aNameThatBeginsWithACombiningMarkIsHeardUnderIt() async throws {
         let name = "\u{301}orders"
         let process = await MiniProcess(
             "kitchen",
@@ -141,7 +141,7 @@ struct GroupTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func aNameThatIsTooLongWithItsPrefixIsAFailureOfThePost() async throws {
+    @Test func aNameTooLongWithItsPrefixFailsThePost() async throws {
         let name = try ChannelName<Sale>(validating: String(repeating: "n", count: 1_020))
         let till = await MiniProcess(
             "till",

@@ -33,7 +33,7 @@ struct HandlerQueueTests {
         #expect(calls.all == [1, 2, 3])
     }
 
-    @Test func nothingIsDeliveredAfterItHasClosedAlsoOfABatchUnderWay() async {
+    @Test func nothingIsDeliveredAfterItHasClosedNotEvenOfABatch() async {
         let calls = Recorder<Int>()
         let own = Reference()
         let closing = Recorder<Task<Void, Never>>()

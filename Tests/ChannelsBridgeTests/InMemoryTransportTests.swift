@@ -54,7 +54,7 @@ struct InMemoryTransportTests {
         for request in requests.all { request.reply(TransportReply(body: [])) }
     }
 
-    @Test func messageThatIsRetriedWithoutADelayComesAgainAtOnceAndInTurn() async throws {
+    @Test func messageRetriedWithoutADelayComesAgainAtOnceAndInTurn() async throws {
         let clock = ManualClock()
         let transport = try await connectedTransport(InMemoryBroker(clock: clock))
         let heard = Recorder<InboundMessage>()
@@ -72,7 +72,7 @@ struct InMemoryTransportTests {
         #expect(await heard.first(4).last?.message.body == [1])
     }
 
-    @Test func nothingReachesAConnectionThatIsBrokenButWhatIsKeptForIt() async throws {
+    @Test func nothingReachesABrokenConnectionButWhatIsKeptForIt() async throws {
         let broker = InMemoryBroker()
         let (reader, sender) = (try await connectedTransport(broker), try await connectedTransport(broker))
         let heard = Recorder<String>()

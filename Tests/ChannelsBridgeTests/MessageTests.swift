@@ -82,7 +82,7 @@ struct MessageTests {
         withExtendedLifetime(recorders) {}
     }
 
-    @Test func whatCameInIsNotSentOutByAnotherBridgeOfTheSwitchboard() async throws {
+    @Test func whatCameInIsNotSentOutByAnotherBridge() async throws {
         let inner = InMemoryBroker()
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
         let gateway = await MiniProcess("gateway", InMemoryTransport(broker), [.incoming(.sold)])
@@ -121,7 +121,7 @@ struct MessageTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func anotherTypeOnANameOfAPatternIsNotSentAndRaisesAFault() async throws {
+    @Test func anotherTypeUnderAPatternIsNotSentAndRaisesAFault() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(matching: "shop.*", of: Sale.self)])
         let report = await till.board[ChannelName<Order>("shop.menu")].postAndWait(Order(dish: "soup"))
         #expect((report.failures.first?.error as? BridgeError)?.code == .unencodable)

@@ -67,7 +67,7 @@ struct PublishPipelineTests {
         #expect(first == [0, 1] && second == [2, 3, 4])
     }
 
-    @Test func whatWasPutBackIsPublishedBehindWhatFailedAndAsAFirstAttempt() throws {
+    @Test func whatWasPutBackFollowsWhatFailedAsAFirstAttempt() throws {
         var pipeline = try pipeline(of: 5)
         let first = published(&pipeline)
         end(first[1], with: .failed, outcome: .isToBeRepeated, in: &pipeline)

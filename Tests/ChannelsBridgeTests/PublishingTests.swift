@@ -177,7 +177,7 @@ struct PublishingTests {
         #expect(till.bridge.statistics.sent == 5 && totals.count == 6)
     }
 
-    @Test func durableMessageThatCannotBeEncodedHasFailedAndTheOthersAreSent() async throws {
+    @Test func durableMessageThatCannotBeEncodedFailsAndTheOthersAreSent() async throws {
         let routes: [BridgeRoute] = [.outgoing(matching: "shop.*", of: Sale.self, durable: true)]
         let till = await MiniProcess("till", InMemoryTransport(broker), routes)
         let report = await till.board[ChannelName<Order>("shop.menu")].postAndWait(Order(dish: "soup"))
@@ -232,7 +232,7 @@ struct PublishingTests {
     }
 
     /// Each is told that it has been sent, though the bridge ends as soon as they are acknowledged.
-    @Test func whoeverWaitsForAMessageThatIsSentAtTheEndIsToldSo() async throws {
+    @Test func whoeverWaitsForAMessageSentAtTheEndIsTold() async throws {
         let transport = Attempts()
         let till = await MiniProcess("till", transport, Self.routes)
         let posting = (0..<100).map { number in Task { await till.board[.number].postAndWait(number) } }

@@ -146,7 +146,7 @@ struct RefusalTests {
         withExtendedLifetime(channel) {}
     }
 
-    @Test func aStateThatCannotBeUnderstoodIsADeadLetterAndChangesNothing() async throws {
+    @Test func anUnknownStateIsADeadLetterAndChangesNothing() async throws {
         let sender = try await connectedTransport(broker)
         let kitchen = await MiniProcess(
             "kitchen",

@@ -184,7 +184,7 @@ struct RequestTests {
     }
 
     /// Those that are not answered yet wait, and one of them is in hand.
-    @Test func noMoreRequestsAreAnsweredAtTheSameTimeThanTheLimitSays() async throws {
+    @Test func noMoreRequestsAreAnsweredAtOnceThanTheLimitSays() async throws {
         let configuration = BridgeConfiguration.quick.with { $0.concurrentRequestLimit = 3 }
         let transport = InMemoryTransport(broker)
         let shop = await MiniProcess("shop", transport, [.answering(.price)], configuration: configuration)
@@ -293,7 +293,7 @@ struct RequestTests {
     }
 
     /// It waits until the bridge begins to work, which it will not.
-    @Test func whoeverAskedABridgeThatThenCannotStartIsToldThatNobodyAnswers() async throws {
+    @Test func whoeverAskedABridgeThatCannotStartHearsThatNobodyAnswers() async throws {
         let asker = try await connectedTransport(broker)
         let (reference, replies) = (BridgeReference(), Recorder<String?>())
         var transport = AlteredTransport(broker)

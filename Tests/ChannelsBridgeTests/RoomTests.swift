@@ -44,7 +44,7 @@ struct RoomTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func durableRouteFetchesNoMoreBytesThanItHasRoomForButOneLargeMessage() async throws {
+    @Test func durableRouteFetchesBytesItHasRoomForOrOneLargeMessage() async throws {
         let sender = try await connectedTransport(broker)
         let fetched = Recorder<InboundMessage>()
         try await sender.subscribe(

@@ -174,7 +174,7 @@ struct SchemaEvolutionTests {
         #expect(kitchen.bridge.statistics.retried == 2 * retries && kitchen.bridge.statistics.refused == 2)
     }
 
-    @Test func letterOfAMessageThatCannotBeDecodedIsKeptAtTheBroker() async throws {
+    @Test func letterOfAnUndecodableMessageIsKeptAtTheBroker() async throws {
         let sender = try await connectedTransport(broker)
         let route = BridgeRoute.incoming(.sold, durable: true).retryingUndecodable(atMost: 0)
         let configuration = BridgeConfiguration.quick.with { $0.deadLetters = "dead" }

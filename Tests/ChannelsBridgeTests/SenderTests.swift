@@ -33,7 +33,7 @@ struct SenderTests {
     }
 
     /// The listener may wait for an earlier one, which takes long.
-    @Test func whatIsAcknowledgedTakesUpNoBytesThoughItsEndHasNotBeenHeard() async throws {
+    @Test func whatIsAcknowledgedTakesNoBytesBeforeItsEndIsHeard() async throws {
         let durable = Durable()
         let departure = try #require(durable.take(1))
         durable.sender.work()
@@ -114,7 +114,7 @@ struct SenderTests {
     }
 
     /// The publishing task itself is held up: nothing else would tell the listener.
-    @MainActor @Test func givingUpTellsWhoWaitsForAMessageAlsoWhileTheTransportHoldsIt() async throws {
+    @MainActor @Test func givingUpTellsWhoWaitsAlsoWhileTheTransportHoldsTheMessage() async throws {
         let (gate, published) = (Gate(), Recorder<String>())
         var holding = AlteredTransport(InMemoryBroker())
         holding.publishes = { message in
@@ -186,7 +186,7 @@ struct SenderTests {
     }
 
     /// A task that a listener or an interceptor begins inherits the place, as it does all that is local to a task.
-    @Test func placeThatNoMessageTookIsGivenBackWhenThePostHasEnded() async throws {
+    @Test func placeThatNoMessageTookReturnsWhenThePostHasEnded() async throws {
         let durable = Durable(.quick.with { $0.outgoingLimit = 1 })
         let gate = Gate()
         let (reservation, task) = try await {

@@ -13,7 +13,7 @@ struct StateTests {
         process.board.state(.lastSale, initial: Sale(total: -1))
     }
 
-    @Test func aProcessThatJoinsLateGetsTheCurrentStateAndThenTheChanges() async throws {
+    @Test func aProcessThatJoinsLateGetsTheCurrentStateThenTheChanges() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [route])
         state(of: till).set(Sale(total: 1))
         state(of: till).set(Sale(total: 2))
@@ -271,7 +271,7 @@ struct StateTests {
         #expect(bridge.statistics.echoes == 0 && bridge.statistics.received == 2)
     }
 
-    @Test func valueThatCannotBeUnderstoodIsCountedAndReplacedByTheNextOneHere() async throws {
+    @Test func unknownValueIsCountedAndReplacedByTheNextOneHere() async throws {
         let other = try await connectedTransport(broker)
         _ = try await other.store(try .event("garbage", to: "shop.lastSale"))
         let till = await MiniProcess("till", InMemoryTransport(broker), [route])

@@ -68,7 +68,7 @@ struct ValueTests {
         #expect(sync.arrived("again", revision: 3) == "again")
     }
 
-    @Test func aValueOfOthersThatIsNewerThanOursIsAppliedAfterIt() {
+    @Test func aNewerValueOfOthersIsAppliedAfterOurs() {
         var sync = StateSync<String, String>()
         _ = sync.setHere("mine")
         _ = sync.next()
@@ -90,7 +90,7 @@ struct ValueTests {
         #expect(sync.isSettled && sync.next() == nil)
     }
 
-    @Test func aValueThatWasRefusedIsStoredOnTheNextConnectionUnlessReplaced() {
+    @Test func aRefusedValueIsStoredOnTheNextConnectionUnlessReplaced() {
         var sync = StateSync<String, String>()
         _ = sync.setHere("first")
         _ = sync.next()
@@ -116,7 +116,7 @@ struct ValueTests {
         #expect(sync.refused("fourth") == nil && sync.storeAgain("fifth") == "fourth" && !sync.isSettled)
     }
 
-    @Test func whatTheBrokerHasLostIsStoredAgainUnlessANewerValueWaits() {
+    @Test func whatTheBrokerLostIsStoredAgainUnlessANewerValueWaits() {
         var sync = StateSync<String, String>()
         #expect(sync.storeAgain("current") == nil && !sync.isSettled)
         #expect(sync.storeAgain("current, again") == "current, again")

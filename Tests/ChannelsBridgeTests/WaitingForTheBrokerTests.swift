@@ -20,7 +20,7 @@ struct WaitingForTheBrokerTests {
     }
 
     @Test(arguments: [false, true])
-    func whatIsPostedWhileABridgeWaitsForItsBrokerIsSentInOrder(durable: Bool) async throws {
+    func whatIsPostedBeforeTheBrokerIsThereIsSentInOrder(durable: Bool) async throws {
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold, durable: durable)])
         let (heard, token) = kitchen.recorder(.sold)
         let gate = Gate()
@@ -138,7 +138,7 @@ struct WaitingForTheBrokerTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func aBridgeRunsAgainAfterItHasFailedAndItsCountersGoOn() async throws {
+    @Test func aBridgeRunsAgainAfterAFailureAndItsCountersContinue() async throws {
         let gate = Gate()
         let board = Switchboard(onFault: { _ in })
         let bridge = Bridge(

@@ -43,7 +43,7 @@ struct WaitingTests {
         try await latch.wait()
     }
 
-    @Test func latchThatDoesNotOpenIsLeftWhenTheTimeIsOverOrTheTaskIsCancelled() async throws {
+    @Test func latchThatStaysClosedIsLeftByTimeoutOrCancellation() async throws {
         let (latch, clock) = (Latch(), ManualClock())
         let timed = Task { await latch.wait(atMost: .seconds(1), clock: clock) }
         _ = await clock.sleeps.first(1)

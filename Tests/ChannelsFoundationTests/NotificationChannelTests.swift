@@ -158,7 +158,7 @@ struct NotificationChannelTests {
     }
 
     @MainActor
-    @Test func listenerOnTheMainActorIsCalledBeforePostReturnsOnTheMainQueue() {
+    @Test func mainActorListenerIsCalledBeforePostReturnsOnTheMainQueue() {
         let heard = Recorder<Int>()
         let token = center.numbers().listen { heard.record($0) }
         center.post(1)
@@ -166,7 +166,7 @@ struct NotificationChannelTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func listenerOnTheMainActorIsCalledThereWhereverThePostIsMade() async {
+    @Test func mainActorListenerIsCalledThereWhereverThePostIsMade() async {
         let heard = Recorder<Int>()
         let token = center.numbers().listen { @MainActor number in
             MainActor.assertIsolated()
@@ -220,7 +220,7 @@ struct NotificationChannelTests {
         #expect(seen.value == 5)
     }
 
-    @Test func whatIsPostedAfterListenIsHeardWhateverOtherThreadsAddAndRemove() async {
+    @Test func whatIsPostedAfterListenIsHeardWhateverOtherThreadsDo() async {
         let center = center
         let channel = center.numbers()
         let missed = Tally()

@@ -161,7 +161,7 @@ struct ChannelPublisherTests {
         withExtendedLifetime(cancellable) {}
     }
 
-    @Test func aThreadDeliversNoMoreThan64MessagesOfOthersBeforePostReturns() async {
+    @Test func aPostDeliversAtMost64MessagesOfOthersBeforeItReturns() async {
         let (heard, threads) = (Recorder<Int>(), Recorder<ObjectIdentifier>())
         let (begun, posted) = (Tally(), Tally())
         let cancellable = channel.publisher.sink { number in

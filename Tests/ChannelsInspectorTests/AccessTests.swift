@@ -51,7 +51,7 @@ struct AccessTests {
     }
 
     /// An image or a script of another site has no `Origin`.
-    @Test func whatAnotherSiteEmbedsIsRefusedAndALinkToThePageIsNot() async throws {
+    @Test func whatAnotherSiteEmbedsIsRefusedAndALinkIsNot() async throws {
         try await withInspector { served async throws in
             for site in ["cross-site", "same-site"] {
                 let embedded = ["Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"]

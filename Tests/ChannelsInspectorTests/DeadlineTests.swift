@@ -27,7 +27,7 @@ struct DeadlineTests {
     private let answerHead = HTTPResponsePart.head(HTTPResponse(status: .ok))
     private let byte = ByteBuffer(string: "x")
 
-    @Test func aRequestThatIsNotFinishedInTimeIsClosedHoweverOftenAByteComes() throws {
+    @Test func aSlowRequestIsClosedHoweverOftenAByteComes() throws {
         try receive(head)
         for _ in 0..<9 {
             pass(1)

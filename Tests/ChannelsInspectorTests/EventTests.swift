@@ -65,7 +65,7 @@ struct EventTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test func theSamePictureIsServedAsJSONWhetherAPageIsOpenOrNot() async throws {
+    @Test func theSamePictureIsServedAsJSONWithAndWithoutAPage() async throws {
         let board = Switchboard()
         let owner = Owner()
         board[ChannelName<Int>("shop.counted")].listen(owner, priority: .high) { _, _ in }
@@ -81,7 +81,7 @@ struct EventTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test func whileAPageIsOpenEveryPostOfABusyChannelIsCounted() async throws {
+    @Test func withAPageOpenEveryPostOfABusyChannelIsCounted() async throws {
         let board = Switchboard()
         let owner = Owner()
         let busy = board.channel(ChannelName<Int>("shop.busy"))
@@ -106,7 +106,7 @@ struct EventTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test func whenTheLastPageOfAllInspectorsClosesWhatTheProgramRecordsRemains() async throws {
+    @Test func whenTheLastPageClosesWhatTheProgramRecordsRemains() async throws {
         let board = Switchboard(diagnostics: .counts)
         let owner = Owner()
         let channel = board.channel(ChannelName<Int>("shop.watched"))

@@ -52,7 +52,7 @@ struct HistoryTests {
         #expect(changes.numbers.contains { $0.1.posts == 5 })
     }
 
-    @Test func aSlowPageGetsOnePictureForAllAndIsToldHowManyItMissed() {
+    @Test func aSlowPageGetsOnePictureAndHearsHowManyItMissed() {
         var history = History()
         for posts in 1...10 { history.take(Reading(channels: [channel("a", posts: posts)]), at: Double(posts)) }
         let changes = history.changes(since: 3)
@@ -62,7 +62,7 @@ struct HistoryTests {
         #expect(changes.channels.isEmpty)
     }
 
-    @Test func aPageThatWasAwayForTooLongGetsEverythingAndTheNumberOfItsMisses() {
+    @Test func aPageAwayForTooLongGetsEverythingAndItsMisses() {
         var history = History()
         for time in 1...(History.mostMarks + 10) { history.take(Reading(channels: [channel("a")]), at: Double(time)) }
         let changes = history.changes(since: 2)
@@ -71,7 +71,7 @@ struct HistoryTests {
         #expect(changes.missed == History.mostMarks + 7)
     }
 
-    @Test func aChannelThatIsGoneIsReportedAndItsNumberNotUsedAgain() throws {
+    @Test func aChannelThatIsGoneIsReportedAndItsNumberNotReused() throws {
         var history = History()
         history.take(Reading(channels: [channel("a"), channel("b")]), at: 1)
         let id = try #require(history.changes(since: 0).channels.first { $0.name == "a" }?.id)

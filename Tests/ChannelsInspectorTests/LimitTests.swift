@@ -57,7 +57,7 @@ struct LimitTests {
         }
     }
 
-    @Test func bodiesOverTheLimitAreRefusedWhetherTheySayTheirLengthOrNot() async throws {
+    @Test func bodiesOverTheLimitAreRefusedWithAndWithoutTheirLength() async throws {
         try await withInspector { served async throws in
             let json = ["Content-Type": "application/json"]
             let most = String(repeating: " ", count: 65_534) + "{}"

@@ -110,7 +110,7 @@ struct BridgeOverNATSTests {
         }
     }
 
-    @Test func malformedPayloadAndUnknownTypeGoToTheDeadLettersAndTheRestGoesOn() async throws {
+    @Test func malformedPayloadAndUnknownTypeBecomeDeadLettersAndTheRestContinues() async throws {
         let server = try await NATSServer()
         let route = BridgeRoute.incoming(.natsSale, durable: true).retryingUndecodable(atMost: 0)
         let node = try await Node("kitchen", server, [route])
@@ -135,7 +135,7 @@ struct BridgeOverNATSTests {
         try await node.end()
     }
 
-    @Test func messageWhoseListenerFailsIsDeliveredAgainAndGivenUpInTheEnd() async throws {
+    @Test func messageWhoseListenerFailsIsRedeliveredAndFinallyGivenUp() async throws {
         let server = try await NATSServer()
         let calls = Recorder<Int>()
         let node = try await Node("kitchen", server, [.incoming(.natsSale, durable: true)]) { sale in
@@ -278,7 +278,7 @@ struct BridgeOverNATSTests {
     }
 
     /// Whoever purges the bucket tells nobody, and its sequences go on.
-    @Test func statesThatArePurgedAtTheServerAreToldOfAndStoredAgain() async throws {
+    @Test func statesPurgedAtTheServerAreToldOfAndStoredAgain() async throws {
         let server = try await NATSServer()
         let routes: [BridgeRoute] = [.both(state: .natsTotal, initial: 0)]
         let nodes = [try await Node("first", server, routes), try await Node("second", server, routes)]

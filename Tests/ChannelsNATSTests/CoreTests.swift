@@ -29,16 +29,6 @@ struct CoreTests {
         try await receiver.close()
     }
 
-    @Test func firstEventIsThatTheConnectionIsThere() async throws {
-        let server = try await NATSServer()
-        let peer = try await Peer.connect(to: server)
-        guard case .connected = try #require(peer.events.all.first) else {
-            Issue.record("\(peer.events.all)")
-            return
-        }
-        try await peer.close()
-    }
-
     @Test func messagesOfOneTaskKeepTheirOrder() async throws {
         let server = try await NATSServer()
         let (sender, receiver) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
@@ -50,43 +40,9 @@ struct CoreTests {
         try await receiver.close()
     }
 
-    @Test func closeSendsWhatWasPublishedBefore() async throws {
-        let server = try await NATSServer()
-        let (sender, receiver) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
-        let received = try await receiver.subscribe(to: "last.words")
-        for number in 0..<1_000 { try await sender.publish(String(number), to: "last.words") }
-        try await sender.close()
-        #expect(await received.wait(count: 1_000).count == 1_000)
-        try await receiver.close()
-    }
-
-    @Test func requestGetsTheReplyOfOneResponder() async throws {
-        let server = try await NATSServer()
-        let (asker, first, second) = (
-            try await Peer.connect(to: server), try await Peer.connect(to: server), try await Peer.connect(to: server)
-        )
-        let requests = Recorder<String>()
-        for (name, peer) in [("first", first), ("second", second)] {
-            try await peer.transport.respond(to: "price") { request in
-                requests.record(name)
-                request.reply(TransportReply(headers: ["by": name], body: request.message.body + [1]))
-            }
-        }
-        for number in UInt8(0)..<20 {
-            let reply = try await asker.transport.request(
-                try TransportMessage(subject: "price", body: [number]),
-                timeout: .patience
-            )
-            #expect(reply.body == [number, 1])
-            #expect(reply.headers["by"] == requests.all.last)
-        }
-        #expect(requests.all.count == 20)
-        for peer in [asker, first, second] { try await peer.close() }
-    }
-
     /// Just under the limit the server would end the connection for it: it counts the headers, too, and the C
     /// client does not.
-    @Test(arguments: [4_080, 4_096, 10_000]) func replyThatIsTooLargeIsSaidToTheAskerAndEndsNothing(size: Int)
+    @Test(arguments: [4_080, 4_096, 10_000]) func replyThatIsTooLargeIsToldToTheAsker(size: Int)
         async throws
     {
         let server = try await NATSServer(.init(configuration: "max_payload: 4096", jetStream: false))
@@ -113,39 +69,6 @@ struct CoreTests {
         }
         #expect(error?.code == .noResponder)
         try await peer.close()
-    }
-
-    @Test func requestWithoutAReplyTimesOut() async throws {
-        let server = try await NATSServer()
-        let (asker, responder) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
-        try await responder.transport.respond(to: "silence") { _ in }
-        let error = await #expect(throws: BridgeError.self) {
-            try await asker.transport.request(
-                try TransportMessage(subject: "silence", body: []),
-                timeout: .milliseconds(50)
-            )
-        }
-        #expect(error?.code == .timedOut)
-        try await asker.close()
-        try await responder.close()
-    }
-
-    @Test func cancelledRequestReturnsSoon() async throws {
-        let server = try await NATSServer()
-        let (asker, responder) = (try await Peer.connect(to: server), try await Peer.connect(to: server))
-        let asked = Recorder<Bool>()
-        try await responder.transport.respond(to: "silence") { _ in asked.record(true) }
-        let task = Task {
-            try await asker.transport.request(
-                try TransportMessage(subject: "silence", body: []),
-                timeout: .seconds(600)
-            )
-        }
-        await asked.wait(count: 1)
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-        try await asker.close()
-        try await responder.close()
     }
 
     @Test func everyMethodSaysThatTheTransportIsNotConnectedOrClosed() async throws {

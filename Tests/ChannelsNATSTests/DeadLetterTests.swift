@@ -19,7 +19,7 @@ struct DeadLetterStreamTests {
         return configuration
     }
 
-    @Test func letterIsStoredInItsStreamAndPutBackAlsoWithinTheDuplicateWindow() async throws {
+    @Test func letterIsStoredAndPutBackAlsoWithinTheDuplicateWindow() async throws {
         let server = try await NATSServer()
         let isMended = Gate()
         let heard = Recorder<Int>()

@@ -18,44 +18,8 @@ struct DurableTests {
         configuration.deliveries.acknowledgementWait = .seconds(3_600)
     }
 
-    @Test func durableMessageWaitsForAReceiverThatComesLater() async throws {
-        let server = try await NATSServer()
-        let sender = try await Peer.connect(to: server, withStream)
-        for number in 0..<10 { try await sender.publish(String(number), to: "shop.sale", durable: true) }
-        try await sender.close()
-        let receiver = try await Peer.connect(to: server, withStream)
-        let received = try await receiver.subscribe(to: "shop.*", durableName: "kitchen")
-        let messages = await received.wait(count: 10)
-        #expect(messages.map(\.text) == (0..<10).map(String.init))
-        #expect(messages.allSatisfy { $0.deliveryCount == 1 })
-        for message in messages { message.settle?(.acknowledged) }
-        #expect(messages.allSatisfy { $0.settle != nil })
-        try await receiver.close()
-    }
-
-    @Test func settledMessagesDoNotComeAgainAndUnsettledOnesDo() async throws {
-        let server = try await NATSServer()
-        let first = try await Peer.connect(to: server, withStream)
-        let received = try await first.subscribe(to: "shop.>", durableName: "kitchen")
-        for number in 0..<4 { try await first.publish(String(number), to: "shop.sale", durable: true) }
-        let messages = await received.wait(count: 4)
-        try #require(messages.count == 4)
-        messages[0].settle?(.acknowledged)
-        messages[1].settle?(.acknowledged)
-        messages[2].settle?(.terminated)
-        // The fourth goes back when this one closes, at once and not only when the server has waited.
-        try await first.close()
-
-        let second = try await Peer.connect(to: server, withStream)
-        let again = try await second.subscribe(to: "shop.>", durableName: "kitchen")
-        try await second.publish("4", to: "shop.sale", durable: true)
-        let rest = await again.wait(count: 2)
-        #expect(Set(rest.map(\.text)) == ["3", "4"])
-        try await second.close()
-    }
-
     /// However long its listener takes: else another process of the name would handle it, too.
-    @Test func messageThatIsHeldDoesNotComeAgainAsLongAsTheProcessLives() async throws {
+    @Test func heldMessageDoesNotComeAgainWhileTheProcessLives() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) {
             withStream(&$0)
@@ -131,23 +95,7 @@ struct DurableTests {
         try await peer.close()
     }
 
-    @Test func retriedMessageComesAgainAfterItsDelayAndNotBefore() async throws {
-        let server = try await NATSServer()
-        let peer = try await Peer.connect(to: server, withStream)
-        let times = Recorder<ContinuousClock.Instant>()
-        try await peer.transport.subscribe(to: "shop.>", durableName: "kitchen") { message in
-            times.record(.now)
-            message.settle?(message.deliveryCount < 4 ? .retry(after: .milliseconds(100)) : .acknowledged)
-        }
-        try await peer.publish("x", to: "shop.sale", durable: true)
-        let found = await times.wait(count: 4)
-        for (earlier, later) in zip(found, found.dropFirst()) {
-            #expect(earlier.duration(to: later) >= .milliseconds(99))
-        }
-        try await peer.close()
-    }
-
-    @Test func messageThatNobodyCanSettleAnyMoreComesAgainWhenTheServerHasWaited() async throws {
+    @Test func messageThatNobodyCanSettleComesAgainAfterTheWait() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) {
             withStream(&$0)
@@ -170,28 +118,6 @@ struct DurableTests {
         let texts = await received.wait(count: 2).map(\.text)
         #expect(texts == ["once", "last"])
         try await peer.close()
-    }
-
-    @Test func processesOfOneNameShareTheMessagesAndAnotherNameGetsItsOwn() async throws {
-        let server = try await NATSServer()
-        let (first, second, other) = (
-            try await Peer.connect(to: server, withStream), try await Peer.connect(to: server, withStream),
-            try await Peer.connect(to: server, withStream)
-        )
-        let shared = Recorder<String>()
-        for peer in [first, second] {
-            try await peer.transport.subscribe(to: "shop.>", durableName: "kitchen") { message in
-                shared.record(message.text)
-                message.settle?(.acknowledged)
-            }
-        }
-        let own = try await other.subscribe(to: "shop.>", durableName: "display")
-        for number in 0..<200 { try await first.publish(String(number), to: "shop.sale", durable: true) }
-        #expect(Set(await shared.wait(count: 200)).count == 200)
-        let ownCount = await own.wait(count: 200).count
-        #expect(ownCount == 200)
-        #expect(shared.all.count == 200)
-        for peer in [first, second, other] { try await peer.close() }
     }
 
     @Test func subjectThatNoStreamKeepsIsUnsupported() async throws {
@@ -240,21 +166,6 @@ struct DurableTests {
         try await peer.close()
     }
 
-    /// A name that goes away and comes back finds its place: what ends a subscription does not end its
-    /// consumer.
-    @Test func closingKeepsThePlaceOfTheName() async throws {
-        let server = try await NATSServer()
-        for round in 0..<3 {
-            let peer = try await Peer.connect(to: server, withStream)
-            let received = try await peer.subscribe(to: "shop.>", durableName: "kitchen")
-            try await peer.publish(String(round), to: "shop.sale", durable: true)
-            let messages = await received.wait(count: 1)
-            #expect(messages.map(\.text) == [String(round)])
-            messages.first?.settle?(.acknowledged)
-            try await peer.close()
-        }
-    }
-
     /// A server that is asked for so many bytes forgets a message for which there is no room, if it has delivered it
     /// before.
     @Test(arguments: [1_000, 100]) func largeMessageThatIsReturnedComesAgain(byteLimit: Int) async throws {
@@ -280,7 +191,7 @@ struct DurableTests {
         try await peer.close()
     }
 
-    @Test func requestToASubjectThatAStreamKeepsGetsTheReplyOfTheResponder() async throws {
+    @Test func requestToASubjectOfAStreamGetsTheRespondersReply() async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server, withStream)
         try await peer.publish("makes the stream", to: "shop.sale", durable: true)

@@ -25,46 +25,6 @@ struct LastValueTests {
         try await reader.close()
     }
 
-    @Test func watcherOfAnUnknownSubjectGetsNothingUntilThereIsSomething() async throws {
-        let server = try await NATSServer()
-        let peer = try await Peer.connect(to: server)
-        let record = try await watch("shop.total", peer)
-        #expect(record.all.isEmpty)
-        let revision = try await peer.transport.store(try message("1", to: "shop.total"))
-        #expect(await record.wait(count: 1).first?.revision == revision)
-        try await peer.close()
-    }
-
-    @Test func revisionsRiseForAllWritersAndEveryWatcherEndsWithTheLast() async throws {
-        let server = try await NATSServer()
-        var peers: [Peer] = []
-        for _ in 0..<3 { peers.append(try await Peer.connect(to: server)) }
-        var records: [Recorder<StoredValue>] = []
-        for peer in peers { records.append(try await watch("shop.total", peer)) }
-        let revisions = try await withThrowingTaskGroup(of: [UInt64].self) { group in
-            for (index, peer) in peers.enumerated() {
-                group.addTask {
-                    var revisions: [UInt64] = []
-                    for number in 0..<50 {
-                        revisions.append(
-                            try await peer.transport.store(try message("\(index) \(number)", to: "shop.total"))
-                        )
-                    }
-                    return revisions
-                }
-            }
-            return try await group.reduce(into: []) { $0 += $1 }
-        }
-        let last = try #require(revisions.max())
-        #expect(Set(revisions).count == 150)
-        for record in records {
-            let values = await record.wait { $0.last?.revision == last }
-            let seen = values.map(\.revision)
-            #expect(seen == seen.sorted() && Set(seen).count == seen.count)
-        }
-        for peer in peers { try await peer.close() }
-    }
-
     /// A header without a value is one that the C client cannot read, nor any other of the message.
     @Test func valueThatCannotBeReadIsReportedAndTheNextOneComes() async throws {
         let server = try await NATSServer()

@@ -12,7 +12,7 @@ struct LossTests {
     private static let kills = 5
 
     @Test(arguments: [false, true])
-    func killedServerLosesNothingThatWasAcknowledgedAndDoublesNothingOfTheRest(durable: Bool) async throws {
+    func killedServerLosesNothingAcknowledgedAndDoublesNothingElse(durable: Bool) async throws {
         let server = try await NATSServer()
         let configure: (inout NATSConfiguration) -> Void = {
             $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])]

@@ -148,7 +148,7 @@ struct PermissionTests {
         #expect(events.all.allSatisfy { if case .failed = $0 { false } else { true } }, "\(events.all)")
     }
 
-    @Test func userWithTheseCanNeitherManageStreamsNorHearTheRepliesToOthers() async throws {
+    @Test func userWithTheseNeitherManagesStreamsNorHearsOthersReplies() async throws {
         let server = try await NATSServer(.init(configuration: Self.configuration()))
         try await makeStreams(server)
         let events = Recorder<TransportEvent>()

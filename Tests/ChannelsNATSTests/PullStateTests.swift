@@ -52,7 +52,7 @@ struct PullStateTests {
         #expect(request6 == .init(number: 2, messages: 2, bytes: 80))
     }
 
-    @Test func asksForWhatRoomThereIsWhereARequestWasOverBeforeAllHadCome() {
+    @Test func asksForTheRoomThereIsWhereARequestEndedEarly() {
         var state = started()
         _ = state.next()
         for _ in 0..<3 { state.received(bytes: 10) }
@@ -104,7 +104,7 @@ struct PullStateTests {
         #expect(request13 == .init(number: 3, messages: 4, bytes: 100))
     }
 
-    @Test func whereMessagesComeAgainAsManyAreAskedForAsFitHoweverLargeTheyAre() {
+    @Test func whereMessagesComeAgainAsManyAsFitAreAskedFor() {
         var state = started(8, 100)
         let first = state.next(upTo: 30)
         #expect(first == .init(number: 1, messages: 3, bytes: nil))
@@ -120,7 +120,7 @@ struct PullStateTests {
         #expect(none == nil && state.isFull(upTo: 30))
     }
 
-    @Test func messageThatMayBeLargerThanTheLimitIsFetchedAloneWhereMessagesComeAgain() {
+    @Test func messageThatMayExceedTheLimitIsFetchedAloneWhenRepeated() {
         var state = started(8, 100)
         let first = state.next(upTo: 1_000)
         #expect(first == .init(number: 1, messages: 1, bytes: nil))

@@ -117,7 +117,7 @@ struct RestoringTests {
     }
 
     /// Here because somebody else's stream has some of its subjects.
-    @Test func streamThatCannotBeCreatedDoesNotKeepMessagesOfOthersFromBeingStored() async throws {
+    @Test func streamThatCannotBeCreatedKeepsNoOtherMessagesFromStorage() async throws {
         let server = try await NATSServer()
         let operators = try await Peer.connect(to: server) { $0.streams = [NATSStream("OPS", subjects: ["a.sale"])] }
         try await operators.publish("soup", to: "a.sale", durable: true)

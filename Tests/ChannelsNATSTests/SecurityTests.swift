@@ -85,7 +85,7 @@ struct SecurityTests {
         try await peer.close()
     }
 
-    @Test func forbiddenSubjectIsRefusedWhereTheServerSaysSoInTimeAndReportedElsewhere() async throws {
+    @Test func forbiddenSubjectIsRefusedInTimeOrReportedLater() async throws {
         let server = try await NATSServer(.init(configuration: Self.users))
         let peer = try await Peer.connect(to: server) {
             $0.authentication = .password(user: "till", password: "right")
@@ -230,7 +230,7 @@ struct SecurityTests {
         #expect(error?.code == .certificateRejected)
     }
 
-    @Test func serverThatWantsTLSIsNotSpokenToWithoutAndTheOtherWayRound() async throws {
+    @Test func serverAndClientAgreeOnTLSOrDoNotConnect() async throws {
         let certificates = try Certificates()
         let withTLS = try await NATSServer(.init(configuration: certificates.serverConfiguration))
         let plain = try await NATSServer()

@@ -39,7 +39,7 @@ struct TakeoverTests {
         #expect(late == [7, 9, 11, 12, 13] && takeover.isOver)
     }
 
-    @Test func newerMessageIsPassedOnBeforeTheNextWhereOlderOnesDoNotCome() {
+    @Test func newerMessageIsPassedOnWhereOlderOnesDoNotCome() {
         var takeover = started
         let early = pass([11], to: &takeover)
         takeover.endWait()
@@ -57,7 +57,7 @@ struct TakeoverTests {
         #expect(late == [11] && takeover.isOver)
     }
 
-    @Test func waitThatEndsWithoutANewerMessageLeavesTheOrderToTheServer() {
+    @Test func waitWithoutANewerMessageLeavesTheOrderToTheServer() {
         var takeover = started
         takeover.endWait()
         #expect(takeover.limit == .max)
@@ -71,7 +71,7 @@ struct TakeoverTests {
 
     private let takenBack = Takeover<UInt64>(unsettled: 3, last: 10, areTakenBack: true)
 
-    @Test func messagesThatAreTakenBackArePassedOnInOrderWhenAllHaveCome() {
+    @Test func messagesTakenBackArePassedOnInOrderWhenComplete() {
         var takeover = takenBack
         #expect(takeover.limit == .max)
         let early = pass([9, 4], to: &takeover)
@@ -93,7 +93,7 @@ struct TakeoverTests {
         #expect(early.isEmpty && late == [4, 9] && takeover.isOver)
     }
 
-    @Test func whereThereIsNoRoomThoseThatHaveComeArePassedOnInOrder() {
+    @Test func withoutRoomThoseThatHaveComeArePassedOnInOrder() {
         var takeover = takenBack
         let early = pass([9, 7], to: &takeover)
         let full = takeover.takeSetAside()
@@ -150,7 +150,7 @@ struct TakeoverTests {
     }
 
     /// Because of a request that was made on the connection before.
-    @Test func newerMessageThatWasDeliveredBeforeTheServerHadWhatWasLostIsSetAside() {
+    @Test func newerMessageDeliveredBeforeWhatWasLostIsSetAside() {
         var takeover = asking
         takeover.restore(2, besides: [12], last: 12, after: 7)
         let early = takeover.received(13, sequence: 13, number: 7) + takeover.received(10, sequence: 10, number: 8)
@@ -159,7 +159,7 @@ struct TakeoverTests {
         #expect(late == [10, 12, 13, 14] && takeover.isOver)
     }
 
-    @Test func whatWasLostAndCameBeforeThatWasKnownIsNotWaitedFor() {
+    @Test func whatWasLostAndCameBeforeIsNotWaitedFor() {
         var takeover = asking
         takeover.restore(2, besides: [], last: 12)
         let passed = pass([10], to: &takeover)
@@ -184,7 +184,7 @@ struct TakeoverTests {
         #expect(takeover.isOver)
     }
 
-    @Test func nothingSetAsideIsLostWhereItCannotBeKnownWhatWasLost() {
+    @Test func nothingSetAsideIsLostWhereTheLossIsUnknown() {
         var takeover = asking
         #expect(takeover.stopAsking() == [12])
         #expect(takeover.isOver)
@@ -192,7 +192,7 @@ struct TakeoverTests {
         #expect(takeover.isOver)
     }
 
-    @Test func waitForWhatOthersKeepGoesOnAfterALossOfTheConnection() {
+    @Test func waitForWhatOthersKeepContinuesAfterALossOfConnection() {
         var takeover = started
         let early = pass([11], to: &takeover)
         takeover.ask()

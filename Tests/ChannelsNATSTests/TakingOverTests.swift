@@ -237,7 +237,7 @@ struct TakingOverTests {
     }
 
     /// Nothing has to be waited for, and what is still with its listener does not come again.
-    @Test func whatWasLostWithTheConnectionComesAtOnceAndBeforeWhatIsNewer() async throws {
+    @Test func whatWasLostWithTheConnectionComesBeforeWhatIsNewer() async throws {
         let server = try await NATSServer()
         let sender = try await connect(to: server)
         let loser = try await lose(server, sender)
@@ -305,7 +305,7 @@ struct TakingOverTests {
     }
 
     /// One that lives may have been given what this one has not.
-    @Test func nothingIsTakenBackAfterALossOfTheConnectionWhereNobodyCanBeAskedWhoLives() async throws {
+    @Test func nothingIsTakenBackWhereNobodyCanSayWhoLives() async throws {
         let deny = "permissions: { publish: { deny: \"_CHANNELS.>\" } }"
         let server = try await NATSServer(
             .init(

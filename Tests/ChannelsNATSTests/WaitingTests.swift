@@ -21,7 +21,7 @@ struct WaitingForTheServerTests {
         )
     }
 
-    @Test func bridgeThatIsOlderThanItsServerSendsWhatWasPostedMeanwhileInOrder() async throws {
+    @Test func bridgeOlderThanItsServerSendsWhatWasPostedMeanwhile() async throws {
         let server = try await NATSServer()
         server.kill()
         let faults = Recorder<Fault>()

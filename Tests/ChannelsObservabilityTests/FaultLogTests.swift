@@ -47,7 +47,7 @@ struct FaultLogTests {
         #expect(handler.entries.map { $0.metadata["suppressed"] } == [nil, "9"])
     }
 
-    @Test func anIntervalHasSoManyLinesAtMostHoweverManyPlacesThereAre() {
+    @Test func anIntervalHasLimitedLinesHoweverManyPlacesThereAre() {
         let log = log(most: 3)
         for number in 0..<100 { log.report(fault("channel.\(number)")) }
         #expect(handler.entries.count == 3)

@@ -13,7 +13,7 @@ struct SpanTests {
     let tracer = HeaderTracer()
     let board = Switchboard(onFault: { _ in }, diagnostics: .trace)
 
-    @Test func aListenersSpanIsAChildOfThePostsAndThatOfTheSpanItIsMadeIn() throws {
+    @Test func aListenersSpanIsAChildOfThePostsWithinItsCaller() throws {
         let spans = board.add(ChannelSpans(tracer))
         let token = board[.sold].listen { _ in }
         tracer.withSpan("request") { _ in _ = board[.sold].post(Sale(total: 1)) }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.hangLimit)
 struct RecorderTests {
-    @Test func aRecorderOfASourceNotesWhatIsPostedBeforePostReturnsAndEndsWithIt() {
+    @Test func aRecorderNotesPostsBeforeTheyReturnAndEndsWithItsSource() {
         let channel = Channel<Int>()
         do {
             let recorder = Recorder(of: channel)
@@ -54,7 +54,7 @@ struct RecorderTests {
         withExtendedLifetime(kitchen) {}
     }
 
-    @Test func nextThatIsNotSatisfiedListsWhatDidArriveAndWhereItWasAsked() async {
+    @Test func nextThatFailsListsWhatArrivedAndWhereItWasAsked() async {
         let recorder = Recorder<Sale>()
         recorder.record(Sale(total: 1))
         _ = try? await recorder.next(within: .zero)
@@ -128,7 +128,7 @@ struct RecorderTests {
         await #expect(throws: CancellationError.self) { _ = try await first.value }
     }
 
-    @Test func aConditionIsNotMissedThatIsSatisfiedForAMomentOnlyAndMayUseTheRecorder() async {
+    @Test func conditionSatisfiedForAMomentIsSeenAndMayUseTheRecorder() async {
         let recorder = Recorder<Int>()
         let asked = Recorder<Int>()
         let reader = Task {

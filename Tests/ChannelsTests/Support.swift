@@ -1,9 +1,8 @@
 import Channels
 import Dispatch
 import Foundation
-import Testing
-
 @_exported public import TestSupport
+import Testing
 
 /// A value behind a lock. `NSLock` rather than `Mutex`: the thread sanitizer reports races inside a contended
 /// `Mutex` that are none.

@@ -92,7 +92,7 @@ struct SaleReaderTests {
     }
 
     @Test(arguments: [("days", "d", ""), ("times", "", "t")])
-    func noMoreThanAYearOfDifferentDaysAndAsManyTimesAreTaken(what: String, day: String, time: String) throws {
+    func atMostAYearOfDifferentDaysAndTimesIsTaken(what: String, day: String, time: String) throws {
         let lines = (1...400).map {
             "1,0,F,No,Sun\(day.isEmpty ? "" : day + String($0)),Dinner\(time.isEmpty ? "" : time + String($0)),2\n"
         }
