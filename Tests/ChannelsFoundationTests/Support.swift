@@ -9,9 +9,6 @@ extension Notification.Name {
     static let told = Notification.Name("told")
 }
 
-/// An object that owns listeners.
-final class Owner: Sendable {}
-
 extension NotificationCenter {
     /// The number in each notification, and how many notifications have been looked at: none while the center
     /// has no observer.

@@ -10,8 +10,6 @@ import Testing
 /// What a page hears.
 @Suite(.hangLimit)
 struct EventTests {
-    private final class Owner: Sendable {}
-
     private func names(_ changes: [String: Any]) -> [String] {
         (changes["channels"] as? [[String: Any]] ?? []).compactMap { $0["name"] as? String }
     }

@@ -33,6 +33,3 @@ actor Kitchen {
         recorder.record(sale.total)
     }
 }
-
-/// A listener without isolation.
-final class Owner: Sendable {}

@@ -41,15 +41,6 @@ final class Slot<Value: Sendable>: Sendable {
     }
 }
 
-/// An object that owns listeners and may do something when it goes.
-final class Owner: Sendable {
-    private let atEnd: @Sendable () -> Void
-
-    init(atEnd: @escaping @Sendable () -> Void = {}) { self.atEnd = atEnd }
-
-    deinit { atEnd() }
-}
-
 protocol Sounding: AnyObject, Sendable { func sound() }
 
 /// An observer that counts its calls.
