@@ -1,0 +1,1 @@
+../ChannelsTests/EverydayTests.swift
