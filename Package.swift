@@ -17,6 +17,9 @@ let onlyObserved = TargetDependencyCondition.when(traits: ["Observability"])
 /// What only the trait Inspector needs: without it, Hummingbird is not looked for.
 let onlyWithInspector = TargetDependencyCondition.when(traits: ["Inspector"])
 
+/// What only the trait SQLite needs: without it, GRDB is not looked for, and with it SQLite.
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"]))
+
 /// Only with the trait OpenCombine, and only where there is no Combine.
 let openCombine = Target.Dependency.product(
     name: "OpenCombine",
@@ -35,6 +38,7 @@ let package = Package(
         .library(name: "ChannelsBridgeTesting", targets: ["ChannelsBridgeTesting"]),
         .executable(name: "tour", targets: ["tour"]),
         .library(name: "ChannelsNATS", targets: ["ChannelsNATS"]),
+        .library(name: "ChannelsSQLite", targets: ["ChannelsSQLite"]),
         .executable(name: "channels", targets: ["channels"]),
         .library(name: "ChannelsObservability", targets: ["ChannelsObservability"]),
         .library(name: "ChannelsInspector", targets: ["ChannelsInspector"]),
@@ -44,6 +48,10 @@ let package = Package(
             name: "NATS",
             description:
                 "Bridges over NATS and the channels tool. Needs libnats: Debian's libnats-dev, Homebrew's cnats."
+        ),
+        .trait(
+            name: "SQLite",
+            description: "Bridges over one SQLite file, and the outbox, with GRDB. On Debian it needs libsqlite3-dev."
         ),
         .trait(
             name: "OpenCombine",
@@ -65,6 +73,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.8.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
@@ -170,6 +179,21 @@ let package = Package(
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
             ],
             exclude: ["Python"],
+            swiftSettings: settings
+        ),
+
+        // Only with the trait SQLite; without it, both are empty.
+        .target(
+            name: "ChannelsSQLite",
+            dependencies: ["Channels", "ChannelsBridge", grdb],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ChannelsSQLiteTests",
+            dependencies: [
+                "Channels", "ChannelsBridge", "ChannelsTesting", "ChannelsBridgeTesting", "ChannelsSQLite",
+                "TestSupport", grdb,
+            ],
             swiftSettings: settings
         ),
 

@@ -15,7 +15,7 @@ formatted=(Sources Tests Benchmarks Verification Examples Package.swift)
 
 # How Scripts/test builds everything: in a directory of its own, so that the usual one stays without traits. With NATS where libnats is installed.
 packages_flags() {
-    local traits=OpenCombine,AsyncAlgorithms,Observability,Inspector
+    local traits=OpenCombine,AsyncAlgorithms,Observability,Inspector,SQLite
     if is_libnats_installed; then traits+=,NATS; fi
     with_packages=(--traits "$traits" --scratch-path .build-packages -Xswiftc -warnings-as-errors)
 }

@@ -8,7 +8,7 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
             case notConnected, closed, alreadyRunning, authenticationFailed, certificateRejected, permissionDenied,
                 bufferFull,
                 payloadTooLarge
-            case notAcknowledged, duplicateIdentifier, refused, lastValuesLost, timedOut, noResponder, remoteFailure,
+            case notAcknowledged, duplicateIdentifier, refused, lastValuesLost, messagesLost, timedOut, noResponder, remoteFailure,
                 invalidName,
                 invalidHeader, invalidEnvelope,
                 unencodable, undecodable
@@ -41,6 +41,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
         public static let refused = Code(storage: .refused)
         /// The broker has lost the states that it had stored.
         public static let lastValuesLost = Code(storage: .lastValuesLost)
+        /// The broker has lost durable messages that were not settled.
+        public static let messagesLost = Code(storage: .messagesLost)
         /// No reply arrived in time. `RequestChannel.ask` throws a `ChannelError` instead.
         public static let timedOut = Code(storage: .timedOut)
         /// Nobody responds to a request.

@@ -3,7 +3,7 @@ internal import Channels
 /// Calls a handler for one item at a time, with no lock held, on the thread that delivers first.
 ///
 /// Guarded by its lock.
-final class HandlerQueue<Item: Sendable>: Sendable {
+package final class HandlerQueue<Item: Sendable>: Sendable {
     private struct State {
         var items: [Item] = []
         var isDelivering = false
@@ -15,17 +15,17 @@ final class HandlerQueue<Item: Sendable>: Sendable {
     private let handler: @Sendable (Item) -> Void
     private let state = Locked(State())
 
-    init(_ handler: @escaping @Sendable (Item) -> Void) {
+    package init(_ handler: @escaping @Sendable (Item) -> Void) {
         self.handler = handler
     }
 
     /// Adds an item. May be called under a lock; ``deliver()`` has to follow without it.
-    func enqueue(_ item: Item) {
+    package func enqueue(_ item: Item) {
         state.withLock { if !$0.isClosed { $0.items.append(item) } }
     }
 
     /// Calls the handler for every item, unless another thread is already doing so: that one takes them over.
-    func deliver() {
+    package func deliver() {
         var isMine = state.withLock { state in
             guard !state.isDelivering else { return false }
             state.isDelivering = true
@@ -53,7 +53,7 @@ final class HandlerQueue<Item: Sendable>: Sendable {
     }
 
     /// Returns when the handler has been called for every item that has been added before.
-    func finish() async {
+    package func finish() async {
         deliver()
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
@@ -65,7 +65,7 @@ final class HandlerQueue<Item: Sendable>: Sendable {
     }
 
     /// Ends the calls and drops the remaining items. No handler runs once this has returned.
-    func close() async {
+    package func close() async {
         await withCheckedContinuation { continuation in
             let dropped: [Item]
             let isIdle: Bool

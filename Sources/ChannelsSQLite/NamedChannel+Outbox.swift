@@ -1,0 +1,51 @@
+#if SQLite
+public import Channels
+internal import ChannelsBridge
+public import GRDB
+
+/// The transactional outbox: a message that commits with your data.
+extension NamedChannel where Message: Encodable {
+    /// Stores a message in a transaction of your own, in your own database: it is heard once the transaction is
+    /// committed, and never if it is rolled back.
+    ///
+    /// ```swift
+    /// try await database.write { db in
+    ///     try order.insert(db)
+    ///     try board[.sold].post(Sale(order), in: db)
+    /// }
+    /// ```
+    ///
+    /// Every ``SQLiteTransport`` over the file delivers it as a durable message, also to this process, as one that came
+    /// from elsewhere; a ``Relay`` hands it on to a broker. It does not reach this process's listeners by itself: give
+    /// its bridge an `incoming` route of the name. The tables are created if the database does not have them.
+    ///
+    /// - Parameters:
+    ///   - type: The name of the type in the envelope; by default the name of `Message`, as for a route of a bridge.
+    ///   - db: The database, inside of your transaction.
+    /// - Throws: What encoding throws; a `BridgeError` for the channel of a type, which has no name, or if a newer program
+    ///   has made the tables; a `DatabaseError`.
+    public func post(_ message: Message, type: String? = nil, in db: Database) throws {
+        guard let name else {
+            throw BridgeError(.invalidName, detail: "the channel of \(Message.self) has no name: post on one that has")
+        }
+        try SQLiteSchema.prepare(db)
+        let codec = JSONCodec()
+        let body: [UInt8]
+        do { body = try codec.encode(message) } catch {
+            throw BridgeError(.unencodable, subject: name, underlyingError: error)
+        }
+        let envelope = EventEnvelope(
+            id: String(UInt128.random(in: .min ... .max), radix: 36),
+            source: "outbox",
+            type: type ?? "\(Message.self)",
+            time: Timestamp.now.text,
+            contentType: codec.contentType
+        )
+        _ = try SQLiteSchema.insert(
+            TransportMessage(subject: name, headers: envelope.headers, body: body),
+            durable: true,
+            db
+        )
+    }
+}
+#endif

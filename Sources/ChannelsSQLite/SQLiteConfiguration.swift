@@ -1,0 +1,68 @@
+#if SQLite
+/// Where a ``SQLiteTransport`` keeps its messages, and for how long.
+public struct SQLiteConfiguration: Hashable, Sendable {
+    /// When a commit counts as done.
+    public enum Synchronous: Hashable, Sendable {
+        /// When the disk has it: what was acknowledged outlives a power failure.
+        case full
+        /// When the operating system has it: what was acknowledged outlives the end of the process, but the newest of it
+        /// may be lost when the power fails.
+        case normal
+    }
+
+    /// How much of what has been settled, or was never for a durable name, is kept for those that replay it.
+    public struct Retention: Hashable, Sendable {
+        /// How long a durable message is kept.
+        public var age: Duration
+        /// How many durable messages are kept: the newest.
+        public var messages: Int
+        /// How many bytes their bodies and headers have together.
+        public var bytes: Int
+        /// Whether a message that a durable name has not settled is kept beyond these limits. Otherwise it is lost for that
+        /// name, and a ``BridgeError/Code/messagesLost`` says how many were.
+        public var keepsUnsettled: Bool
+
+        /// Creates a retention.
+        public init(
+            age: Duration = .seconds(7 * 86_400),
+            messages: Int = 1_000_000,
+            bytes: Int = 1 << 30,
+            keepsUnsettled: Bool = true
+        ) {
+            (self.age, self.messages, self.bytes, self.keepsUnsettled) = (age, messages, bytes, keepsUnsettled)
+        }
+    }
+
+    /// The path of the file, which is created if there is none. It may be a database of your own: the transport's tables
+    /// begin with `channels_`.
+    public var path: String
+    /// How long a process may be gone before what it had not settled is delivered to another. While a process lives, its
+    /// messages stay its own.
+    public var acknowledgementWait: Duration
+    /// What is kept.
+    public var retention: Retention
+    /// When a commit counts as done.
+    public var synchronous: Synchronous
+    /// How long a call waits for a file that another program has locked.
+    public var busyTimeout: Duration
+    /// The most bytes of a body.
+    public var bodyLimit: Int
+
+    /// Creates a configuration.
+    public init(
+        path: String,
+        acknowledgementWait: Duration = .seconds(5),
+        retention: Retention = Retention(),
+        synchronous: Synchronous = .full,
+        busyTimeout: Duration = .seconds(5),
+        bodyLimit: Int = 8 << 20
+    ) {
+        self.path = path
+        self.acknowledgementWait = acknowledgementWait
+        self.retention = retention
+        self.synchronous = synchronous
+        self.busyTimeout = busyTimeout
+        self.bodyLimit = bodyLimit
+    }
+}
+#endif

@@ -1,0 +1,177 @@
+#if SQLite
+internal import Channels
+internal import ChannelsBridge
+internal import GRDB
+
+/// The open file: writes that are committed together.
+///
+/// `state` is guarded by its lock, under which nothing of the database is called.
+final class SQLiteFile: Sendable {
+    /// A change of the file, and what is done once it is committed, or has failed.
+    private struct Write: Sendable {
+        let change: @Sendable (Database) throws -> Void
+        let end: @Sendable (BridgeError?) -> Void
+    }
+
+    private struct State {
+        var waiting: [Write] = []
+        var isWriting = false
+        var isClosed = false
+    }
+
+    let path: String
+    let pool: DatabasePool
+    /// Always one connection: it is told whether another one has committed since it last asked.
+    private let versions: DatabaseQueue
+    private let state = Locked(State())
+    private let committed: @Sendable () -> Void
+
+    private init(
+        _ path: String,
+        _ pool: DatabasePool,
+        _ versions: DatabaseQueue,
+        committed: @escaping @Sendable () -> Void
+    ) {
+        (self.path, self.pool, self.versions, self.committed) = (path, pool, versions, committed)
+    }
+
+    /// - Parameter committed: Called after each commit of this connection, from any thread.
+    static func open(
+        _ configuration: SQLiteConfiguration,
+        committed: @escaping @Sendable () -> Void
+    ) async throws -> SQLiteFile {
+        let path = configuration.path
+        var settings = Configuration()
+        settings.label = "swift-channels"
+        settings.busyMode = .timeout(configuration.busyTimeout / .seconds(1))
+        settings.maximumReaderCount = 2
+        let synchronous = configuration.synchronous == .full ? "FULL" : "NORMAL"
+        settings.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = \(synchronous)") }
+        do {
+            let pool = try DatabasePool(path: path, configuration: settings)
+            try await pool.write { try SQLiteSchema.prepare($0) }
+            settings.readonly = true
+            return SQLiteFile(path, pool, try DatabaseQueue(path: path, configuration: settings), committed: committed)
+        } catch {
+            throw BridgeError(error, path: path)
+        }
+    }
+
+    /// A number that changes with each commit of another connection, in this process or another.
+    func version() async throws -> Int {
+        do {
+            return try await versions.read { try Int.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
+        } catch { throw BridgeError(error, path: path) }
+    }
+
+    func read<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+        do { return try await pool.read(body) } catch { throw BridgeError(error, path: path) }
+    }
+
+    // MARK: Writing
+
+    /// Makes a change in the next transaction, together with others, in the order of the calls.
+    ///
+    /// - Parameter end: Called once, from any thread, with nil when it is committed.
+    func write(
+        _ change: @escaping @Sendable (Database) throws -> Void,
+        _ end: @escaping @Sendable (BridgeError?) -> Void
+    ) {
+        let begins = state.withLock { state -> Bool? in
+            guard !state.isClosed else { return nil }
+            state.waiting.append(Write(change: change, end: end))
+            defer { state.isWriting = true }
+            return !state.isWriting
+        }
+        guard let begins else { return end(BridgeError(.closed)) }
+        if begins { Task.detached { await self.writeWaiting() } }
+    }
+
+    /// Makes a change, and returns what it returned, once it is committed.
+    func write<Result: Sendable>(_ change: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+        let made = Locked<Result?>(nil)
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            write(
+                { db in
+                    let result = try change(db)
+                    made.withLock { $0 = result }
+                },
+                { error in
+                    if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+                }
+            )
+        }
+        return made.withLock { $0! }  // it was made before the commit
+    }
+
+    /// How many changes wait.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    private func writeWaiting() async {
+        while true {
+            let batch = state.withLock { state in
+                defer { state.waiting = [] }
+                if state.waiting.isEmpty { state.isWriting = false }
+                return state.waiting
+            }
+            guard !batch.isEmpty else { return }
+            let error = await commit(batch)
+            if error != nil, batch.count > 1 {
+                // A change that fails takes no other with it.
+                for write in batch { write.end(await commit([write])) }
+            } else {
+                for write in batch { write.end(error) }
+            }
+            committed()
+        }
+    }
+
+    private func commit(_ batch: [Write]) async -> BridgeError? {
+        do {
+            try await pool.write { db in for write in batch { try write.change(db) } }
+            return nil
+        } catch { return BridgeError(error, path: path) }
+    }
+
+    /// Makes what waits, and closes the file.
+    func close(last change: @escaping @Sendable (Database) throws -> Void) async -> BridgeError? {
+        let error: BridgeError? = await withCheckedContinuation { continuation in
+            write(change) { continuation.resume(returning: $0) }
+        }
+        state.withLock { $0.isClosed = true }
+        try? versions.close()
+        try? pool.close()
+        return error
+    }
+}
+
+extension BridgeError {
+    /// What went wrong with a file, and what to do about it.
+    init(_ error: any Error, path: String) {
+        if let error = error as? BridgeError {
+            self.init(
+                error.code,
+                subject: error.subject,
+                detail: [error.detail, path].compactMap { $0 }.joined(separator: ": "),
+                underlyingError: error.underlyingError
+            )
+            return
+        }
+        let (code, what): (Code, String) =
+            switch (error as? DatabaseError)?.resultCode.primaryResultCode {
+            case .SQLITE_FULL: (.transportFailure, "the disk is full: make room")
+            case .SQLITE_BUSY, .SQLITE_LOCKED:
+                (.notConnected, "another program has locked the file for longer than busyTimeout: end its transaction")
+            case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH:
+                (.permissionDenied, "the file or its folder cannot be written: change its permissions")
+            case .SQLITE_CANTOPEN:
+                (.notConnected, "the file cannot be opened: its folder must exist, and it must not be a folder itself")
+            case .SQLITE_NOTADB: (.transportFailure, "this is no SQLite database: choose another path")
+            case .SQLITE_CORRUPT: (.transportFailure, "the file is damaged: restore it, or move it away")
+            case .SQLITE_IOERR: (.transportFailure, "the disk failed")
+            default: (.transportFailure, "SQLite failed")
+            }
+        self.init(code, detail: "\(path): \(what)", underlyingError: error)
+    }
+}
+#endif

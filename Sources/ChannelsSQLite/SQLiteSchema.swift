@@ -1,0 +1,118 @@
+#if SQLite
+internal import ChannelsBridge
+internal import Foundation
+internal import GRDB
+
+/// The tables, which may stand in a database of the user's own.
+enum SQLiteSchema {
+    /// Raised with each change of the tables, which is then made to older files.
+    static let version = 1
+
+    /// Creates the tables, if they are not there.
+    ///
+    /// - Throws: ``BridgeError/Code/settingsDiffer`` for tables of a later version.
+    static func prepare(_ db: Database) throws {
+        guard try String.fetchOne(db, sql: "SELECT name FROM sqlite_master WHERE name = 'channels_schema'") != nil else {
+            return try create(db)
+        }
+        let found = try Int.fetchOne(db, sql: "SELECT version FROM channels_schema") ?? 0
+        guard found <= version else {
+            throw BridgeError(
+                .settingsDiffer,
+                detail: "the file has version \(found) of the tables, and this program knows \(version): use a newer one"
+            )
+        }
+    }
+
+    private static func create(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE channels_schema (version INTEGER NOT NULL);
+                INSERT INTO channels_schema VALUES (\(version));
+                -- The numbers are given in the order of the commits, and never again.
+                CREATE TABLE channels_messages (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    subject TEXT NOT NULL,
+                    headers TEXT NOT NULL,
+                    body BLOB NOT NULL,
+                    identifier TEXT,
+                    durable INTEGER NOT NULL,
+                    time REAL NOT NULL
+                );
+                CREATE UNIQUE INDEX channels_identifiers ON channels_messages (identifier) WHERE identifier IS NOT NULL;
+                -- What a durable name has taken: everything up to the position.
+                CREATE TABLE channels_consumers (
+                    id INTEGER PRIMARY KEY,
+                    name TEXT NOT NULL,
+                    pattern TEXT NOT NULL,
+                    position INTEGER NOT NULL,
+                    UNIQUE (name, pattern)
+                );
+                -- Of what was taken, that which is not settled: who has it, and from when on another may have it.
+                CREATE TABLE channels_unsettled (
+                    consumer INTEGER NOT NULL,
+                    number INTEGER NOT NULL,
+                    deliveries INTEGER NOT NULL,
+                    due REAL NOT NULL,
+                    holder TEXT,
+                    PRIMARY KEY (consumer, number)
+                ) WITHOUT ROWID;
+                -- Of the messages that are not durable, those that a member of a group has taken.
+                CREATE TABLE channels_claims (
+                    group_name TEXT NOT NULL,
+                    number INTEGER NOT NULL,
+                    PRIMARY KEY (group_name, number)
+                ) WITHOUT ROWID;
+                CREATE TABLE channels_values (
+                    subject TEXT PRIMARY KEY NOT NULL,
+                    revision INTEGER NOT NULL,
+                    headers TEXT NOT NULL,
+                    body BLOB NOT NULL
+                ) WITHOUT ROWID;
+                """
+        )
+    }
+
+    /// Inserts a message. Returns false if there is one with its identifier.
+    static func insert(_ message: TransportMessage, durable: Bool, _ db: Database) throws -> Bool {
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT OR IGNORE INTO channels_messages (subject, headers, body, identifier, durable, time)
+                VALUES (?, ?, ?, ?, ?, ?)
+                """
+        )
+        let identifier = durable ? message.headers[TransportHeaders.id] : nil
+        try statement.execute(arguments: [
+            message.subject, message.headers.text, Data(message.body), identifier, durable,
+            Timestamp.now.secondsSince1970,
+        ])
+        return db.changesCount > 0
+    }
+
+    /// The newest message's number, or that of the newest that there ever was.
+    static func lastNumber(_ db: Database) throws -> Int64 {
+        try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'channels_messages'") ?? 0
+    }
+}
+
+extension TransportHeaders {
+    /// A line for each. Neither names nor values have control characters, and names no colon.
+    var text: String { map { "\($0.name):\($0.value)\n" }.joined() }
+
+    init(text: String) {
+        self.init()
+        for line in text.split(separator: "\n") {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            append(valid: String(line[line.index(after: colon)...]), for: String(line[..<colon]))
+        }
+    }
+}
+
+extension TransportMessage {
+    /// A message out of a row with its subject, headers and body.
+    init(_ row: Row) {
+        let body: Data = row["body"]
+        self.init(valid: row["subject"], headers: TransportHeaders(text: row["headers"]), body: Array(body))
+    }
+}
+#endif

@@ -1,0 +1,187 @@
+#if SQLite
+internal import Channels
+public import ChannelsBridge
+
+/// A transport over one SQLite file: between processes of one machine, and from one run of a program to the next, with
+/// nothing to install or to start.
+///
+/// ```swift
+/// let bridge = Bridge("till", switchboard: board, transport: SQLiteTransport(path: "shop.sqlite"), routes: [
+///     .outgoing(.sold, durable: true),
+/// ])
+/// ```
+///
+/// ## Behavior
+///
+/// - Durable messages are delivered at least once, in the order in which they were stored; what a killed process had not
+///   settled is delivered again after ``SQLiteConfiguration/acknowledgementWait``.
+/// - Messages that are not durable are delivered at most once, to those who subscribe when they are published.
+/// - Publishing is committed in groups: many messages that are published at a time share a commit.
+/// - Subscribers of the same connection are woken at once. Those of other processes look every 5 ms while there is
+///   something to hear, and every 50 ms after a second without.
+/// - Requests are not carried: ``BridgeError/Code/unsupported``.
+///
+/// The file may be a database of your own, see ``Channels/NamedChannel/post(_:type:in:)``. It must be on a local disk:
+/// SQLite's write-ahead log does not work over a network.
+public final class SQLiteTransport: Transport {
+    private enum Phase {
+        case new, connecting
+        case connected(SQLiteSession, HandlerQueue<TransportEvent>)
+        case closed
+    }
+
+    /// With so many writes that wait, publishing waits for its own.
+    private static let mostWaiting = 4_096
+
+    private let configuration: SQLiteConfiguration
+    private let phase = Locked(Phase.new)
+
+    /// Creates a transport that is not connected yet.
+    public init(_ configuration: SQLiteConfiguration) { self.configuration = configuration }
+
+    /// Creates a transport over a file, with the usual settings.
+    public convenience init(path: String) { self.init(SQLiteConfiguration(path: path)) }
+
+    /// All but requests.
+    public var capabilities: TransportCapabilities { .all.subtracting(.requests) }
+
+    // MARK: Lifecycle
+
+    /// Opens the file, and creates it if there is none.
+    public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
+        try phase.withLock { phase in
+            switch phase {
+            case .new, .closed: phase = .connecting
+            case .connecting, .connected: throw BridgeError(.alreadyRunning, detail: "the transport is connected")
+            }
+        }
+        let events = HandlerQueue(onEvent)
+        do {
+            let session = try await SQLiteSession(configuration, events)
+            phase.withLock { $0 = .connected(session, events) }
+        } catch {
+            phase.withLock { $0 = .closed }
+            throw error
+        }
+        events.enqueue(.connected)
+        events.deliver()
+    }
+
+    /// Commits what waits, and closes the file.
+    public func close(within timeout: Duration) async throws {
+        let former = phase.withLock { phase in
+            defer { phase = .closed }
+            return phase
+        }
+        guard case .connected(let session, let events) = former else { return }
+        let error = await session.close()
+        await events.close()
+        if let error { throw BridgeError(.closingTimedOut, detail: "what waited was not stored", underlyingError: error) }
+    }
+
+    private func session(_ subject: String? = nil) throws -> SQLiteSession {
+        try phase.withLock { phase in
+            switch phase {
+            case .connected(let session, _): return session
+            case .new, .connecting: throw BridgeError(.notConnected, subject: subject)
+            case .closed: throw BridgeError(.closed, subject: subject)
+            }
+        }
+    }
+
+    private func check(_ message: TransportMessage) throws {
+        guard message.body.count <= configuration.bodyLimit else {
+            let detail = "\(message.body.count) bytes, at most \(configuration.bodyLimit) are allowed"
+            throw BridgeError(.payloadTooLarge, subject: message.subject, detail: detail)
+        }
+    }
+
+    // MARK: Messages
+
+    /// Publishes a message. See `Transport.publish(_:durable:)`.
+    public func publish(_ message: TransportMessage, durable: Bool) async throws {
+        try check(message)
+        let session = try session(message.subject)
+        guard !durable, session.file.waitingCount < Self.mostWaiting else {
+            _ = try await session.file.write { try SQLiteSchema.insert(message, durable: durable, $0) }
+            return
+        }
+        session.file.write({ _ = try SQLiteSchema.insert(message, durable: false, $0) }) { error in
+            if let error { session.fail(error) }
+        }
+    }
+
+    /// Publishes a durable message, and tells when it is committed.
+    public func publishDurably(
+        _ message: TransportMessage,
+        isRepeated: Bool,
+        onResult: @escaping @Sendable (BridgeError?) -> Void
+    ) async throws {
+        try check(message)
+        let isStored = Locked(false)
+        try session(message.subject).file.write(
+            { db in
+                let isNew = try SQLiteSchema.insert(message, durable: true, db)
+                isStored.withLock { $0 = isNew }
+            },
+            { error in
+                let isDuplicate = error == nil && !isRepeated && !isStored.withLock { $0 }
+                onResult(isDuplicate ? BridgeError(.duplicateIdentifier, subject: message.subject) : error)
+            }
+        )
+    }
+
+    /// Subscribes. See `Transport.subscribe(_:onMessage:)`.
+    public func subscribe(
+        _ subscription: TransportSubscription,
+        onMessage: @escaping @Sendable (InboundMessage) -> Void
+    ) async throws {
+        let session = try session(subscription.pattern.text)
+        let queue = HandlerQueue(onMessage)
+        if let name = subscription.durableName {
+            try await session.subscribe(SQLiteDurableName(subscription, name, queue))
+        } else {
+            try await session.subscribe(subscription.pattern, group: subscription.group, queue)
+        }
+    }
+
+    /// Ends the subscriptions that are not durable, and returns when their handlers have been called for all they were
+    /// given.
+    public func drainSubscriptions(within timeout: Duration) async { await (try? session())?.drain() }
+
+    // MARK: Requests
+
+    /// Not supported.
+    public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
+        _ = try session(message.subject)
+        throw BridgeError(.unsupported, subject: message.subject, detail: "a file carries no requests")
+    }
+
+    /// Not supported.
+    public func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
+        _ = try session(subject)
+        throw BridgeError(.unsupported, subject: subject, detail: "a file carries no requests")
+    }
+
+    // MARK: Last values
+
+    /// Stores a last value.
+    public func store(_ message: TransportMessage) async throws -> UInt64 {
+        try check(message)
+        return try await session(message.subject).file.write { db in
+            try SQLiteValues.store(message, ifNone: false, db)!  // only `ifNone` returns nil
+        }
+    }
+
+    /// Stores a last value, if there is none.
+    public func storeIfNone(_ message: TransportMessage) async throws -> UInt64? {
+        try check(message)
+        return try await session(message.subject).file.write { try SQLiteValues.store(message, ifNone: true, $0) }
+    }
+
+    /// Watches the last value of a subject. See `Transport.watch(_:onValue:)`.
+    public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
+        try await session(subject).watch(subject, HandlerQueue(onValue))
+    }
+}
+#endif
