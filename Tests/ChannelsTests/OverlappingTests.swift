@@ -242,7 +242,7 @@ struct OverlappingTests {
 
 extension Gate {
     /// Waits until the gate is open, or throws when the task is cancelled.
-    fileprivate func waitUnlessCancelled() async throws {
+    func waitUnlessCancelled() async throws {
         while !isOpen {
             try Task.checkCancellation()
             await Task.yield()
