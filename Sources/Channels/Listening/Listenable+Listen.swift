@@ -61,8 +61,10 @@ extension Listenable {
 
     /// Registers an asynchronous listener that belongs to an object.
     ///
-    /// It has a mailbox of its own: calls are awaited one at a time, FIFO per poster. The order among several
-    /// asynchronous listeners is not defined. Cancelling the listener does not cancel a call under way.
+    /// It has a mailbox of its own: calls are awaited one at a time, FIFO per poster, unless `overlapping` says
+    /// otherwise. The order among several asynchronous listeners is not defined. Cancelling the listener does not
+    /// cancel a call under way, except under ``Overlapping/replace``.
+    /// - Parameter overlapping: What becomes of a message that arrives during a call.
     @discardableResult @inlinable
     public func listen<Owner: AnyObject & Sendable>(
         _ owner: Owner,

@@ -62,7 +62,7 @@ extension Listener {
     /// Adapts the listener to messages of another type.
     /// - Parameter transform: Makes a message of what the source posts. It runs once per call, on the
     ///   listener's isolation or where a sequence is read; on the poster's thread, once per message, if the listener
-    ///   skips messages. It must not block.
+    ///   skips messages or its calls overlap. It must not block.
     @inlinable
     public consuming func adapted<Source>(
         _ transform: @escaping @Sendable (Source) -> Message
@@ -105,7 +105,8 @@ extension Listener {
     consuming func adaptedAtDelivery<Source>(
         _ transform: @escaping @Sendable (Source, PostContext) -> Message?
     ) -> Listener<Source> {
-        if registration.hasAdaptor {
+        // Of calls that overlap, none may be compared with the one before, or cancelled for nothing.
+        if registration.hasAdaptor || registration.overlaps {
             return adapting { message, frame, deliver in
                 guard let adapted = transform(message.load(as: Source.self), PostContext(frame)) else { return 0 }
                 return MessageAddress.lending(adapted, deliver)
@@ -186,6 +187,13 @@ final class AdaptedBody: Sendable {
 extension Registration {
     @usableFromInline
     var hasAdaptor: Bool { adaptor != nil }
+
+    /// Whether its calls are anything but one after the other.
+    @usableFromInline
+    var overlaps: Bool {
+        guard case .async(_, _, let overlapping) = delivery else { return false }
+        return overlapping != .queue
+    }
 
     /// Replaces the call of this registration by one that takes the frame.
     @usableFromInline

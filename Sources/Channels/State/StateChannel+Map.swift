@@ -6,7 +6,8 @@ extension StateChannel {
     /// let changes = sales.map(\.self)  // the state itself, without values that equal the one before
     /// ```
     ///
-    /// - Parameter part: Takes the part out of the state. It runs where the listener runs, for every value.
+    /// - Parameter part: Takes the part out of the state. It runs for every value: where the listener runs, or on the
+    ///   setter's thread if another adaptor follows or the listener's calls overlap.
     public func map<Part: Equatable & Sendable>(
         _ part: @escaping @Sendable (State) -> Part
     ) -> MappedState<State, Part> {

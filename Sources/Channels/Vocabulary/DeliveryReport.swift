@@ -9,7 +9,7 @@ public struct DeliveryReport: Sendable {
     public internal(set) var completed = 0
     /// The listeners that threw.
     public internal(set) var failures: [DeliveryFailure] = []
-    /// How many missed it because their buffer was full.
+    /// How many missed it because their buffer was full, or by their ``Overlapping`` policy.
     public internal(set) var dropped = 0
     /// How many missed it because they were cancelled, or lost their owner, while it waited.
     public internal(set) var discarded = 0

@@ -14,13 +14,16 @@ public struct Overlapping: Equatable, Sendable, CustomStringConvertible {
     public static let queue = Overlapping(kind: .queue, calls: 1)
 
     /// The task of the running call is cancelled, and the newest message is next once that call has ended. What waited
-    /// in between is dropped and counted. An error that a replaced call throws is no fault.
+    /// in between is dropped and counted; a buffering policy has no effect. `postAndWait` reports a replaced call as
+    /// dropped, even if it runs to its end. An error that it throws is no fault.
     public static let replace = Overlapping(kind: .replace, calls: 1)
 
-    /// It is dropped and counted.
+    /// It is dropped and counted; a buffering policy has no effect. Not for a state, which could end with a value other
+    /// than the one stored: that traps.
     public static let ignore = Overlapping(kind: .ignore, calls: 1)
 
-    /// It is called with at once while fewer than `count` calls run, otherwise it waits. Calls begin in the order posted.
+    /// It is called with at once while fewer than `count` calls run, otherwise it waits. Calls are started in the order
+    /// posted, and on an actor they begin in that order; without isolation, they may overtake each other.
     /// - Precondition: `count` is positive.
     public static func concurrent(_ count: Int) -> Overlapping {
         require(count > 0, "Overlapping.concurrent(\(count)): the count must be positive")
