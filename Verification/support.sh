@@ -15,8 +15,9 @@ formatted=(Sources Tests Benchmarks Verification Examples Package.swift)
 
 # How Scripts/test builds everything: in a directory of its own, so that the usual one stays without traits. With NATS where libnats is installed.
 packages_flags() {
-    local traits=OpenCombine,AsyncAlgorithms,Observability,Inspector,SQLite
+    local traits=OpenCombine,AsyncAlgorithms,Observability,Inspector
     if is_libnats_installed; then traits+=,NATS; fi
+    if is_sqlite_installed; then traits+=,SQLite; fi
     with_packages=(--traits "$traits" --scratch-path .build-packages -Xswiftc -warnings-as-errors)
 }
 
@@ -50,6 +51,9 @@ await() {
 }
 
 is_libnats_installed() { pkg-config --exists libnats 2>/dev/null || [ -e /usr/include/nats/nats.h ]; }
+
+# It belongs to Apple's systems.
+is_sqlite_installed() { [ "$(uname)" = Darwin ] || [ -e /usr/include/sqlite3.h ]; }
 
 # Prints the Debian packages that the tests over NATS need and that are not installed.
 missing_for_nats() {

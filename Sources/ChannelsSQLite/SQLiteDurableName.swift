@@ -146,11 +146,16 @@ final class SQLiteDurableName: Sendable {
         while let row = try again.next(), try add(row, delivery: row["deliveries"] + 1) {}
         for item in taken {
             try db.execute(
-                sql: "UPDATE channels_unsettled SET deliveries = ?, due = ?, holder = ? WHERE consumer = ? AND number = ?",
+                sql:
+                    "UPDATE channels_unsettled SET deliveries = ?, due = ?, holder = ? WHERE consumer = ? AND number = ?",
                 arguments: [item.delivery, leaseEnd, holder, id, item.number]
             )
         }
-        let position = try Int64.fetchOne(db, sql: "SELECT position FROM channels_consumers WHERE id = ?", arguments: [id])
+        let position = try Int64.fetchOne(
+            db,
+            sql: "SELECT position FROM channels_consumers WHERE id = ?",
+            arguments: [id]
+        )
         let new = try Row.fetchCursor(
             db,
             sql: """

@@ -57,10 +57,13 @@ final class SQLiteFile: Sendable {
         }
     }
 
-    /// A number that changes with each commit of another connection, in this process or another.
-    func version() async throws -> Int {
+    /// A number that changes with each commit of another connection, in this process or another. Without a transaction, and
+    /// without waiting for a lock: it is asked often.
+    func version() throws -> Int {
         do {
-            return try await versions.read { try Int.fetchOne($0, sql: "PRAGMA data_version") ?? 0 }
+            return try versions.unsafeRead { db in
+                try Int.fetchOne(db.cachedStatement(sql: "PRAGMA data_version")) ?? 0
+            }
         } catch { throw BridgeError(error, path: path) }
     }
 
@@ -155,6 +158,10 @@ extension BridgeError {
                 detail: [error.detail, path].compactMap { $0 }.joined(separator: ": "),
                 underlyingError: error.underlyingError
             )
+            return
+        }
+        guard !(error is CancellationError) else {
+            self.init(.closed)
             return
         }
         let (code, what): (Code, String) =

@@ -12,14 +12,16 @@ enum SQLiteSchema {
     ///
     /// - Throws: ``BridgeError/Code/settingsDiffer`` for tables of a later version.
     static func prepare(_ db: Database) throws {
-        guard try String.fetchOne(db, sql: "SELECT name FROM sqlite_master WHERE name = 'channels_schema'") != nil else {
+        guard try String.fetchOne(db, sql: "SELECT name FROM sqlite_master WHERE name = 'channels_schema'") != nil
+        else {
             return try create(db)
         }
         let found = try Int.fetchOne(db, sql: "SELECT version FROM channels_schema") ?? 0
         guard found <= version else {
             throw BridgeError(
                 .settingsDiffer,
-                detail: "the file has version \(found) of the tables, and this program knows \(version): use a newer one"
+                detail:
+                    "the file has version \(found) of the tables, and this program knows \(version): use a newer one"
             )
         }
     }

@@ -11,7 +11,7 @@ internal import Synchronization
 /// `commands` run in one task, one after the other.
 final class SQLiteSession: Sendable {
     /// A subscription of messages that are not durable.
-    private struct Plain {
+    struct Plain {
         let pattern: ChannelPattern
         let group: String?
         /// It hears what has a higher number.
@@ -19,13 +19,13 @@ final class SQLiteSession: Sendable {
         let queue: HandlerQueue<InboundMessage>
     }
 
-    private struct Watched {
+    struct Watched {
         let subject: String
         let queue: HandlerQueue<StoredValue>
         var seen: Int64 = 0
     }
 
-    private struct State {
+    struct State {
         var plain: [Plain] = []
         var durable: [SQLiteDurableName] = []
         var watched: [Watched] = []
@@ -36,12 +36,17 @@ final class SQLiteSession: Sendable {
         var lastActivity = ContinuousClock.now
         /// From when on something may be delivered again.
         var due: Double?
+        /// What the file said when it was last asked.
+        var version: Int?
+        var isClosed = false
+        var nextBeat = ContinuousClock.now
+        var nextPruning = ContinuousClock.now + .seconds(10)
         var turn = 0
         /// What the members of a group on this connection may take, in order.
         var shared: [String: [Found]] = [:]
     }
 
-    private enum Command {
+    enum Command {
         case look
         case share(group: String)
         case run(@Sendable () -> Void)
@@ -50,18 +55,15 @@ final class SQLiteSession: Sendable {
     /// How often the file is asked whether it has changed, soon after it has and later.
     private static let (shortest, longest) = (Duration.milliseconds(5), Duration.milliseconds(50))
     private static let portion = 500
-    /// How many messages a member of a group takes at a time, and how long it leaves those that are not its first choice to
-    /// others. So all members get some, also where one always looks first.
-    private static let (mostClaimed, patience) = (16, Duration.milliseconds(3))
 
     let file: SQLiteFile
     let configuration: SQLiteConfiguration
     /// Names this connection in the file.
     let holder: String
     private let events: HandlerQueue<TransportEvent>
-    private let state = Locked(State())
-    private let commands: AsyncStream<Command>.Continuation
-    private let tasks = Locked<[Task<Void, Never>]>([])
+    let state = Locked(State())
+    let commands: AsyncStream<Command>.Continuation
+    private let reading = Locked<Task<Void, Never>?>(nil)
 
     init(_ configuration: SQLiteConfiguration, _ events: HandlerQueue<TransportEvent>) async throws {
         self.configuration = configuration
@@ -82,8 +84,11 @@ final class SQLiteSession: Sendable {
                 }
             }
         }
-        let polling = Task.detached { [weak self] in await Self.poll { self } }
-        tasks.withLock { $0 = [reading, polling] }
+        self.reading.withLock { $0 = reading }
+        // A thread of its own that sleeps costs a fifth of a task that does.
+        Thread.detachNewThread { [weak self] in
+            while let interval = self?.poll() { Thread.sleep(forTimeInterval: interval / .seconds(1)) }
+        }
     }
 
     /// How the file finds the session, which keeps it.
@@ -115,44 +120,44 @@ final class SQLiteSession: Sendable {
 
     // MARK: Waking up
 
-    /// Asks the file whether another process has changed it, and does what is due.
-    private static func poll(_ find: () -> SQLiteSession?) async {
-        var version: Int?
-        var nextBeat = ContinuousClock.now
-        var nextPruning = ContinuousClock.now + .seconds(10)
-        while !Task.isCancelled {
-            guard let interval = find()?.interval else { return }
-            try? await Task.sleep(for: interval)
-            guard let session = find(), !Task.isCancelled else { return }
-            do {
-                if session.hasSubscriptions {
-                    let found = try await session.file.version()
-                    if found != version {
-                        version = found
-                        session.state.withLock { $0.lastActivity = .now }
-                        session.ring()
-                    }
+    /// Asks the file whether another process has changed it, and does what is due. Returns how long to wait for the next
+    /// time; nil if it is closed.
+    private func poll() -> Duration? {
+        guard state.withLock({ !$0.isClosed }) else { return nil }
+        do {
+            if hasSubscriptions {
+                let found = try file.version()
+                let isNew = state.withLock { state in
+                    guard state.version != found else { return false }
+                    (state.version, state.lastActivity) = (found, .now)
+                    return true
                 }
-                if session.state.withLock({ $0.due.map { $0 <= Timestamp.now.secondsSince1970 } }) == true {
-                    session.state.withLock { state in
-                        state.due = nil
-                        for name in state.durable { name.lookAgain() }
-                    }
-                    session.ring()
+                if isNew { ring() }
+            }
+            let now = ContinuousClock.now
+            let (isDue, beats, prunes) = state.withLock { state in
+                let isDue = state.due.map { $0 <= Timestamp.now.secondsSince1970 } ?? false
+                let (beats, prunes) = (state.nextBeat <= now, state.nextPruning <= now)
+                if isDue {
+                    state.due = nil
+                    for name in state.durable { name.lookAgain() }
                 }
-                if nextBeat <= .now {
-                    nextBeat = .now + session.configuration.acknowledgementWait / 3
-                    try await session.extendLeases()
-                }
-                if nextPruning <= .now {
-                    nextPruning = .now + .seconds(30)
-                    try await session.prune()
-                }
-            } catch let error as BridgeError {
-                // The file may be closed.
-                if error.code != .closed, !Task.isCancelled { session.fail(error) }
-                try? await Task.sleep(for: .seconds(1))
-            } catch {}
+                if beats { state.nextBeat = now + configuration.acknowledgementWait / 3 }
+                if prunes { state.nextPruning = now + .seconds(30) }
+                return (isDue, beats, prunes)
+            }
+            if isDue { ring() }
+            if beats { Task { await reporting { try await extendLeases() } } }
+            if prunes { Task { await reporting { try await prune() } } }
+        } catch {
+            if let error = error as? BridgeError, error.code != .closed { fail(error) }
+        }
+        return interval
+    }
+
+    private func reporting(_ body: () async throws -> Void) async {
+        do { try await body() } catch {
+            if let error = error as? BridgeError, error.code != .closed { fail(error) }
         }
     }
 
@@ -195,7 +200,7 @@ final class SQLiteSession: Sendable {
 
     // MARK: Reading
 
-    private struct Found: Sendable {
+    struct Found: Sendable {
         let number: Int64
         let subject: String
         let isDurable: Bool
@@ -286,60 +291,6 @@ final class SQLiteSession: Sendable {
         }
     }
 
-    /// Takes those of a group's messages that no other member has taken, in order: at first those that are this one's first
-    /// choice, up to the next that is not.
-    private func share(_ group: String, isPatient: Bool) async {
-        let items = state.withLock { state -> [Found] in
-            let items = state.shared[group] ?? []
-            let chosen = isPatient ? items.prefix { isFirstChoice($0.number) } : items.prefix(max(Self.mostClaimed, items.count / 32))
-            state.shared[group] = Array(items.dropFirst(chosen.count))
-            return Array(chosen)
-        }
-        do { try await take(items, in: group) } catch {
-            if let error = error as? BridgeError, error.code != .closed { fail(error) }
-        }
-        guard state.withLock({ $0.shared[group]?.isEmpty == false }) else { return }
-        Task {
-            try? await Task.sleep(for: Self.patience)
-            commands.yield(.share(group: group))
-        }
-    }
-
-    /// About half of all messages, others for each connection.
-    private func isFirstChoice(_ number: Int64) -> Bool {
-        var hasher = Hasher()
-        hasher.combine(holder)
-        hasher.combine(number)
-        return hasher.finalize() & 1 == 0
-    }
-
-    private func take(_ items: [Found], in group: String) async throws {
-        guard !items.isEmpty else { return }
-        let numbers = items.map(\.number)
-        let claimed = try await file.write { db in
-            let statement = try db.cachedStatement(
-                sql: "INSERT OR IGNORE INTO channels_claims (group_name, number) VALUES (?, ?)"
-            )
-            return try numbers.filter { number in
-                try statement.execute(arguments: [group, number])
-                return db.changesCount > 0
-            }
-        }
-        let mine = Set(claimed)
-        for item in items where mine.contains(item.number) {
-            guard let message = item.message else { continue }
-            let queue = state.withLock { state -> HandlerQueue<InboundMessage>? in
-                let members = state.plain.filter {
-                    $0.group == group && item.number > $0.after && $0.pattern.matches(item.subject)
-                }
-                state.turn += 1
-                return members.isEmpty ? nil : members[state.turn % members.count].queue
-            }
-            queue?.enqueue(InboundMessage(message))
-            queue?.deliver()
-        }
-    }
-
     private func deliverValues() async throws {
         let subjects = Set(state.withLock { $0.watched.map(\.subject) })
         guard !subjects.isEmpty else { return }
@@ -422,9 +373,9 @@ final class SQLiteSession: Sendable {
     }
 
     func close() async -> BridgeError? {
-        for task in tasks.withLock({ $0 }) { task.cancel() }
+        state.withLock { $0.isClosed = true }
         commands.finish()
-        for task in tasks.withLock({ $0 }) { await task.value }
+        await reading.withLock { $0 }?.value
         let (plain, durable, watched) = state.withLock { state in
             defer { (state.plain, state.durable, state.watched) = ([], [], []) }
             return (state.plain.map(\.queue), state.durable, state.watched.map(\.queue))

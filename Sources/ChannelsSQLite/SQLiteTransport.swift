@@ -76,7 +76,9 @@ public final class SQLiteTransport: Transport {
         guard case .connected(let session, let events) = former else { return }
         let error = await session.close()
         await events.close()
-        if let error { throw BridgeError(.closingTimedOut, detail: "what waited was not stored", underlyingError: error) }
+        if let error {
+            throw BridgeError(.closingTimedOut, detail: "what waited was not stored", underlyingError: error)
+        }
     }
 
     private func session(_ subject: String? = nil) throws -> SQLiteSession {

@@ -52,11 +52,12 @@ enum SQLiteRetention {
         try db.execute(
             sql: "DELETE FROM channels_claims WHERE number NOT IN (SELECT number FROM channels_messages)"
         )
-        var end = try Int64.fetchOne(
-            db,
-            sql: "SELECT MAX(number) FROM channels_messages WHERE durable AND time < ?",
-            arguments: [now - retention.age / .seconds(1)]
-        ) ?? 0
+        var end =
+            try Int64.fetchOne(
+                db,
+                sql: "SELECT MAX(number) FROM channels_messages WHERE durable AND time < ?",
+                arguments: [now - retention.age / .seconds(1)]
+            ) ?? 0
         let byCount = try Int64.fetchOne(
             db,
             sql: "SELECT number FROM channels_messages WHERE durable ORDER BY number DESC LIMIT 1 OFFSET ?",

@@ -8,7 +8,8 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
             case notConnected, closed, alreadyRunning, authenticationFailed, certificateRejected, permissionDenied,
                 bufferFull,
                 payloadTooLarge
-            case notAcknowledged, duplicateIdentifier, refused, lastValuesLost, messagesLost, timedOut, noResponder, remoteFailure,
+            case notAcknowledged, duplicateIdentifier, refused, lastValuesLost, messagesLost, timedOut, noResponder,
+                remoteFailure,
                 invalidName,
                 invalidHeader, invalidEnvelope,
                 unencodable, undecodable
