@@ -54,7 +54,7 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         acknowledgementWait: Duration = .seconds(5),
         retention: Retention = Retention(),
         synchronous: Synchronous = .full,
-        busyTimeout: Duration = .seconds(5),
+        busyTimeout: Duration = .seconds(30),
         bodyLimit: Int = 8 << 20
     ) {
         self.path = path

@@ -1,6 +1,7 @@
 #if SQLite
 internal import Channels
 internal import ChannelsBridge
+internal import Foundation
 internal import GRDB
 
 /// The open file: writes that are committed together.
@@ -43,7 +44,12 @@ final class SQLiteFile: Sendable {
         let path = configuration.path
         var settings = Configuration()
         settings.label = "swift-channels"
-        settings.busyMode = .timeout(configuration.busyTimeout / .seconds(1))
+        // SQLite's own timeout looks again after up to 100 ms, while those that write all the time take the lock at once.
+        let mostLooks = Int(configuration.busyTimeout / .milliseconds(2))
+        settings.busyMode = .callback { looks in
+            Thread.sleep(forTimeInterval: 0.002)
+            return looks < mostLooks
+        }
         settings.maximumReaderCount = 2
         let synchronous = configuration.synchronous == .full ? "FULL" : "NORMAL"
         settings.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = \(synchronous)") }

@@ -65,6 +65,14 @@ enum SQLiteSchema {
                     number INTEGER NOT NULL,
                     PRIMARY KEY (group_name, number)
                 ) WITHOUT ROWID;
+                -- Who is in a group, and until when that is known.
+                CREATE TABLE channels_members (
+                    group_name TEXT NOT NULL,
+                    holder TEXT NOT NULL,
+                    pattern TEXT NOT NULL,
+                    due REAL NOT NULL,
+                    PRIMARY KEY (group_name, holder, pattern)
+                ) WITHOUT ROWID;
                 CREATE TABLE channels_values (
                     subject TEXT PRIMARY KEY NOT NULL,
                     revision INTEGER NOT NULL,

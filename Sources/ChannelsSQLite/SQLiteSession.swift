@@ -19,6 +19,12 @@ final class SQLiteSession: Sendable {
         let queue: HandlerQueue<InboundMessage>
     }
 
+    /// A message that the members of a group may take, and when it was first seen.
+    struct Shared: Sendable {
+        let found: Found
+        let seen: Double
+    }
+
     struct Watched {
         let subject: String
         let queue: HandlerQueue<StoredValue>
@@ -43,7 +49,7 @@ final class SQLiteSession: Sendable {
         var nextPruning = ContinuousClock.now + .seconds(10)
         var turn = 0
         /// What the members of a group on this connection may take, in order.
-        var shared: [String: [Found]] = [:]
+        var shared: [String: [Shared]] = [:]
     }
 
     enum Command {
@@ -79,7 +85,7 @@ final class SQLiteSession: Sendable {
                 guard let self else { return }
                 switch command {
                 case .look: await self.look()
-                case .share(let group): await self.share(group, isPatient: false)
+                case .share(let group): await self.share(group)
                 case .run(let body): body()
                 }
             }
@@ -174,6 +180,7 @@ final class SQLiteSession: Sendable {
 
     /// While this process lives, nobody else is given what it holds.
     private func extendLeases() async throws {
+        try await joinGroups()
         guard state.withLock({ $0.durable.contains { $0.heldCount > 0 } }) else { return }
         let (holder, due) = (holder, leaseEnd)
         try await file.write { db in
@@ -280,14 +287,10 @@ final class SQLiteSession: Sendable {
             }
         }
         for queue in reached { queue.deliver() }
+        let now = Timestamp.now.secondsSince1970
         for (group, items) in groups {
-            let isFirst = state.withLock { state in
-                let isFirst = state.shared[group, default: []].isEmpty
-                state.shared[group, default: []] += items
-                return isFirst
-            }
-            // Otherwise somebody waits already.
-            if isFirst { await share(group, isPatient: true) }
+            state.withLock { $0.shared[group, default: []] += items.map { Shared(found: $0, seen: now) } }
+            await share(group)
         }
     }
 
@@ -322,6 +325,7 @@ final class SQLiteSession: Sendable {
             if state.plain.isEmpty && state.durable.isEmpty { state.lastNumber = last }
             state.plain.append(Plain(pattern: pattern, group: group, after: last, queue: queue))
         }
+        if group != nil { try await joinGroups() }
     }
 
     func subscribe(_ name: SQLiteDurableName) async throws {
@@ -352,6 +356,8 @@ final class SQLiteSession: Sendable {
             (state.plain, state.shared) = ([], [:])
         }
         for queue in queues.withLock({ $0 }) { await queue.finish() }
+        let holder = holder
+        try? await file.write { try Self.leaveGroups(holder, $0) }
     }
 
     /// Changes who subscribes, between two looks at the file: otherwise a message could be passed over for one who comes
@@ -386,6 +392,7 @@ final class SQLiteSession: Sendable {
         let holder = holder
         // What it had not settled is delivered to another at once.
         return await file.close { db in
+            try Self.leaveGroups(holder, db)
             try db.execute(
                 sql: "UPDATE channels_unsettled SET due = 0, holder = NULL WHERE holder IN (?, ?)",
                 arguments: [holder, "\(holder) released"]

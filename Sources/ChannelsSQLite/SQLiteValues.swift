@@ -49,6 +49,7 @@ enum SQLiteRetention {
             sql: "DELETE FROM channels_messages WHERE NOT durable AND time < ?",
             arguments: [now - plainAge]
         )
+        try db.execute(sql: "DELETE FROM channels_members WHERE due < ?", arguments: [now])
         try db.execute(
             sql: "DELETE FROM channels_claims WHERE number NOT IN (SELECT number FROM channels_messages)"
         )
