@@ -1,9 +1,8 @@
 internal import Synchronization
 
-/// Counts and records what happens on a channel while its diagnostics are on.
-///
-/// Created when they are first switched on and kept until the list's `deinit`, so a post that finds it may
-/// use it. A mutex guards `guarded`; no user code runs under it. The rest is atomic.
+/// Counts and records what happens on a channel while its diagnostics are on. Created when they are first
+/// switched on and kept until the list's `deinit`, so a post that finds it may use it. A mutex guards
+/// `guarded`; no user code runs under it. The rest is atomic.
 final class ChannelMeter: Sendable {
     private struct Guarded {
         var diagnostics = Diagnostics.off
@@ -50,9 +49,8 @@ final class ChannelMeter: Sendable {
 
     init(_ own: Diagnostics) { self.own = own }
 
-    /// Changes what is recorded. Resets the counts if diagnostics were off.
-    ///
-    /// - Parameter announce: Called under the lock with whether posts are counted from now on.
+    /// Changes what is recorded. Resets the counts if diagnostics were off. Calls `announce` under the lock,
+    /// with whether posts are counted from now on.
     func set(
         _ instruments: Instruments?,
         named name: String?,
@@ -136,9 +134,8 @@ extension ChannelMeter {
     }
 
     var count: Count {
-        // Elements are copied under the lock. If the copy shared its buffer, the next post would have to copy
-        // the whole array, and the thread sanitizer would report a race: it does not see the reference count
-        // that orders the two.
+        // Elements are copied under the lock: sharing the buffer would make the next post copy all of it, and
+        // the thread sanitizer, which does not see the reference count that orders the two, report a race.
         let (diagnostics, start, posters, messages, now) = guarded.withLock {
             ($0.diagnostics, $0.start, $0.posters.map { $0 }, $0.last($0.diagnostics.kept), MonotonicClock.now)
         }

@@ -36,8 +36,7 @@ extension ListenerList {
     /// Changes what is counted and recorded. A post in progress is counted in part.
     ///
     /// - Parameters:
-    ///   - diagnostics: Called under the meter's lock, so that of two threads, the later one sets the later
-    ///     value.
+    ///   - diagnostics: Called under the meter's lock: of two threads, the later one sets the later value.
     ///   - name: The name under which the channel is watched, if it has none.
     func measure(_ instruments: Instruments? = nil, named name: String? = nil, _ diagnostics: () -> Diagnostics) {
         // A watched channel needs a meter for its name and for the instruments that receive its faults.
@@ -142,8 +141,7 @@ extension ListenerList {
         return reached
     }
 
-    /// Traces a value of a state before it is stored and enqueued. Always calls the body, with the post to
-    /// deliver.
+    /// Traces a value of a state before it is stored and enqueued. Calls the body with the post to deliver.
     func traceState(_ post: Post, _ body: (Post) -> Void) {
         let envelope = post.envelope
         guard let meter, meter.traces, envelope?.trace == nil else { return body(post) }
@@ -154,8 +152,7 @@ extension ListenerList {
         }
     }
 
-    /// Counts a request. If it is traced, calls instruments around nothing, because a request is
-    /// asynchronous.
+    /// Counts a request. If it is traced, instruments are called around nothing: a request is async.
     func traceRequest(_ type: any Any.Type, at site: PackedSite) -> PostTrace? {
         guard let meter else { return nil }
         meter.countPost()
@@ -181,9 +178,8 @@ extension ListenerList {
         PostTrace.post(event, to: meter.instruments?.all ?? []) { deliver($0) }
     }
 
-    /// Records a post; returns nil inside an instrument.
-    ///
-    /// - Parameter type: The type of the messages, if listeners receive another type.
+    /// Records a post; returns nil inside an instrument. `type` is the type of the messages, if listeners
+    /// receive another type.
     @inline(never)
     private func note(
         _ message: MessageAddress?,
