@@ -1,9 +1,8 @@
 internal import Synchronization
 
 extension Mailbox {
-    /// Moves the first message to uninitialised memory. Returns false if there is none.
-    ///
-    /// - Parameter envelope: Receives the message's envelope, to be released without the lock.
+    /// Moves the first message to uninitialised memory. Returns false if there is none. The caller releases
+    /// `envelope` without the lock.
     func takeOne(into place: MessageAddress, _ envelope: inout Envelope?) -> Bool {
         guard isUnbounded else {
             guard mayHoldMessages else { return false }

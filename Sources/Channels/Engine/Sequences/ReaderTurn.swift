@@ -1,12 +1,11 @@
 internal import CChannels
 
-/// Limits how long a task reads messages of sequences without suspending: after a millisecond, other tasks
-/// run.
+/// Limits how long a task reads messages of sequences without suspending, to a millisecond.
 ///
 /// Each iterator has one, so a message costs one comparison. The time counts from the start of the task's
-/// last turn on this thread, so a task that makes a new sequence for each message is limited too. The clock
-/// is read at the 1st message, after 4 more, 16 and 64, and then after 1 again: a turn may last four times as
-/// long, or one message.
+/// last turn on this thread, so that a new sequence for each message does not extend it. The clock is read at
+/// the 1st message, after 4 more, 16 and 64, and then after 1 again: a turn may last four times as long, or
+/// one message.
 @frozen @usableFromInline
 struct ReaderTurn {
     /// How many messages to take before the clock is read.
