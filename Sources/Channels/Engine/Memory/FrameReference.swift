@@ -1,6 +1,5 @@
-/// The frame of a post in progress, as a word. Only delivery, on the floor above, knows its contents.
-///
-/// `@safe` because a frame is lent, and linked from its thread's record, only during its post, on one thread.
+/// The frame of a post in progress, as a word. Only delivery, on the floor above, knows its contents. `@safe`
+/// because a frame is lent, and linked from its thread's record, only during its post, on one thread.
 @safe
 @usableFromInline
 struct FrameReference: @unchecked Sendable {  // used by the posting thread only

@@ -1,7 +1,5 @@
-/// A message on the heap.
-///
-/// Sendable because the address is constant; the message is written before the object is shared, or under its
-/// owner's lock, and destroyed in `deinit`.
+/// A message on the heap. Sendable because the address is constant; the message is written before the object
+/// is shared, or under its owner's lock, and destroyed in `deinit`.
 final class KeptMessage: @unchecked Sendable {
     let address: MessageAddress
     private let layout: MessageLayout

@@ -1,10 +1,8 @@
 internal import CChannels
 
-/// A value behind a mutex, for sections that may be longer than a few dozen instructions.
-///
-/// Uses the C library's mutex, which the thread sanitizer knows. On Linux (Swift 6.3), the slow path of
-/// `Mutex` is in an uninstrumented library, so the sanitizer would report false races in the tests of every
-/// app.
+/// A value behind a mutex, for sections that may be longer than a few dozen instructions. Uses the C
+/// library's mutex: on Linux (Swift 6.3) the slow path of `Mutex` is in an uninstrumented library, so the
+/// thread sanitizer would report false races in the tests of every app.
 @safe
 @usableFromInline
 package struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {  // `value` is reached with the lock held only

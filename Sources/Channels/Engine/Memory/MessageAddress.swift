@@ -6,10 +6,8 @@
 // proof (`Decisions/UnsafeRooms.md`). `SpinLock` is for sections of a few dozen instructions of ours,
 // `Locked` for longer ones; neither is held while user code runs. Every floor above may use this one.
 
-/// The address of a message whose type the reader knows.
-///
-/// `@safe` because nothing but that message is ever at the address, and because the lender keeps the memory
-/// in place while it is used.
+/// The address of a message whose type the reader knows. `@safe` because nothing but that message is ever at
+/// the address, and because the lender keeps the memory in place while it is used.
 @safe
 @frozen @usableFromInline
 struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it says who may use it
@@ -18,7 +16,6 @@ struct MessageAddress: @unchecked Sendable {  // a constant; whoever lends it sa
     @inlinable @inline(__always)
     init(_ raw: UnsafeMutableRawPointer) { unsafe self.raw = raw }
 
-    /// An address that is never read.
     static var nowhere: MessageAddress {
         // Not 0, and never read.
         unsafe MessageAddress(UnsafeMutableRawPointer(bitPattern: 1).unsafelyUnwrapped)

@@ -70,8 +70,7 @@ struct MessageLayout: Sendable {
         return unsafe unsafeBitCast(_openExistential(type, do: box), to: (any Sendable).self)
     }
 
-    // These take the parts they need: passing a layout stored in an object would copy all of it, even where
-    // they are not called.
+    // These take only what they need: passing a layout stored in an object would copy all of it.
 
     /// - Parameter bytes: How many to copy; nil if copying bytes is not enough.
     @inline(never)

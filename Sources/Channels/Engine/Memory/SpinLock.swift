@@ -3,9 +3,8 @@ internal import Synchronization
 
 // The flag lets tests compile what Apple's systems use.
 #if canImport(Darwin) || AS_ON_APPLE
-/// A lock for sections of a few dozen instructions that run only this library's own code.
-///
-/// On Apple's systems it is the unfair lock, which donates priority. On others it spins, yields, then sleeps.
+/// A lock for sections of a few dozen instructions that run only this library's own code: on Apple's systems
+/// the unfair lock, which donates priority; on others one that spins, yields, then sleeps.
 struct SpinLock: ~Copyable, Sendable {
     private let mutex = Mutex<Void>(())
 
@@ -24,11 +23,9 @@ struct SpinLock: ~Copyable, Sendable {
     }
 }
 #else
-/// A lock for sections of a few dozen instructions that run only this library's own code.
-///
-/// It spins, then yields the processor, then sleeps. A lock that parks in the kernel at once makes sixteen
-/// posters queue for hundreds of microseconds behind one that was preempted. On Apple's systems it is the
-/// unfair lock.
+/// A lock for sections of a few dozen instructions that run only this library's own code. It spins, yields
+/// the processor, then sleeps: a lock that parks in the kernel at once makes sixteen posters queue for
+/// hundreds of microseconds behind one that was preempted.
 struct SpinLock: ~Copyable, Sendable {
     private let isHeld = Atomic<Bool>(false)
 
@@ -48,8 +45,7 @@ struct SpinLock: ~Copyable, Sendable {
         return true
     }
 
-    /// Not inlined, so that the optimiser cannot sink a retain of something guarded below the releasing
-    /// store.
+    /// Not inlined: otherwise the optimiser may sink a retain of a guarded object below the store.
     @inline(never)
     private func unlock() { isHeld.store(false, ordering: .releasing) }
 

@@ -6,10 +6,8 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Reads the UTF-8 of a string.
-///
-/// `@safe` because it is lent for a call during which the string stays alive, and debug builds check indices;
-/// callers state why theirs are in range.
+/// Reads the UTF-8 of a string. `@safe` because it is lent for a call during which the string stays alive,
+/// and debug builds check indices; callers state why theirs are in range.
 @safe
 struct ByteReader {
     private let bytes: UnsafeBufferPointer<UInt8>

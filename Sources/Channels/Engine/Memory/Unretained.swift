@@ -1,8 +1,7 @@
-/// An uncounted reference, so that a post neither retains nor releases what it visits.
-///
-/// The code that makes or stores one states what keeps the object alive: the chain for an entry that a post
-/// visits, the entry for its mailbox, the caller of a post for the channel and the sender. `@safe` because
-/// the pointer leaves this type only as a number to be compared.
+/// An uncounted reference, so that a post neither retains nor releases what it visits. The code that makes or
+/// stores one states what keeps the object alive: the chain for an entry that a post visits, the entry for
+/// its mailbox, the caller of a post for the channel and the sender. `@safe` because the pointer leaves this
+/// type only as a number to be compared.
 @safe
 @usableFromInline
 struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant pointer; the object says who may use it
@@ -104,8 +103,7 @@ func known<Object: AnyObject>(_ object: AnyObject, as type: Object.Type) -> Obje
 
 /// Casts a sender or owner back to the Sendable object that was passed.
 func sendable(_ object: AnyObject) -> any AnyObject & Sendable {
-    // Channels that keep or forward a sender accept only Sendable ones; a marker protocol does not change the
-    // bits.
+    // Channels that keep or forward senders accept only Sendable ones; a marker protocol changes no bits.
     unsafe unsafeBitCast(object, to: (any AnyObject & Sendable).self)
 }
 
