@@ -10,20 +10,16 @@
 internal import CChannels
 internal import Synchronization
 
-/// One thread's use of something shared, as other threads see it; see ``HazardUse``. Only that thread writes
-/// it.
-///
-/// `sequence` is bumped before `address` is set, so a use has ended once either has changed.
+/// One thread's use of something shared, as other threads see it; written only by that thread. `sequence` is
+/// bumped before `address` is set, so a use has ended once either has changed.
 struct HazardSlot: ~Copyable {
     /// The address of what is used, or 0.
     let address = Atomic<UInt>(0)
     let sequence = Atomic<UInt>(0)
 }
 
-/// What the library knows about a thread.
-///
-/// A record belongs to one thread at a time. ``ThreadRecords`` guards `nextSpare`; `used` and the slots are
-/// atomic; the owning thread alone uses the other variables.
+/// What the library knows about a thread. A record belongs to one thread at a time. ``ThreadRecords`` guards
+/// `nextSpare`; `used` and the slots are atomic; the owning thread alone uses the other variables.
 @safe
 struct ThreadRecord: ~Copyable {
     static let deepest = 1_024
@@ -33,8 +29,7 @@ struct ThreadRecord: ~Copyable {
     private static let longestFreeChain = 2
     /// Stack, in bytes, kept free for what a listener does besides posting.
     static let reservedStack: UInt = 64 << 10
-    /// For each of ``deepest`` posts: a shard of names, the list, the hub of a pattern, and one use of the
-    /// library's own.
+    /// For each post: a shard of names, the list, the hub of a pattern, and one of the library's own.
     static let slotCount = deepest * 4
 
     var top: FrameReference?
@@ -89,8 +84,7 @@ struct ThreadRecord: ~Copyable {
     /// Excludes the slots left by a deep recursion, none of which is in use, from searches for uses.
     ///
     /// Called by the owning thread, or for a record without one. A search that reads the lower number
-    /// precedes later uses of those slots, as it does for a number that has yet to rise
-    /// (`ThreadReference.announce`).
+    /// precedes later uses of those slots, as with one that has yet to rise (`ThreadReference.announce`).
     func forgetSlots() {
         if used.load(ordering: .relaxed) > depth + 64 { used.store(depth, ordering: .sequentiallyConsistent) }
     }

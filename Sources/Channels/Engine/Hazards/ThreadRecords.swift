@@ -1,13 +1,12 @@
 internal import Synchronization
 
-/// The records of the threads that use the library, in 64 groups.
-///
-/// Records are never freed but reused once their thread has ended, so there are as many as there ever were
-/// threads at a time. Those without a thread have no slot in use.
+/// The records of the threads that use the library, in 64 groups. Never freed but reused once their thread
+/// has ended, so there are as many as there ever were threads at a time. Those without a thread have no slot
+/// in use.
 ///
 /// `lock` guards `spare`, `nextGroup` and changes of the chains, which are read without it: `heads` is
-/// atomic, and `next` of a record in its chain does not change. `@safe` because the pointer never changes,
-/// and its target is atomic and never freed.
+/// atomic, and `next` of a record in its chain does not change. `@safe` because the pointer is constant, and
+/// its target is atomic and never freed.
 @safe
 final class ThreadRecords: @unchecked Sendable {  // guards: see above
     static let all = ThreadRecords()
