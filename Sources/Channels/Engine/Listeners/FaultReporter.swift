@@ -1,8 +1,7 @@
 internal import Synchronization
 
-/// Counts faults by kind and place and passes them to the handler, or to standard error.
-///
-/// A mutex guards `totals`; the handler is called without it.
+/// Counts faults by kind and place and passes them to the handler, or to standard error. A mutex guards
+/// `totals`; the handler is called without it.
 final class FaultReporter: Sendable {
     /// Further places are counted together, so that names invented at run time cannot exhaust memory.
     private static let mostPlaces = 4_096
@@ -49,8 +48,7 @@ final class FaultReporter: Sendable {
         )
     }
 
-    /// Returns whether the `count`th fault at a place is reported: without a handler, the 1st, 2nd, 4th and
-    /// so on.
+    /// Returns whether to report the `count`th fault at a place: without a handler, the 1st, 2nd, 4th …
     func reports(_ count: Int) -> Bool { handler != nil || count & (count - 1) == 0 }
 
     func report(

@@ -1,5 +1,4 @@
-/// The instruments of a switchboard, in the order in which they were added. A mutex guards them; they are
-/// called without it.
+/// The instruments of a switchboard, in the order added. A mutex guards them; they are called without it.
 final class Instruments: Sendable {
     private struct Guarded {
         var all: [(id: Int, instrument: any ChannelInstrument)] = []

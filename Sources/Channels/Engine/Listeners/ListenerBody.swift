@@ -10,14 +10,13 @@ internal import Synchronization
 // the compiler passes on that address.
 //
 // The structs have the constraints of the forms that fill them: an owner is `AnyObject`, a message is
-// anything. With others the convention differs, and the compiler wraps each closure in a thunk, with an
-// allocation and a call.
+// anything. With others the convention differs, and the compiler adds a thunk, with an allocation and a call.
 //
 // A synchronous `@isolated(any)` closure has the calling convention of a plain one: the isolation is in its
 // context, is read through `.isolation` and enforced by the caller. `isolated Owner` is an ordinary argument.
 // The list calls such a closure only on the isolation its listener was registered with. The casts go through
-// structs of one field with equal generic parameters and constraints: a closure cast directly is wrapped in
-// two thunks, each allocated.
+// structs of one field with equal generic parameters and constraints: a closure cast directly gets two
+// allocated thunks.
 
 /// A call of a listener with a message, its owner (nil if its token owns it), and the post.
 @usableFromInline

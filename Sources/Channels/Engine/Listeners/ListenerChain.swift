@@ -1,8 +1,7 @@
 internal import Synchronization
 
-/// The call of an async listener or responder in which a task runs, bound to the task for that call.
-/// Synchronous listeners need none, because they cannot wait. `lock` guards `upstream`; the rest is constant
-/// or atomic.
+/// The call of an async listener or responder, bound to the task in which it runs. Synchronous listeners need
+/// none: they cannot wait. `lock` guards `upstream`; the rest is constant or atomic.
 final class ListenerChain: @unchecked Sendable {  // guards: see above
     @TaskLocal static var current: ListenerChain?
 
@@ -39,8 +38,7 @@ final class ListenerChain: @unchecked Sendable {  // guards: see above
         return count
     }
 
-    /// Returns whether this or a call that waits for it is an unfinished call of a listener. Ended ones do
-    /// not wait.
+    /// Returns whether this, or a call that waits for it, is an unfinished call of a listener.
     func waits(for listener: ListenerEntry) -> Bool {
         var chain: ListenerChain? = self
         while let call = chain, !call.hasEnded.load(ordering: .acquiring) {

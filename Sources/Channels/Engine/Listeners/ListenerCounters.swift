@@ -1,7 +1,6 @@
 internal import Synchronization
 
-/// What a listener needs beyond its entry: counts and, in subclasses on the floors above, its mailbox or the
-/// list to which it forwards.
+/// What a listener needs beyond its entry: counts and, in subclasses, a mailbox or the list it forwards to.
 @usableFromInline
 class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     let responderCalls: ResponderCalls?
@@ -35,8 +34,7 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
 
     final var missedCount: Int { missed.load(ordering: .relaxed) }
 
-    /// Returns what happened to the messages. `countsCalls` tells whether calls on the poster's thread are
-    /// counted.
+    /// Returns what happened to the messages. `countsCalls`: whether direct calls are counted.
     func accounts(countsCalls: Bool) -> ListenerAccounts? {
         guard countsCalls else { return nil }
         let calls = direct.load(ordering: .relaxed)

@@ -12,8 +12,7 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     // Bits of `word` above the registration number. A post compares the word with the number at which it
     // began: one comparison tells whether a listener is old enough and needs no special treatment.
     static let cancelled: UInt64 = 1 << 63
-    /// No message reaches it any more, but waiting ones are delivered: the channel was deallocated, or it was
-    /// `once`.
+    /// No message reaches it any more, but waiting ones are delivered: its channel ended, or it was `once`.
     static let closed: UInt64 = 1 << 62
     static let paused: UInt64 = 1 << 61
     /// Its calls are always counted, without atomic additions: only for listeners called one at a time.
@@ -41,8 +40,8 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     @safe @exclusivity(unchecked) var previous: UInt = 0
     @safe @exclusivity(unchecked) var body: ListenerBody
     @safe @exclusivity(unchecked) weak var owner: AnyObject?
-    /// The address of the counts or mailbox, retained. Set once, at the latest when the listener is first
-    /// paused or counted, so the counts may begin late.
+    /// The counts or the mailbox, retained. Set once, at the latest when the listener is first paused or
+    /// counted, so nothing may rely on counts from the start.
     let countersAddress: Atomic<UInt>
     let site: PackedSite
     /// Set once, when the entry is inserted. Retained: it keeps the list alive for the token.
@@ -98,8 +97,7 @@ extension ListenerEntry {
     @inline(__always)
     var counters: Unretained<ListenerCounters>? { Unretained(address: countersAddress.load(ordering: .acquiring)) }
 
-    /// The owner, retained; balance with ``Unretained/release()``. A single expression, which compiles to one
-    /// load of the weak reference.
+    /// Balance with ``Unretained/release()``. One expression: it compiles to one load of the weak reference.
     @inline(__always)
     var retainedOwner: Unretained<AnyObject>? {
         channels_will_load_weakly()

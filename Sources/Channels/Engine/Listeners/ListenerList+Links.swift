@@ -55,8 +55,7 @@ extension ListenerList {
         }
     }
 
-    /// Counts an added or removed entry. A post that reads a later entry's number sees all earlier
-    /// interceptors counted.
+    /// Counts a change. A post that reads a later entry's number sees all earlier interceptors counted.
     @inline(__always)
     private func changeCount(of level: PriorityLevel, by change: Int) {
         if level.rank.isInterceptor {
@@ -66,8 +65,7 @@ extension ListenerList {
         }
     }
 
-    /// Called before the first entry of a level is linked. Returns the address of the last entry of higher
-    /// rank, or 0.
+    /// Begins a level with its first entry. Returns the address of the last entry of higher rank, or 0.
     @inline(__always)
     private func begin(_ level: PriorityLevel) -> UInt {
         emptyLevelCount -= 1
@@ -81,8 +79,7 @@ extension ListenerList {
         return above?.tail ?? 0
     }
 
-    /// Levels kept while empty, so that adding and removing a listener of such a rank allocates only the
-    /// entry.
+    /// Empty levels kept, so that adding and removing a listener of such a rank allocates only the entry.
     private static var mostEmptyLevels: Int32 { 16 }
 
     private func levelIsEmpty(_ level: PriorityLevel) {

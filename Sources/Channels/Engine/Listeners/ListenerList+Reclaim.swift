@@ -71,9 +71,8 @@ extension ListenerList {
 
     var hasPosts: Bool { HazardUse.hasUses(of: address, by: posters.load(ordering: .sequentiallyConsistent)) }
 
-    /// Takes over the list's reference to an entry just unlinked. Called under the lock. If no post can see
-    /// the entry, adds it to `freed`, for the caller to free without the lock. Returns whether to call
-    /// ``collectLater(after:)``.
+    /// Takes over the list's reference to an entry just unlinked, under the lock. An entry that no post can
+    /// see goes to `freed`, to be freed without the lock. Returns whether to call ``collectLater(after:)``.
     func retire(_ entry: ListenerEntry, freed: inout RetiredEntries.Chain) -> Bool {
         if isLocal {
             if localPosts == 0 { freed.add(entry) } else { retired.current.add(entry) }
@@ -115,8 +114,7 @@ extension ListenerList {
     ///
     /// A post clears its slot and then reads `hasRetired`, without a barrier in between: it may read the old
     /// value while its slot still looks taken. The slot looks free a moment later, so this looks again after
-    /// 1 ms, 2, 4 and so on, as long as anything is left. The doubling makes the looks rare during a long
-    /// post.
+    /// 1 ms, 2, 4 and so on, as long as anything is left; a long post causes few looks.
     @inline(never)
     func collectLater(after milliseconds: Int = 1) {
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in
@@ -158,8 +156,8 @@ extension ListenerList {
         }
     }
 
-    /// Frees the generations whose posts have ended, and resumes waiting tasks. Returns false without the
-    /// lock.
+    /// Frees generations whose posts have ended, and resumes the tasks that wait for them. Returns false if
+    /// the lock was not available.
     @discardableResult
     private func collect(waitsForLock: Bool) -> Bool {
         var freed = RetiredEntries.Chain()
@@ -192,8 +190,7 @@ extension ListenerList {
         return true
     }
 
-    /// Suspends until the list's posts in progress on other threads have ended. Those on the calling thread
-    /// cannot end while it waits.
+    /// Waits for the list's posts in progress on other threads. Those on this thread cannot end meanwhile.
     func waitForPosts() async {
         guard !isLocal else { return }
         await withCheckedContinuation { continuation in

@@ -28,8 +28,7 @@ extension ListenerList {
         guard thread.pointee.depth < ThreadRecord.slotCount else { return }
         enter(thread)
         defer { leave(thread) }
-        // The chain does not change under the lock. The entries stay afterwards, because the list was
-        // entered.
+        // The chain does not change under the lock. Afterwards the entries stay: the list was entered.
         var (address, count) = withLock { () -> (UInt, Int) in
             if cursor == 0 { beginRound() }
             let first = cursor

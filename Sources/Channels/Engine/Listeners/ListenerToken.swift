@@ -19,8 +19,8 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
 
     /// Ends the listener. Does not wait.
     ///
-    /// If it is called on the listener's own isolation or, for a listener without one, on the posting thread,
-    /// no call begins after it returns. From elsewhere, a call that had passed its check may still run: see
+    /// On the listener's own isolation or, for a listener without one, on the posting thread, no call begins
+    /// after it returns. From elsewhere, a call that had passed its check may still run: see
     /// ``cancelAndDrain()``. Messages waiting in the mailbox are discarded and counted. No other listener is
     /// skipped. Idempotent.
     ///
@@ -36,8 +36,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     ///
     /// Cancels and returns at once if it would wait for its caller: inside the listener, or inside one that
     /// the listener's call waits for, by `postAndWait` or by this function. A task started by a call counts
-    /// as part of that call until the call ends. Independent listeners that drain one another deadlock, as
-    /// two locks would.
+    /// as part of that call until the call ends. Independent listeners that drain one another deadlock.
     public final func cancelAndDrain() async {
         entry.cancel()
         guard ListenerChain.call?.waits(for: entry) != true else { return }

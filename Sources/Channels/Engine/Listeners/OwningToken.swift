@@ -1,5 +1,4 @@
-/// The token of a listener without an owner, which lives as long as this token. It is not the entry, because
-/// the list keeps the entry until it is cancelled.
+/// The token of a listener without an owner. Not the entry, which the list keeps until it is cancelled.
 final class OwningToken: ListenerToken, @unchecked Sendable {  // a constant
     private let registration: ListenerEntry
 

@@ -1,5 +1,5 @@
-/// The levels of a list in descending rank, in short runs: a level is found in O(log *n*) and inserted or
-/// removed in about constant time.
+/// The levels of a list by descending rank, in short runs: O(log *n*) to find, about O(1) to insert or
+/// remove.
 struct PriorityIndex {
     private var levels: [PriorityLevel] = []
 

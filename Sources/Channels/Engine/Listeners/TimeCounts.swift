@@ -1,8 +1,7 @@
 internal import Synchronization
 
-/// A lock-free histogram of durations, in classes that double.
-///
-/// `@safe` because the memory lives as long as this object and holds only atomics.
+/// A lock-free histogram of durations, in classes that double. `@safe` because the memory lives as long as
+/// this object and holds only atomics.
 @safe
 final class TimeCounts: @unchecked Sendable {  // a constant pointer to what is atomic
     /// Class *n* holds what took less than 2^*n* nanoseconds, and the last everything longer: 9 minutes.
