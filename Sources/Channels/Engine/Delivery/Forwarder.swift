@@ -1,9 +1,7 @@
 internal import Synchronization
 
-/// Forwards a channel's messages to the one listener of another list, a hub.
-///
-/// So that listener has its place among those of many channels, and has one token and one mailbox. It
-/// receives each message as a `Posted<any Sendable>`.
+/// Forwards a channel's messages, as `Posted<any Sendable>`, to the one listener of another list, a hub. So
+/// that listener has its place among those of many channels, and has one token and one mailbox.
 @usableFromInline
 final class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
     /// Returns what a bridge enqueues for a message posted in this process; nil to skip it.
@@ -21,8 +19,7 @@ final class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
         super.init()
     }
 
-    /// Lends what the intake makes of a message. Returns what the body returns, or 0 if the message is
-    /// skipped.
+    /// Lends what the intake makes of a message. Returns what the body returns; 0 if it is skipped.
     @inline(never)
     fileprivate func lendTaken(_ frame: FrameReference, _ body: (MessageAddress) -> Int) -> Int {
         let context = PostContext(frame)
@@ -44,8 +41,7 @@ extension ListenerEntry {
 }
 
 extension ListenerList {
-    /// Posts a message to the hub of a forwarding listener. Returns 1 if it reached any listener, otherwise
-    /// 0.
+    /// Posts a message to the hub of a forwarding listener. Returns 1 if anyone was reached, otherwise 0.
     @inline(never)
     func forward(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         guard let forwarder = listener.forwarder else { return 0 }
@@ -63,8 +59,7 @@ extension ListenerList {
         return forwarder.hub.postForwarded(message, frame)
     }
 
-    /// Posts another list's message to this hub. Separate, so that ``forward(_:_:)`` needs no space for the
-    /// frame.
+    /// Posts another list's message to this hub. Separate, so that ``forward(_:_:)`` needs no frame.
     @inline(never)
     private func postForwarded(_ message: MessageAddress, _ frame: FrameReference) -> Int {
         var inner = PostFrame(forwarding: frame.pointee, message, to: self)

@@ -1,8 +1,7 @@
 internal import Synchronization
 
 extension ListenerList {
-    /// Makes the entry of a listener. `isCounted` tells whether its calls are counted without diagnostics,
-    /// too.
+    /// Makes the entry of a listener. `isCounted`: whether its calls are counted even without diagnostics.
     @inline(__always)
     func makeEntry(_ listener: __shared Registration, isCounted: Bool = false) -> ListenerEntry {
         let (owner, isolation, extras) = (listener.owner, listener.isolation, listener.extras)

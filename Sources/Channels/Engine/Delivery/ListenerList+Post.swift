@@ -1,18 +1,17 @@
 // Delivery: one message on its way through a list, on the poster's thread.
 //
-// `post` makes a `PostFrame` on the stack; `begin` decides whether it may run now (`+Reentrancy`); `withPost`
+// `post` makes a `PostFrame` on the stack; `begin` decides whether it runs now (`+Reentrancy`); `withPost`
 // makes it the thread's innermost post and enters the list; `deliver` runs the interceptors (`+Intercept`)
-// and walks the chain. A plain listener is called in that loop. For others, `deliverSlow` calls them or
-// passes the message to their mailbox (Lanes) or another list (`Forwarder`); `deliverWithChecks` handles
-// every case. `PostTracker` counts listeners that a poster waits for. This floor and Lanes know each other;
-// floors above pass in a `Post`.
+// and walks the chain. A plain listener is called in that loop. `deliverSlow` calls others or passes the
+// message to their mailbox (Lanes) or another list (`Forwarder`); `deliverWithChecks` handles every case.
+// `PostTracker` counts awaited listeners. This floor and Lanes know each other; floors above pass in a
+// `Post`.
 
 internal import Synchronization
 
 extension ListenerList {
-    /// Delivers a message to every listener registered now. Returns how many were called or enqueued.
-    ///
-    /// - Parameter message: Only read: interceptors work on a copy.
+    /// Delivers a message, which is only read, to every listener registered now. Returns how many were called
+    /// or enqueued.
     @usableFromInline @discardableResult
     func post(_ message: MessageAddress, _ post: Post) -> Int {
         if isMetered { return postMetered(message, post) }
@@ -65,8 +64,7 @@ extension ListenerList {
         thread.pointee.top = frame
         enter(thread)
         let result = body()
-        // Leaving may free closures. Posts made by their deinits are nested in this one; a queued channel
-        // defers them.
+        // May free closures. Posts by their deinits are nested in this one, or wait on a queued channel.
         leave(thread)
         thread.pointee.top = frame.pointee.previous
         return result

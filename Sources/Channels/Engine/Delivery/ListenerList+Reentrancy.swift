@@ -1,8 +1,7 @@
 internal import Synchronization
 
 extension ListenerList {
-    /// Begins a post. Returns nil to deliver it now, otherwise the result of `post`. An outermost post resets
-    /// the count of those that follow.
+    /// Begins a post; an outermost one resets `followed`. Returns nil to deliver it, or the result of `post`.
     @inline(__always)
     func begin(_ frame: FrameReference, _ thread: ThreadReference) -> Int? {
         if let top = thread.pointee.top { return admit(frame, nestedIn: top, thread) }
@@ -99,8 +98,8 @@ extension ListenerList {
         reportRecursion(top, "less than \(ThreadRecord.reservedStack >> 10) KB of the thread's stack is left")
     }
 
-    /// Reports the 1st, 2nd, 4th, 8th … post or change of a state refused because too many have followed from
-    /// one. A handler costs more than all the rest.
+    /// Reports the 1st, 2nd, 4th … post or change of a state refused because too many have followed from one.
+    /// There may be many, and a handler is expensive.
     func reportFollowing(_ top: FrameReference, count: Int) {
         guard count & (count - 1) == 0 else { return }
         reportRecursion(top, "too many posts follow from one", count: count)

@@ -1,7 +1,6 @@
-/// Who posts a message, from where, and what travels with it.
-///
-/// The poster keeps the sender and the actor alive until the post has ended. With the message and the list,
-/// the five words fill the registers of a call: a sixth would be passed in memory.
+/// Who posts a message, from where, and what travels with it. The poster keeps the sender and the actor alive
+/// until the post has ended. With the message and the list, the five words fill the registers of a call: a
+/// sixth would be passed in memory.
 @frozen @usableFromInline
 struct Post {
     /// The object given as `from:`.

@@ -1,13 +1,11 @@
-/// What few posts need beyond their frame. Used only by the posting thread, which keeps one for the next such
-/// post.
+/// What few posts need beyond their frame. Only the posting thread uses it, and keeps one for the next post.
 final class PostExtras {
     var envelope: Envelope?
     /// Posts that wait, made on a queued channel by its own listeners.
     var queue: PostQueue?
     /// The error of the current call, if the poster waits.
     var thrown: (any Error)?
-    /// Reused memory for the message as forwarders receive it, allocated on demand. (An optional value would
-    /// be copied for each forwarder.)
+    /// Reused memory for what forwarders receive. (An optional value would be copied for each of them.)
     private var posted: MessageAddress?
     private var hasPosted = false
 
@@ -61,7 +59,6 @@ final class PostExtras {
 extension FrameReference {
     var boxedMessage: any Sendable { pointee.list.borrow { $0.layout.boxed(pointee.message) } }
 
-    /// The message as forwarders receive it, kept until the post has ended.
     @inline(__always)
     var posted: MessageAddress { pointee.ensureExtras().borrow { $0.posted(self) } }
 }

@@ -15,8 +15,7 @@ struct PostFrame {
     /// The identity of the poster's actor, which the caller keeps alive; 0 if there is none.
     var isolation: UInt
     let site: PackedSite
-    /// The number of this list's posts on this thread's stack, this one included; on a queued channel, the
-    /// length of the chain that led to it.
+    /// The number of this list's posts on this thread's stack; on a queued channel, the length of the chain.
     var depth = 1
     /// How many posts and changes of states led to this post, itself included.
     var chain = 1
@@ -44,8 +43,7 @@ struct PostFrame {
     /// - Parameter post: Borrowed; an initialiser would otherwise retain it.
     @inline(__always)
     init(_ list: ListenerList, _ message: MessageAddress = .nowhere, _ post: __shared Post = Post()) {
-        // The call during which the frame exists has the list, the sender and the actor as parameters, so its
-        // caller keeps them alive.
+        // The frame exists during a call with these as parameters, whose caller keeps them alive.
         self.list = Unretained(list)
         self.message = message
         sender = post.sender.map { Unretained($0) }

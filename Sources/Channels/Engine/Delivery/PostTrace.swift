@@ -12,8 +12,7 @@ final class PostTrace: Sendable {
         self.notified = notified
     }
 
-    /// Notifies every instrument of a post and delivers it inside them. `notified` are those already
-    /// notified.
+    /// Notifies every instrument of a post and delivers it inside them. `notified`: those already called.
     @inline(never)
     static func post(
         _ event: PostEvent,
@@ -120,8 +119,7 @@ final class PostTrace: Sendable {
     }
 }
 
-/// Sets whether posts of the calling thread are traced. Tracing those that an instrument or a message's
-/// description makes would never end.
+/// Sets whether the thread's posts are traced. Tracing those of instruments and descriptions would never end.
 enum OwnPosts {
     static func areInstrumented<Result>(_ body: () -> Result) -> Result { with(false, body) }
 

@@ -1,7 +1,6 @@
 internal import Synchronization
 
-/// Counts the listeners that a post waits for. A mutex guards everything; continuations are resumed without
-/// it.
+/// Counts the listeners that a post waits for. A mutex guards all; continuations are resumed without it.
 final class PostTracker: Sendable {
     enum Outcome {
         case completed, dropped, discarded
@@ -18,8 +17,7 @@ final class PostTracker: Sendable {
         var continuation: CheckedContinuation<DeliveryReport, Never>?
     }
 
-    /// The calls that wait, directly or not, for this post, which therefore must not wait for their
-    /// listeners.
+    /// The calls that wait, directly or not, for this post, which must not wait for their listeners.
     let chain: ListenerChain?
     /// Called when all have finished, if nobody waits.
     private let onEnd: (@Sendable () -> Void)?

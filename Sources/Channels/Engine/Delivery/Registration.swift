@@ -1,10 +1,8 @@
 public import Dispatch
 
-/// What a list has to know about a listener: the contents of a ``Listener``.
-///
-/// Not generic, so that registering looks up no type at run time and is compiled once. It has six fields: the
-/// compiler splits structs of up to six, but builds larger ones in memory, and retains each reference in
-/// them.
+/// What a list has to know about a listener: the contents of a ``Listener``. Not generic, so that registering
+/// looks up no type at run time and is compiled once. It has six fields: the compiler builds larger structs
+/// in memory, and retains each reference in them.
 @frozen @usableFromInline
 struct Registration {
     /// Where and how the listener is called.
@@ -32,8 +30,7 @@ struct Registration {
 
         /// Nil for a listener called on the registration's isolation.
         let delivery: Delivery?
-        /// Whether the call is a `Body1` or `Body2`, called directly; for a sequence, whether its elements
-        /// are the messages.
+        /// Whether the call is a `Body1` or `Body2`; for a sequence, whether messages are its elements.
         let isBare: Bool
         let isOnce: Bool
         /// Nil if the source decides.
