@@ -45,10 +45,8 @@ struct DrainState {
         if count == ticket.count { next += 1 } else { tickets[next].use(count) }
     }
 
-    /// Takes tickets for so many calls, or more if the lane is behind. The former tickets are used up.
-    /// Returns false if nothing waits and the lane becomes idle.
-    ///
-    /// - Parameter arrived: How many messages have ever arrived.
+    /// Takes tickets for so many calls, or more if the lane is behind, once the former are used up. Returns
+    /// false, with the lane idle, if nothing waits. `arrived`: how many messages have ever arrived.
     mutating func take(from lane: inout LaneState, calls: Int, arrived: Int) -> Bool {
         tickets.removeAll(keepingCapacity: true)
         next = 0
@@ -73,8 +71,7 @@ struct DrainState {
 
     mutating func becomeIdle() { pace = .first }
 
-    /// Whether only the current listener was called. Posters then see no change, and the turn ends without
-    /// the lock.
+    /// Whether only the current listener was called: posters see no change, so no lock is needed.
     var isStillBusyWithOne: Bool {
         guard let current else { return false }
         return called.allSatisfy { $0 == current.listener }

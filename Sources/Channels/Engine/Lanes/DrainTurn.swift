@@ -1,16 +1,11 @@
 internal import CChannels
 
-/// Limits how long a drain keeps its actor or queue: 64 calls or a millisecond, whichever comes first.
-///
-/// The clock is read after the 1st, 2nd, 4th, 8th … call to save time, so a turn lasts at most twice as long,
-/// or one call.
+/// Limits how long a drain keeps its actor or queue: to 64 calls or a millisecond. The clock is read only
+/// after the 1st, 2nd, 4th, 8th … call: a turn lasts at most twice as long, or one call.
 struct DrainTurn {
     enum End {
-        /// Nothing waits any more.
         case idle
-        /// The turn made as many calls as it may.
         case calls
-        /// The turn took as long as it may.
         case time
     }
 

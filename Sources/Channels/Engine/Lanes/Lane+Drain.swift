@@ -4,8 +4,7 @@ internal import Synchronization
 
 // The drain: one job that delivers what waits in the lane, on its actor or queue. Its cycle, `drain()`:
 //
-// 1. Begin a turn with what the last turn left, or with what is taken now. If there is nothing, the lane is
-//    idle.
+// 1. Begin a turn with what the last turn left, or with what is taken now. If nothing, the lane is idle.
 // 2. Deliver what was taken, ticket by ticket, for at most 64 calls or a millisecond.
 // 3. Gather: wait briefly for more messages, if they come quickly.
 // 4. Refill: settle what was used and take more under one lock; then 2 again. If nothing, the lane is idle.
@@ -13,8 +12,7 @@ internal import Synchronization
 extension Lane {
     /// How often, at most, the drain checks whether enough messages have arrived.
     private static let mostLooks = 16
-    /// One or two microseconds on an AMD processor, up to six where a pause takes longer. Each look takes a
-    /// cache line from the posters.
+    /// One to six microseconds, depending on the processor. Each look takes a cache line from the posters.
     private static let spinsBetweenLooks = 128
     /// How many messages must have arrived since the last look for the drain to wait for more.
     private static let many = 8
@@ -46,9 +44,9 @@ extension Lane {
         }
     }
 
-    /// Runs turns and releases the actor after each. Yields the pool's thread after 20 microseconds, so that
-    /// the wait of others does not depend on the number of calls. Does not run on the actor, which might have
-    /// other work and keep the thread.
+    /// Runs turns and releases the actor after each. Yields the thread, for which others wait, after 20
+    /// microseconds, however many calls that is. Does not run on the actor, whose other work would keep the
+    /// thread.
     @concurrent
     private func runTurns(_ turn: @Sendable () async -> DrainTurn.End) async {
         var start = channels_nanoseconds()

@@ -8,8 +8,7 @@ extension Lane {
     /// After how many messages to a listener its owner is checked. A power of two.
     private static let messagesPerLook = 1_024
 
-    /// Enqueues a message without an envelope in an unbounded buffer, as nearly every post does. Returns 1,
-    /// or 0 if the listener has ended.
+    /// Enqueues a message without an envelope in an unbounded buffer. Returns 1; 0 if the listener has ended.
     @inline(__always)
     func enqueue(_ message: MessageAddress, _ listener: ListenerEntry, _ mailbox: Mailbox) -> Int {
         var appended: LaneState.Appended = []
@@ -70,9 +69,7 @@ extension Lane {
     }
 
     /// Adds the ticket of an enqueued message, under the lock. The caller then calls ``finish(_:_:)`` without
-    /// it.
-    ///
-    /// - Parameter isFirst: Whether it is the listener's only ticket.
+    /// it. `isFirst`: whether it is the listener's only ticket.
     @inline(__always)
     func append(_ listener: ListenerEntry, _ mailbox: Mailbox, isFirst: Bool) -> LaneState.Appended {
         if isFirst { mailbox.isBusy.store(true, ordering: .releasing) }
@@ -95,9 +92,8 @@ extension Lane {
         )
     }
 
-    /// Has a job check the owner if many messages wait. Posts do not check it then, and a drain whose actor
-    /// is busy or queue suspended may take long. Under the lock a weak reference must not be loaded: that may
-    /// release the owner.
+    /// Has a job check the owner if many messages wait: posts do not, and the drain may take long to get
+    /// there. Under the lock a weak reference must not be loaded, because that may release the owner.
     @inline(never)
     private func lookForOwner(of listener: ListenerEntry, _ mailbox: Mailbox) {
         guard listener.hasOwner, mailbox.state.incoming.count >= Self.messagesPerLook else { return }

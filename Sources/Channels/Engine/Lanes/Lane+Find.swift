@@ -10,13 +10,11 @@ extension Lane {
         return address == main.home ? main : ActorLanes.shard(of: address).lane(of: actor, address)
     }
 
-    /// Returns the lane of a queue. A global concurrent queue keeps no order, so each of its listeners has
-    /// its own lane.
+    /// Returns the lane of a queue. Global concurrent queues keep no order: each listener has its own lane.
     static func of(_ queue: DispatchQueue) -> Lane {
         if queue.label.hasPrefix("com.apple.root.") { return Lane(.queue(queue)) }
         return queueLanes.withLock { _ in
-            // Stored in the queue, because its address says nothing: on Linux, each request for the main
-            // queue makes an object.
+            // Stored in the queue, not by address: on Linux, each use of the main queue makes an object.
             if let known = queue.getSpecific(key: queueKey) {
                 if let lane = known.lane { return lane }
                 let lane = Lane(.queue(queue))

@@ -1,5 +1,4 @@
-// Lanes: messages waiting for an actor, a queue or an awaited call, their order, and the job that delivers
-// them.
+// Lanes: messages that wait for an actor, a queue or an awaited call, and the job that delivers them.
 //
 // A poster puts the message into the listener's `Mailbox` and a ticket into the `Lane` of its actor, under
 // the lane's lock (`+Enqueue`). The first ticket starts the drain, one job at a time (`+Drain`, `+Await`),
@@ -12,14 +11,12 @@ internal import CChannels
 internal import Dispatch
 internal import Synchronization
 
-/// The FIFO of deliveries to one actor or dispatch queue, shared by all listeners that run there. An async
-/// listener has its own. Listeners of one lane receive one poster's messages in the order posted, whatever
-/// the channels.
+/// The FIFO of deliveries to one actor or dispatch queue, shared by all its listeners. An async listener has
+/// its own. Listeners of one lane receive one poster's messages in the order posted, whatever the channels.
 ///
 /// Guards: `lock` guards `state`, `waiters`, and the states of this lane's mailboxes. `drainState` belongs to
-/// the drain, of which there is one at a time (`LaneState.phase`). Between two turns, the mailboxes' batches
-/// belong to the thread that holds the lock and has claimed them with `isBetweenTurns`. The rest is constant
-/// or atomic.
+/// the drain, of which there is one at a time (`LaneState.phase`). Between two turns, batches belong to the
+/// thread that holds the lock and has claimed them with `isBetweenTurns`. The rest is constant or atomic.
 final class Lane: @unchecked Sendable {  // guards: see above
     enum Target {
         case mainActor
@@ -44,8 +41,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
     let arrived = Atomic<Int>(0)
     /// Written only in the initialiser.
     @safe @exclusivity(unchecked) private(set) weak var actor: (any Actor)?
-    /// A queue's job, made once so that a turn allocates no closure. The lane is retained while it is
-    /// enqueued. Written only in the initialiser.
+    /// Made once, in the initialiser, so that a turn allocates no closure. Retains the lane while enqueued.
     @safe @exclusivity(unchecked) private(set) var job: (@Sendable @convention(block) () -> Void)?
 
     // Keeps what the drain writes for each message off the cache lines that posters write.
@@ -54,11 +50,10 @@ final class Lane: @unchecked Sendable {  // guards: see above
     private let current = Atomic<UInt>(0)
     private let hasWaiters = Atomic<Bool>(false)
     /// True between two turns if the first left some of what it had taken. A thread that holds the lock and
-    /// sets it to false may discard what was taken for a listener; the next turn waits until that is done.
+    /// exchanges it for false may discard what a listener has in it; the next turn waits until that is done.
     let isBetweenTurns = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) var drainState = DrainState()
-    /// The smallest limit of any bounded buffer so far. The drain waits for fewer messages, as others would
-    /// be dropped.
+    /// The smallest limit of any buffer so far: the drain gathers fewer messages, or some would be dropped.
     let smallestBuffer = Atomic<Int>(.max)
 
     init(_ target: Target, of actor: (any Actor)? = nil) {
@@ -102,8 +97,7 @@ final class Lane: @unchecked Sendable {  // guards: see above
     ///
     /// A canceller sets the listener's bit and then reads `current`; the drain writes `current` and then
     /// reads the bit. All of it is sequentially consistent, so one sees the other. The same holds for the end
-    /// of a call and `hasWaiters`. Written once for all messages of a ticket, because it costs a full
-    /// barrier.
+    /// of a call and `hasWaiters`. Written once per ticket, because it costs a full barrier.
     @inline(__always)
     func setCurrent(_ address: UInt) { _ = current.exchange(address, ordering: .sequentiallyConsistent) }
 

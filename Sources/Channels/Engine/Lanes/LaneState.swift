@@ -1,11 +1,9 @@
 internal import Synchronization
 
-/// The order of turns in a lane.
-///
-/// Transitions only: each is made under the lane's lock, which also guards the mailboxes of its listeners.
-/// Messages wait in the mailboxes. Each has a ticket here, in the order posted, that means "the next message
-/// of this listener". A message that replaces another in a full buffer takes over its ticket. Tickets of a
-/// cancelled listener are skipped.
+/// The order of turns in a lane. Transitions only: each is made under the lane's lock, which also guards the
+/// mailboxes of its listeners. Messages wait in the mailboxes. Each has a ticket here, in the order posted,
+/// that means "the next message of this listener". A message that replaces another in a full buffer takes
+/// over its ticket. Tickets of a cancelled listener are skipped.
 struct LaneState: ~Copyable {
     /// Consecutive turns of one listener.
     struct Ticket {
@@ -91,8 +89,7 @@ struct LaneState: ~Copyable {
         return true
     }
 
-    /// Takes the oldest tickets, for at most so many calls. Returns false, with the lane idle, if there are
-    /// none.
+    /// Takes the oldest tickets, for at most so many calls. Returns false, with the lane idle, if none.
     mutating func take(_ most: Int, into taken: inout [Ticket]) -> Bool {
         var left = most
         while left > 0, let ticket = pop(most: left) {
@@ -106,8 +103,7 @@ struct LaneState: ~Copyable {
         return false
     }
 
-    /// Ends a turn that has used all its tickets. Returns true if the lane is idle, false if another turn
-    /// must follow.
+    /// Ends a turn that has used all its tickets. Returns true if the lane is idle; else a turn must follow.
     mutating func endTurn() -> Bool {
         guard count == 0 else {
             phase = .scheduled

@@ -11,8 +11,7 @@ enum AsyncIsolation: Sendable {
     case owner
 }
 
-/// The messages of a listener that cannot be called on the poster's thread. They wait for their turn in its
-/// lane, or for a reader of a sequence.
+/// The messages of a listener that cannot be called on the poster's thread: they wait for a turn or a reader.
 ///
 /// Guards: the lane's lock guards `state`. `used`, `batch` and `retainedOwner` belong to the lane's drain;
 /// `batch` also to a thread that holds the lock while the lane is not draining, or has exchanged
@@ -34,8 +33,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     let takesAll: Bool
     let layout: MessageLayout
     private let sequenceLock = SpinLock()
-    /// Whether the lane has a ticket, so a call is in progress or will come; for a sequence, whether messages
-    /// wait.
+    /// Whether the lane has a ticket, so that a call is due; for a sequence, whether messages wait.
     let isBusy = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) var state: MailboxState
     /// The tasks that wait until everything has been delivered; nil once it has.
@@ -90,8 +88,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         if let laneReference { laneReference.borrow { $0.lock.withLock(body) } } else { sequenceLock.withLock(body) }
     }
 
-    /// Returns whether a post may call the listener directly: it is made on the lane's actor, and no message
-    /// waits.
+    /// Returns whether a post may call the listener: made on the lane's actor, while no message waits.
     func mayCall(from isolation: UInt, _ listener: ListenerEntry) -> Bool {
         guard let lane, isolation == home else { return false }
         // The drain settles its calls at the end of its turn. Either this is the drain, or the drain is not
@@ -99,8 +96,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         return !isBusy.load(ordering: .acquiring) || !lane.isCalling(listener) && accounts.waiting == 0
     }
 
-    /// Enqueues a copy of the message. Returns whether the listener accepted it; true also if the buffer was
-    /// full.
+    /// Enqueues a copy of the message. Returns false if the listener has ended, not if the buffer was full.
     func enqueue(_ frame: FrameReference, for listener: ListenerEntry) -> Bool {
         let message = frame.pointee.message
         if isUnbounded, !frame.pointee.carriesMore { return enqueueAlone(message, for: listener) }
@@ -113,8 +109,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
         var dropped = 0
         var replaced: Task<Void, Never>?
         let admission = withLock { () -> MailboxState.Admission? in
-            // `cancel` sets the bit before it takes this lock to discard, so it finds what was enqueued
-            // before.
+            // `cancel` sets the bit before it takes this lock to discard, so it finds what is enqueued.
             guard !listener.isCancelled, !state.isDead else { return nil }
             if ignoresWhileBusy, state.tickets > 0 {
                 state.drop()

@@ -1,8 +1,6 @@
 /// The messages that wait for one listener, and counts of the others. Transitions only, under the mailbox's
-/// lock.
-///
-/// A listener with a lane holds a ticket there for each waiting message, until the call for it has ended.
-/// When the listener ends, its tickets stay until their turn comes.
+/// lock. A listener with a lane holds a ticket there for each waiting message, until its call has ended. If
+/// the listener ends, its tickets stay until their turn.
 struct MailboxState: ~Copyable {
     enum Admission {
         /// It waits, and its ticket must be added.
@@ -41,11 +39,8 @@ struct MailboxState: ~Copyable {
         return tickets == 1
     }
 
-    /// Admits a message if the policy has room for it.
-    ///
-    /// - Parameters:
-    ///   - isFirst: Whether its ticket, which must be added, is the only one.
-    ///   - displaced: The message it replaces, to be released without the lock.
+    /// Admits a message if the policy has room for it. `isFirst` receives whether its ticket, which must be
+    /// added, is the only one; `displaced` the message it replaces, to be released without the lock.
     mutating func admit(
         copying message: MessageAddress,
         _ envelope: Envelope?,
@@ -92,8 +87,7 @@ struct MailboxState: ~Copyable {
         isDead = true
     }
 
-    /// Records that no post can see the listener. Returns whether its closure can be freed: no ticket is
-    /// left, either.
+    /// Records that no post can see the listener. Returns true, to free its closure, if no ticket is left.
     mutating func leave() -> Bool {
         hasLeft = true
         guard tickets == 0 else { return false }

@@ -1,7 +1,6 @@
 internal import Synchronization
 
-/// The tasks that wait for a message of one sequence. A mutex guards `waiting`; continuations are resumed
-/// without it.
+/// The tasks that wait for a message of one sequence. A mutex guards them; it is not held to resume them.
 @usableFromInline
 final class SequenceReaders: Sendable {
     private struct Waiting {
