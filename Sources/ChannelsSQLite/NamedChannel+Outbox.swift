@@ -11,7 +11,7 @@ extension NamedChannel where Message: Encodable {
     /// ```swift
     /// try await database.write { db in
     ///     try order.insert(db)
-    ///     try board[.sold].post(Sale(order), in: db)
+    ///     try board[.sold].post(Receipt(order), in: db)
     /// }
     /// ```
     ///

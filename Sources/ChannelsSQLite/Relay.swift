@@ -5,7 +5,7 @@ public import ChannelsBridge
 /// Hands the durable messages of one transport on to another, in order, at least once: from a file to a broker.
 ///
 /// ```swift
-/// let relay = Relay(from: SQLiteTransport(path: "shop.sqlite"), to: NATSTransport(configuration), matching: "shop.>")
+/// let relay = Relay(from: SQLiteTransport(path: "shop.sqlite"), to: broker, matching: "shop.>")  // a NATSTransport
 /// try await relay.run()
 /// ```
 ///
