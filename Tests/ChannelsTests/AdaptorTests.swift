@@ -289,6 +289,52 @@ struct AdaptorTests {
         #expect(heard.all == ["2", "4"])
     }
 
+    @Test func onceBehindAPrefixHearsTheLastMessageOfIt() {
+        let heard = Recorder<Int>()
+        let token = channel.filter { $0 > 0 }.prefix(1).listen(once: true) { heard.record($0) }
+        #expect((0...2).map { channel.post($0) } == [0, 1, 0])
+        #expect(heard.all == [1] && !token.isActive)
+    }
+
+    @Test func theAdaptorsOfADeallocatedOwnerAreNotCalled() {
+        let (asked, told) = (Tally(), Recorder<Bool>())
+        let channel = Channel<Int>(onDemand: { told.record($0) })
+        do { channel.filter { _ in asked.add() < 0 }.listen(Owner()) { _, _ in } }
+        #expect(channel.post(1) == 0)
+        #expect(asked.value == 0 && told.all == [true, false])
+    }
+
+    @Test func cancellingReleasesWhatAnAdaptorCaptured() {
+        final class Holder: @unchecked Sendable { var token: ListenerToken? }
+        weak var holder: Holder?
+        do {
+            let made = Holder()
+            holder = made
+            made.token = channel.filter { _ in made.token != nil }.listen { _ in }
+            made.token?.cancel()
+        }
+        #expect(holder == nil)
+    }
+
+    @Test func aSequenceReadsWhatWasUnderWayWhenItsPrefixEnded() async {
+        let (inside, proceed) = (Tally(), DispatchSemaphore(value: 0))
+        let messages = channel.prefix(2).map { number in
+            if number == 1 {
+                inside.add()
+                proceed.wait()
+            }
+            return number
+        }.messages()
+        async let posting: Void = onThreads(1) { _ in channel.post(1) }
+        await inside.wait(until: 1)
+        channel.post(2)
+        async let read = messages.reduce(into: Set<Int>()) { $0.insert($1) }
+        for _ in 0..<100 { await Task.yield() }
+        proceed.signal()
+        #expect(await read == [1, 2])
+        await posting
+    }
+
     @Test func aPrefixOfNothingTraps() async {
         await #expect(processExitsWith: .failure) { _ = Channel<Int>().prefix(0) }
     }

@@ -52,6 +52,38 @@ struct EndingTests {
         #expect(channel.isEmpty)
     }
 
+    @Test func finishOfAListenerThatCameTooLateReturns() async {
+        channel.finish()
+        await channel.listen(on: queue) { _ in }.finish()
+        let state = StateChannel(0)
+        state.finish()
+        await state.listen { (_: Int) async in }.finish()
+    }
+
+    @Test func aStateIsFinishedThoughOthersGoOnSetting() async {
+        let state = StateChannel(0)
+        let heard = Recorder<Int>()
+        let token = state.listen { value in
+            heard.record(value)
+            if value == 5 { state.finish() }
+            if value < 100 { state.set(value + 1) }
+        }
+        #expect(heard.all == Array(0...5))
+        #expect(!token.isActive && state.value == 6)
+        let late = state.listen { heard.record($0) }
+        #expect(!late.isActive)
+    }
+
+    @Test func nextWithATimeoutListensNoMoreOnceItHasReturned() async throws {
+        for number in 0..<200 {
+            async let next = channel.next(timeout: .seconds(600))
+            await wait(for: channel.listenerCount) { $0 == 1 }
+            channel.post(number)
+            #expect(try await next == number)
+            #expect(channel.isEmpty)
+        }
+    }
+
     @Test func finishInsideTheListenerReturns() async {
         let (token, ended) = (Slot<ListenerToken>(), Tally())
         token.value = channel.listen { (_: Int) async in

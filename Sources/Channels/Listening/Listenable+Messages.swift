@@ -70,7 +70,11 @@ extension Listenable {
             isOver.set()
             messages.buffer.end()
         }
-        defer { extendLifetime(timer) }
+        defer {
+            extendLifetime(timer)
+            // The timer keeps it for a moment.
+            messages.buffer.end()
+        }
         var iterator = messages.makeAsyncIterator()
         while let message = await iterator.next(isolation: isolation) {
             if predicate(message) { return message }

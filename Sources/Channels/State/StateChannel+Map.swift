@@ -46,24 +46,32 @@ public struct MappedState<State: Sendable, Part: Equatable & Sendable>: Listenab
     }
 }
 
-/// The part that a listener has heard last.
+/// The part that a listener has heard last, and how often that has changed.
 ///
 /// A lock guards it, because several tasks may read one sequence. It is not held while parts are compared: that is the
 /// user's code.
 @usableFromInline
 final class LastPart<Part: Equatable & Sendable>: Sendable {
-    @usableFromInline let last = Locked<Part?>(nil)
+    @usableFromInline let last = Locked<(part: Part?, changes: Int)>((nil, 0))
 
     @usableFromInline
     init() {}
 
-    /// Returns the part if it differs from the last one.
+    /// The part, if it is another than the last.
     @inlinable
     func ifNew(_ part: Part) -> Part? {
-        if let last = last.withLock({ $0 }), last == part { return nil }
-        // The old one is released without the lock.
-        var other: Part? = part
-        last.withLock { swap(&$0, &other) }
-        return part
+        while true {
+            let before = last.withLock { $0 }
+            if let heard = before.part, heard == part { return nil }
+            // The old one is released without the lock.
+            var other: Part? = part
+            let isStored = last.withLock { last in
+                guard last.changes == before.changes else { return false }
+                swap(&last.part, &other)
+                last.changes += 1
+                return true
+            }
+            if isStored { return part }
+        }
     }
 }

@@ -179,7 +179,8 @@ public final class StateChannel<State: Sendable>: Listenable {
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
 
-    /// Ends every listener of an owner, and suspends until no call of one runs.
+    /// Ends every listener of an owner, and suspends until no call of one runs. One that has ended
+    /// already, as by `once`, is not waited for: use its token.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListenersAndDrain(of owner: AnyObject) async { await list.removeListenersAndDrain(of: owner) }
 

@@ -97,6 +97,10 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         // list's lock is taken inside, never the reverse. If it is refused, the next value is the first.
         let chain = chainOfChange()
         takeTurn(post) { guarded in
+            guard !guarded.turns.isClosing else {
+                entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent)
+                return nil
+            }
             guard list.insert(entry, priority: priority.rawValue), !startsWithNext, let chain else { return nil }
             return admit(&guarded, nil, for: entry, chain)
         }
@@ -116,7 +120,7 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         // If the turn is refused, the listener stays paused.
         guard let chain = chainOfChange() else { return }
         takeTurn(Post()) { guarded in
-            guard entry.isPaused, !entry.hasEnded else { return nil }
+            guard entry.isPaused, !entry.hasEnded, !guarded.turns.isClosing else { return nil }
             // A new number, because the current value takes its turn after the values that wait: the
             // deliverer may have found the listener before it was paused, without having called it yet.
             list.renumber(entry, clearing: ListenerEntry.paused)
@@ -142,7 +146,7 @@ extension StateCore {
     /// Admits the value just stored, if anybody listens or counts. Called under the lock, as registration is.
     @inline(__always)
     private func admitChange(_ guarded: inout Guarded, _ envelope: Envelope?, _ chain: Int) -> StateTurns.Admission? {
-        guard !list.hasNoListenerNow || list.isMetered else { return nil }
+        guard !guarded.turns.isClosing, !list.hasNoListenerNow || list.isMetered else { return nil }
         return admit(&guarded, envelope, for: nil, chain)
     }
 

@@ -45,7 +45,7 @@ struct StateTurns: ~Copyable {
     private(set) var deliverer: UInt = 0
     private var deliveredForOthers = 0
     /// Whether the channel was deallocated.
-    private var isClosing = false
+    private(set) var isClosing = false
 
     init(_ layout: MessageLayout) { values = MessageQueue(layout) }
 

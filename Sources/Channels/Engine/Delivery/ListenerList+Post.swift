@@ -103,7 +103,7 @@ extension ListenerList {
                     } else {
                         endOrphan(listener)
                     }
-                } else if word & ListenerEntry.adapts != 0, isPlain(word & ~ListenerEntry.adapts, limit) {
+                } else if word & ListenerEntry.adapts != 0, word & ~ListenerEntry.adapts < limit {
                     frame.pointee.listener = entry
                     if listener.certainAdaptor.borrow({ $0.includes(message) }) {
                         reached &+= adaptAndCall(frame, listener)
@@ -130,10 +130,6 @@ extension ListenerList {
         }
         return reached
     }
-
-    /// Whether a listener is old enough and needs no treatment of its own, with an owner or without.
-    @inline(__always)
-    private func isPlain(_ word: UInt64, _ limit: UInt64) -> Bool { word < limit || word ^ ListenerEntry.owned < limit }
 
     /// Removes a listener whose owner has gone. By itself, so that the loop has the registers.
     @inline(never)
@@ -169,23 +165,15 @@ extension ListenerList {
         return deliverWithChecks(frame, listener)
     }
 
-    /// Calls a bare listener that needs no other treatment than its adaptor, whose filter lets the message pass.
+    /// Calls a bare listener without an owner that needs no other treatment than its adaptor, whose filter lets the
+    /// message pass.
     @inline(never)
     private func adaptAndCall(_ frame: FrameReference, _ listener: ListenerEntry) -> Int {
         let reached = listener.certainAdaptor.borrow { adaptor in
             adaptor.runIncluded(frame.pointee.message, frame) { message in
                 // The adaptor may have cancelled the listener.
                 guard !listener.isCancelled else { return 0 }
-                guard listener.hasOwner else {
-                    listener.body.callBare(message)
-                    return 1
-                }
-                guard let owner = listener.retainedOwner else {
-                    endOrphan(listener)
-                    return 0
-                }
-                listener.body.callBare(message, owner: OwnerReference(owner))
-                owner.release()
+                listener.body.callBare(message)
                 return 1
             }
         }
@@ -197,6 +185,8 @@ extension ListenerList {
     private func adapt(_ frame: FrameReference, _ listener: ListenerEntry, _ deliver: () -> Int) -> Int {
         // For those who end the listener, and for the site of a fault.
         frame.pointee.beginCall(of: listener)
+        frame.pointee.hasEndedListener = false
+        defer { frame.pointee.hasEndedListener = false }
         let message = frame.pointee.message
         let reached = listener.certainAdaptor.borrow { adaptor in
             adaptor.run(message, frame) { adapted in
@@ -312,7 +302,7 @@ extension ListenerList {
         _ word: UInt64
     ) -> Int {
         if word & ListenerEntry.once != 0 {
-            guard remove(listener, as: ListenerEntry.closed) else { return 0 }
+            guard frame.pointee.hasEndedListener || remove(listener, as: ListenerEntry.closed) else { return 0 }
         }
         if let mailbox = listener.mailbox, !mailbox.mayCall(from: frame.pointee.isolation, listener) {
             let isIn = mailbox.enqueue(frame, for: listener)

@@ -26,6 +26,8 @@ struct PostFrame {
     var isTurn = false
     /// Whether an interceptor has stopped the message.
     var isStopped = false
+    /// Whether the adaptor under way has ended its listener, which then hears this message only.
+    var hasEndedListener = false
     /// The listener being called, for the site of a fault. Kept alive by the list while the post is under
     /// way.
     var listener: Unretained<ListenerEntry>?
@@ -188,7 +190,7 @@ extension FrameReference {
     func endListener() {
         // The post keeps both.
         guard let listener = pointee.listener?.object else { return }
-        pointee.list.object.remove(listener, as: ListenerEntry.closed)
+        pointee.hasEndedListener = pointee.list.object.remove(listener, as: ListenerEntry.closed)
     }
 }
 

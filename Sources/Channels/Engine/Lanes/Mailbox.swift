@@ -241,6 +241,7 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     }
 
     override func bodyIsFree() {
+        super.bodyIsFree()
         asyncCall = nil
         let waiters = withLock { () -> [CheckedContinuation<Void, Never>]? in
             defer { finishWaiters = nil }

@@ -5,7 +5,8 @@ internal import Synchronization
 class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     let responderCalls: ResponderCalls?
     /// Of an entry with the bit ``ListenerEntry/adapts``.
-    private let adaptor: Adaptor?
+    /// Released with the closure, after the last post that could read it has ended.
+    @safe @exclusivity(unchecked) private var adaptor: Adaptor?
     /// The address of the adaptor, which this keeps; 0 if there is none.
     let adaptorAddress: UInt
     let direct = Atomic<Int>(0)
@@ -51,7 +52,7 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     func takesOverBody(of listener: ListenerEntry) -> Bool { false }
 
     /// Called when the closure has been freed.
-    func bodyIsFree() {}
+    func bodyIsFree() { adaptor = nil }
 
     /// Suspends until no call of the ended listener is in progress. Does not wait for posts.
     func waitForCall(of listener: ListenerEntry) async { await responderCalls?.wait() }

@@ -51,6 +51,8 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// does.
     public final func finish() async {
         entry.end()
+        // One that was never put into a list hears nothing.
+        guard entry.list != nil else { return }
         guard ListenerChain.call?.waits(for: entry) != true else { return }
         await entry.list?.waitForPosts()
         await entry.counters?.object.waitUntilFinished()

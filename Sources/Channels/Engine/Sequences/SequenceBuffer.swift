@@ -70,6 +70,11 @@ final class SequenceBuffer: Sendable {
     /// - Returns: False if no more messages will arrive, or the task is cancelled.
     @usableFromInline
     func waitForMore(_ turn: inout ReaderTurn) async -> Bool {
+        // Posts that were under way when the listener ended may still hand it a message.
+        if entry.hasEnded, !entry.isCancelled, !Task.isCancelled {
+            await entry.list?.waitForPosts()
+            return mailbox.hasWaiting
+        }
         guard !entry.hasEnded, !Task.isCancelled else {
             // Before its cancellation, it may have been woken for a message that another reader can take.
             if mailbox.hasWaiting { readers.wakeOne() }
