@@ -43,7 +43,7 @@ public struct Relay: Sendable {
 
     /// Hands messages on until the task is cancelled.
     ///
-    /// - Throws: ``BridgeError/Code/unsupported`` if a transport has no durable messages; `CancellationError`.
+    /// - Throws: `BridgeError/Code/unsupported` if a transport has no durable messages; `CancellationError`.
     public func run() async throws {
         guard source.capabilities.contains(.durable), target.capabilities.contains(.durable) else {
             throw BridgeError(.unsupported, detail: "a relay needs two transports with durable messages")

@@ -19,7 +19,7 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         /// How many bytes their bodies and headers have together.
         public var bytes: Int
         /// Whether a message that a durable name has not settled is kept beyond these limits. Otherwise it is lost for that
-        /// name, and a ``BridgeError/Code/messagesLost`` says how many were.
+        /// name, and a `BridgeError/Code/messagesLost` says how many were.
         public var keepsUnsettled: Bool
 
         /// Creates a retention.

@@ -19,7 +19,7 @@ public import ChannelsBridge
 /// - Publishing is committed in groups: many messages that are published at a time share a commit.
 /// - Subscribers of the same connection are woken at once. Those of other processes look every 5 ms while there is
 ///   something to hear, and every 50 ms after a second without.
-/// - Requests are not carried: ``BridgeError/Code/unsupported``.
+/// - Requests are not carried: `BridgeError/Code/unsupported`.
 ///
 /// The file may be a database of your own, see ``Channels/NamedChannel/post(_:type:in:)``. It must be on a local disk:
 /// SQLite's write-ahead log does not work over a network.
