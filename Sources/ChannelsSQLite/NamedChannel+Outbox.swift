@@ -22,8 +22,8 @@ extension NamedChannel where Message: Encodable {
     /// - Parameters:
     ///   - type: The name of the type in the envelope; by default the name of `Message`, as for a route of a bridge.
     ///   - db: The database, inside of your transaction.
-    /// - Throws: What encoding throws; a `BridgeError` for the channel of a type, which has no name, or if a newer program
-    ///   has made the tables; a `DatabaseError`.
+    /// - Throws: What encoding throws; a `BridgeError` for the channel of a type, which has no name, or if a newer
+    ///   program has made the tables; a `DatabaseError`.
     public func post(_ message: Message, type: String? = nil, in db: Database) throws {
         guard let name else {
             throw BridgeError(.invalidName, detail: "the channel of \(Message.self) has no name: post on one that has")

@@ -5,8 +5,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     public enum Synchronous: Hashable, Sendable {
         /// When the disk has it: what was acknowledged outlives a power failure.
         case full
-        /// When the operating system has it: what was acknowledged outlives the end of the process, but the newest of it
-        /// may be lost when the power fails.
+        /// When the operating system has it: what was acknowledged outlives the end of the process, but the newest of
+        /// it may be lost when the power fails.
         case normal
     }
 
@@ -18,8 +18,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         public var messages: Int
         /// How many bytes their bodies and headers have together.
         public var bytes: Int
-        /// Whether a message that a durable name has not settled is kept beyond these limits. Otherwise it is lost for that
-        /// name, and a `BridgeError/Code/messagesLost` says how many were.
+        /// Whether a message that a durable name has not settled is kept beyond these limits. Otherwise it is lost
+        /// for that name, and a `BridgeError/Code/messagesLost` says how many were.
         public var keepsUnsettled: Bool
 
         /// Creates a retention.
@@ -33,11 +33,11 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         }
     }
 
-    /// The path of the file, which is created if there is none. It may be a database of your own: the transport's tables
-    /// begin with `channels_`.
+    /// The path of the file, which is created if there is none. It may be a database of your own: the transport's
+    /// tables begin with `channels_`.
     public var path: String
-    /// How long a process may be gone before what it had not settled is delivered to another. While a process lives, its
-    /// messages stay its own.
+    /// How long a process may be gone before what it had not settled is delivered to another. While a process lives,
+    /// its messages stay its own; one that stands still for longer counts as gone.
     public var acknowledgementWait: Duration
     /// What is kept.
     public var retention: Retention

@@ -114,7 +114,8 @@ final class SQLiteDurableName: Sendable {
         }
     }
 
-    /// Takes what may be delivered again, and then what is new, up to a number of messages and of bytes, but one at least.
+    /// Takes what may be delivered again, and then what is new, up to a number of messages and of bytes, but one at
+    /// least. Never what this connection holds itself, however late it is with extending its lease.
     private static func take(
         _ id: Int64,
         _ pattern: ChannelPattern,
@@ -139,9 +140,9 @@ final class SQLiteDurableName: Sendable {
             sql: """
                 SELECT number, subject, headers, body, time, deliveries
                 FROM channels_unsettled JOIN channels_messages USING (number)
-                WHERE consumer = ? AND due <= ? ORDER BY number LIMIT \(most)
+                WHERE consumer = ? AND due <= ? AND holder IS NOT ? ORDER BY number LIMIT \(most)
                 """,
-            arguments: [id, Timestamp.now.secondsSince1970]
+            arguments: [id, Timestamp.now.secondsSince1970, holder]
         )
         while let row = try again.next(), try add(row, delivery: row["deliveries"] + 1) {}
         for item in taken {

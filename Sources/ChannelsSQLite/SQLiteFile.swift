@@ -44,11 +44,12 @@ final class SQLiteFile: Sendable {
         let path = configuration.path
         var settings = Configuration()
         settings.label = "swift-channels"
-        // SQLite's own timeout looks again after up to 100 ms, while those that write all the time take the lock at once.
-        let mostLooks = Int(configuration.busyTimeout / .milliseconds(2))
+        // SQLite's own timeout looks again after up to 100 ms, while those that write all the time take the lock at
+        // once.
+        let mostLooks = configuration.busyTimeout / .milliseconds(2)
         settings.busyMode = .callback { looks in
             Thread.sleep(forTimeInterval: 0.002)
-            return looks < mostLooks
+            return Double(looks) < mostLooks
         }
         settings.maximumReaderCount = 2
         let synchronous = configuration.synchronous == .full ? "FULL" : "NORMAL"
@@ -63,8 +64,8 @@ final class SQLiteFile: Sendable {
         }
     }
 
-    /// A number that changes with each commit of another connection, in this process or another. Without a transaction, and
-    /// without waiting for a lock: it is asked often.
+    /// A number that changes with each commit of another connection, in this process or another. Without a
+    /// transaction, and without waiting for a lock: it is asked often.
     func version() throws -> Int {
         do {
             return try versions.unsafeRead { db in

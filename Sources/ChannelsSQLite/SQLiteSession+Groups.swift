@@ -3,8 +3,8 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// How the members of a group share the messages that are not durable, in one process or several: each message is the turn
-/// of one of those that are there and whose pattern matches. If that one does not take it, another does.
+/// How the members of a group share the messages that are not durable, in one process or several: each message is the
+/// turn of one of those that are there and whose pattern matches. If that one does not take it, another does.
 extension SQLiteSession {
     /// How long a message is left to the member whose turn it is.
     private static let patience = 0.2
@@ -61,9 +61,7 @@ extension SQLiteSession {
                 }
             }
             for item in taken { deliver(item.found, in: group) }
-        } catch {
-            if let error = error as? BridgeError, error.code != .closed { fail(error) }
-        }
+        } catch { report(error) }
         let rest = left.withLock { $0 }
         guard !rest.isEmpty else { return }
         state.withLock { $0.shared[group] = rest + ($0.shared[group] ?? []) }

@@ -112,6 +112,11 @@ final class SQLiteSession: Sendable {
         events.deliver()
     }
 
+    /// Of what it does by itself; that it was closed meanwhile is no failure.
+    func report(_ error: any Error) {
+        if let error = error as? BridgeError, error.code != .closed { fail(error) }
+    }
+
     /// Looks for messages soon.
     func ring() {
         let isFirst = state.withLock { state in
@@ -126,8 +131,8 @@ final class SQLiteSession: Sendable {
 
     // MARK: Waking up
 
-    /// Asks the file whether another process has changed it, and does what is due. Returns how long to wait for the next
-    /// time; nil if it is closed.
+    /// Asks the file whether another process has changed it, and does what is due. Returns how long to wait for the
+    /// next time; nil if it is closed.
     private func poll() -> Duration? {
         guard state.withLock({ !$0.isClosed }) else { return nil }
         do {
@@ -155,16 +160,12 @@ final class SQLiteSession: Sendable {
             if isDue { ring() }
             if beats { Task { await reporting { try await extendLeases() } } }
             if prunes { Task { await reporting { try await prune() } } }
-        } catch {
-            if let error = error as? BridgeError, error.code != .closed { fail(error) }
-        }
+        } catch { report(error) }
         return interval
     }
 
     private func reporting(_ body: () async throws -> Void) async {
-        do { try await body() } catch {
-            if let error = error as? BridgeError, error.code != .closed { fail(error) }
-        }
+        do { try await body() } catch { report(error) }
     }
 
     private var hasSubscriptions: Bool {
@@ -179,7 +180,7 @@ final class SQLiteSession: Sendable {
     }
 
     /// While this process lives, nobody else is given what it holds.
-    private func extendLeases() async throws {
+    func extendLeases() async throws {
         try await joinGroups()
         guard state.withLock({ $0.durable.contains { $0.heldCount > 0 } }) else { return }
         let (holder, due) = (holder, leaseEnd)
@@ -240,9 +241,7 @@ final class SQLiteSession: Sendable {
                 if isMatched || name.wantsMore { try await name.fetch(self) }
             }
             try await deliverValues()
-        } catch let error as BridgeError {
-            if error.code != .closed { fail(error) }
-        } catch {}
+        } catch { report(error) }
     }
 
     private static func find(after last: Int64, _ patterns: [ChannelPattern], _ db: Database) throws -> [Found] {
@@ -317,66 +316,7 @@ final class SQLiteSession: Sendable {
         for queue in reached { queue.deliver() }
     }
 
-    // MARK: Subscribing
-
-    func subscribe(_ pattern: ChannelPattern, group: String?, _ queue: HandlerQueue<InboundMessage>) async throws {
-        let last = try await file.read { try SQLiteSchema.lastNumber($0) }
-        await betweenLooks { state in
-            if state.plain.isEmpty && state.durable.isEmpty { state.lastNumber = last }
-            state.plain.append(Plain(pattern: pattern, group: group, after: last, queue: queue))
-        }
-        if group != nil { try await joinGroups() }
-    }
-
-    func subscribe(_ name: SQLiteDurableName) async throws {
-        try await name.join(self)
-        let last = try await file.read { try SQLiteSchema.lastNumber($0) }
-        await betweenLooks { state in
-            if state.plain.isEmpty && state.durable.isEmpty { state.lastNumber = last }
-            state.durable.append(name)
-        }
-    }
-
-    func watch(_ subject: String, _ queue: HandlerQueue<StoredValue>) async throws {
-        let value = try await file.read { try SQLiteValues.find(subject, $0) }
-        if let value {
-            queue.enqueue(value)
-            queue.deliver()
-        }
-        await betweenLooks { state in
-            state.watched.append(Watched(subject: subject, queue: queue, seen: Int64(value?.revision ?? 0)))
-        }
-    }
-
-    /// Ends the subscriptions that are not durable, and waits for their handlers.
-    func drain() async {
-        let queues = Locked<[HandlerQueue<InboundMessage>]>([])
-        await betweenLooks { state in
-            queues.withLock { $0 = state.plain.map(\.queue) }
-            (state.plain, state.shared) = ([], [:])
-        }
-        for queue in queues.withLock({ $0 }) { await queue.finish() }
-        let holder = holder
-        try? await file.write { try Self.leaveGroups(holder, $0) }
-    }
-
-    /// Changes who subscribes, between two looks at the file: otherwise a message could be passed over for one who comes
-    /// during a look. Then looks.
-    private func betweenLooks(_ change: @escaping @Sendable (inout State) -> Void) async {
-        await withCheckedContinuation { continuation in
-            let result = commands.yield(
-                .run {
-                    self.state.withLock { state in
-                        change(&state)
-                        state.lastActivity = .now
-                    }
-                    continuation.resume()
-                }
-            )
-            if case .terminated = result { continuation.resume() }
-        }
-        ring()
-    }
+    // MARK: Closing
 
     func close() async -> BridgeError? {
         state.withLock { $0.isClosed = true }

@@ -5,6 +5,7 @@ import ChannelsBridge
 import ChannelsTesting
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 
 struct Sale: Codable, Sendable, Equatable {
@@ -82,8 +83,8 @@ struct SQLiteTransportTests {
                 held.record(message)
             }
             await held.wait(count: 20)
-            // The five are settled before the process is killed.
-            try await Task.sleep(for: .milliseconds(200))
+            // Writes are made in the order of the calls: the five are settled before this is stored.
+            try await transport.publish(TransportMessage(subject: "elsewhere", body: []), durable: true)
             kill(getpid(), SIGKILL)
         }
         let second = try await connected()
@@ -94,20 +95,46 @@ struct SQLiteTransportTests {
     }
 
     @Test func whatAProcessHoldsStaysItsOwnWhileItLives() async throws {
-        let configuration = SQLiteConfiguration(path: file.path, acknowledgementWait: .milliseconds(300))
-        let (first, second) = (try await connected(configuration), try await connected(configuration))
+        let configuration = SQLiteConfiguration(path: file.path)
+        let session = try await SQLiteSession(configuration, HandlerQueue { Issue.record("\($0)") })
+        let second = try await connected(configuration)
         let held = Recorder<InboundMessage>()
-        try await first.subscribe(to: "shop.>", durableName: "kitchen") { held.record($0) }
-        try await first.publish(message("soup"), durable: true)
+        let subscription = TransportSubscription(to: "shop.>", durableName: "kitchen")
+        try await session.subscribe(SQLiteDurableName(subscription, "kitchen", HandlerQueue { held.record($0) }))
+        try await second.publish(message("soup"), durable: true)
         await held.wait(count: 1)
-        let heard = try await hear("kitchen", on: second)
-        try await Task.sleep(for: .seconds(1))
+        let lease = "SELECT due FROM channels_unsettled"
+        let first = try await session.file.read { try Double.fetchOne($0, sql: lease)! }
+        try await session.extendLeases()
+        let extended = try await session.file.read { try Double.fetchOne($0, sql: lease)! }
+        #expect(extended > first)
+        let (heard, ticks) = (try await hear("kitchen", on: second), Tally())
+        try await second.subscribe(to: "tick", durableName: nil) { _ in ticks.add() }
+        // With the second tick, the look that found the first has ended, in which the name looked for more.
+        for tick in 1...2 {
+            try await second.publish(message("", to: "tick"), durable: false)
+            await ticks.wait(until: tick)
+        }
         #expect(heard.all.isEmpty)
         held.all[0].settle?(.retry(after: .zero))
-        try await first.close(within: .seconds(5))
+        #expect(await session.close() == nil)
         await heard.wait(count: 1)
         #expect(heard.all == ["soup"])
         try await second.close(within: .seconds(5))
+    }
+
+    @Test func whatAConnectionHoldsIsNotGivenToItAgain() async throws {
+        // So short that it is over before it is extended, as on a machine that is busy.
+        let configuration = SQLiteConfiguration(path: file.path, acknowledgementWait: .milliseconds(1))
+        let transport = try await connected(configuration)
+        let held = Recorder<InboundMessage>()
+        try await transport.subscribe(to: "shop.>", durableName: "kitchen") { held.record($0) }
+        for number in 0..<20 {
+            try await transport.publish(message("\(number)"), durable: true)
+            await held.wait(count: number + 1)
+        }
+        #expect(held.all.map { String(decoding: $0.message.body, as: UTF8.self) } == (0..<20).map(String.init))
+        try await transport.close(within: .seconds(5))
     }
 
     @Test func writersAndReadersAtATimeLoseNothingAndKeepTheOrderOfEach() async throws {

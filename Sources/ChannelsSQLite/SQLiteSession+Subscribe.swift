@@ -1,0 +1,66 @@
+#if SQLite
+internal import Channels
+internal import ChannelsBridge
+internal import GRDB
+
+extension SQLiteSession {
+    func subscribe(_ pattern: ChannelPattern, group: String?, _ queue: HandlerQueue<InboundMessage>) async throws {
+        let last = try await file.read { try SQLiteSchema.lastNumber($0) }
+        await betweenLooks { state in
+            if state.plain.isEmpty && state.durable.isEmpty { state.lastNumber = last }
+            state.plain.append(Plain(pattern: pattern, group: group, after: last, queue: queue))
+        }
+        if group != nil { try await joinGroups() }
+    }
+
+    func subscribe(_ name: SQLiteDurableName) async throws {
+        try await name.join(self)
+        let last = try await file.read { try SQLiteSchema.lastNumber($0) }
+        await betweenLooks { state in
+            if state.plain.isEmpty && state.durable.isEmpty { state.lastNumber = last }
+            state.durable.append(name)
+        }
+    }
+
+    func watch(_ subject: String, _ queue: HandlerQueue<StoredValue>) async throws {
+        let value = try await file.read { try SQLiteValues.find(subject, $0) }
+        if let value {
+            queue.enqueue(value)
+            queue.deliver()
+        }
+        await betweenLooks { state in
+            state.watched.append(Watched(subject: subject, queue: queue, seen: Int64(value?.revision ?? 0)))
+        }
+    }
+
+    /// Ends the subscriptions that are not durable, and waits for their handlers.
+    func drain() async {
+        let queues = Locked<[HandlerQueue<InboundMessage>]>([])
+        await betweenLooks { state in
+            queues.withLock { $0 = state.plain.map(\.queue) }
+            (state.plain, state.shared) = ([], [:])
+        }
+        for queue in queues.withLock({ $0 }) { await queue.finish() }
+        let holder = holder
+        try? await file.write { try Self.leaveGroups(holder, $0) }
+    }
+
+    /// Changes who subscribes, between two looks at the file: otherwise a message could be passed over for one who
+    /// comes during a look. Then looks.
+    private func betweenLooks(_ change: @escaping @Sendable (inout State) -> Void) async {
+        await withCheckedContinuation { continuation in
+            let result = commands.yield(
+                .run {
+                    self.state.withLock { state in
+                        change(&state)
+                        state.lastActivity = .now
+                    }
+                    continuation.resume()
+                }
+            )
+            if case .terminated = result { continuation.resume() }
+        }
+        ring()
+    }
+}
+#endif
