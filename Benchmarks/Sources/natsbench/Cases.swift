@@ -88,18 +88,6 @@ struct ClientCase: Case {
         for _ in 0..<count { try publish() }
         await arrivals.wait()
     }
-
-    func oneByOne(_ count: Int) async throws -> [Double] {
-        var times: [Double] = []
-        for _ in 0..<count {
-            arrivals.expect(1)
-            let start = ContinuousClock.now
-            try publish()
-            await arrivals.wait()
-            times.append(start.duration(to: .now).inSeconds)
-        }
-        return times
-    }
 }
 
 private func connected(_ url: String, _ change: (inout NATSConfiguration) -> Void = { _ in }) async throws
@@ -142,18 +130,6 @@ struct TransportCase: Case {
         for _ in 0..<count { try await transport.publish(message, durable: false) }
         await arrivals.wait()
     }
-
-    func oneByOne(_ count: Int) async throws -> [Double] {
-        var times: [Double] = []
-        for _ in 0..<count {
-            arrivals.expect(1)
-            let start = ContinuousClock.now
-            try await transport.publish(message, durable: false)
-            await arrivals.wait()
-            times.append(start.duration(to: .now).inSeconds)
-        }
-        return times
-    }
 }
 
 /// From a post on one switchboard to a listener on another.
@@ -194,18 +170,6 @@ struct BridgeCase: Case {
         arrivals.expect(count)
         for _ in 0..<count { sending[.bench].post(Self.text) }
         await arrivals.wait()
-    }
-
-    func oneByOne(_ count: Int) async throws -> [Double] {
-        var times: [Double] = []
-        for _ in 0..<count {
-            arrivals.expect(1)
-            let start = ContinuousClock.now
-            sending[.bench].post(Self.text)
-            await arrivals.wait()
-            times.append(start.duration(to: .now).inSeconds)
-        }
-        return times
     }
 }
 

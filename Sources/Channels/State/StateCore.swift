@@ -54,8 +54,15 @@ final class StateCore: @unchecked Sendable {  // guards: see above
             store(guarded.value.address)
             return admitChange(&guarded, post.envelope, chain)
         }
+        return follow(admission) { deliver(message, $0, post) }
+    }
+
+    /// Delivers the value if that is this caller's part, or waits a moment behind too many that wait.
+    /// - Returns: Whether it waits to be delivered.
+    @inline(__always)
+    private func follow(_ admission: StateTurns.Admission?, deliver: (StateTurns.Turn) -> Void) -> Bool {
         switch admission {
-        case .deliver(let turn)?: deliver(message, turn, post)
+        case .deliver(let turn)?: deliver(turn)
         case .waitBehind(let count)?:
             slowDown(behind: count)
             return true
@@ -175,17 +182,10 @@ extension StateCore {
                 if case .deliver = admission { list.layout.copy(from: guarded.value.address, to: message) }
                 return admission
             }
-            switch admission {
-            case .deliver(let turn)?:
-                deliver(message, turn, post)
+            return follow(admission) {
+                deliver(message, $0, post)
                 list.layout.destroy(message)
-            case .waitBehind(let count)?:
-                slowDown(behind: count)
-                return true
-            case .wait?: return true
-            case nil: break
             }
-            return false
         }
     }
 
