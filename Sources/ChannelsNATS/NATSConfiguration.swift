@@ -61,8 +61,8 @@ public struct NATSConfiguration: Sendable {
     /// The timeout for connecting to one server. Two seconds by default.
     public var connectTimeout: Duration = .seconds(2)
     /// The delay after all servers have been tried without success, when the connection is lost, or after a connection
-    /// that has lasted less than four times as long. A quarter of a second by default. A random jitter of up to the same
-    /// duration is added.
+    /// that has lasted less than four times as long. A quarter of a second by default. A random jitter of up to the
+    /// same duration is added.
     public var reconnectWait: Duration = .milliseconds(250)
     /// The interval of pings to the server. The connection counts as broken after two unanswered ones. Ten
     /// seconds by default.

@@ -18,18 +18,18 @@ extension Channel {
 }
 
 extension Channel {
-    /// Creates a channel that says when its first listener comes and when its last one goes: to start and stop what feeds
-    /// it.
+    /// Creates a channel that says when its first listener comes and when its last one goes: to start and stop what
+    /// feeds it.
     ///
     /// ```swift
     /// let position = Channel<Fix>(onDemand: { isHeard in isHeard ? sensor.start() : sensor.stop() })
     /// ```
     ///
     /// - Parameters:
-    ///   - onDemand: Called without locks, one call at a time, in order, with true and false in turn, beginning with true:
-    ///     by the thread that adds or removes the listener, or by one that is calling it already. It may use the channel.
-    ///     A listener whose owner was deallocated is noticed by the next post, or when another such channel is created.
-    ///     When the channel is deallocated or finished, nobody listens.
+    ///   - onDemand: Called without locks, one call at a time, in order, with true and false in turn, beginning with
+    ///     true: by the thread that adds or removes the listener, or by one that is calling it already. It may use
+    ///     the channel. A listener whose owner was deallocated is noticed by the next post, or when another such
+    ///     channel is created. When the channel is deallocated or finished, nobody listens.
     @_disfavoredOverload  // the trailing closure of `Channel { … }` is a fault handler
     public convenience init(
         onDemand: @escaping @Sendable (_ isHeard: Bool) -> Void,

@@ -72,8 +72,8 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListeners(of owner: AnyObject) { list.removeListeners(of: owner) }
 
-    /// Ends every listener and interceptor of an owner, and suspends until no call of one runs. What waits is discarded.
-    /// One that has ended already, as by `once`, is not waited for: use its token.
+    /// Ends every listener and interceptor of an owner, and suspends until no call of one runs. What waits is
+    /// discarded. One that has ended already, as by `once`, is not waited for: use its token.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListenersAndDrain(of owner: AnyObject) async { await list.removeListenersAndDrain(of: owner) }
 
@@ -85,9 +85,9 @@ public final class Channel<Message: Sendable>: Listenable, Interceptable {
     /// - Complexity: O(*n*) in the number of listeners.
     public func hasListeners(of owner: AnyObject) -> Bool { list.hasListeners(of: owner) }
 
-    /// Ends every listener and interceptor for good: what waits is delivered, sequences end, later posts return 0, and a
-    /// listener registered later is inactive. A post that waits for its turn on a queued channel is not heard. A name on
-    /// a switchboard is free.
+    /// Ends every listener and interceptor for good: what waits is delivered, sequences end, later posts return 0,
+    /// and a listener registered later is inactive. A post that waits for its turn on a queued channel is not heard.
+    /// A name on a switchboard is free.
     public func finish() { list.close() }
 }
 

@@ -50,8 +50,8 @@ extension LocalListenable {
         return LocalAdaptedSource(self) { $0.limited(to: count) }
     }
 
-    /// Hears messages for as long as they satisfy a condition: each listener ends with the first that does not, which it
-    /// does not hear.
+    /// Hears messages for as long as they satisfy a condition: each listener ends with the first that does not, which
+    /// it does not hear.
     @inlinable
     public func prefix(while predicate: @escaping (Message) -> Bool) -> LocalAdaptedSource<Self, Message> {
         let predicate = Unchecked(predicate)

@@ -4,9 +4,9 @@
 ///
 /// Listening to it is listening to the source: order, isolation and a listener's place among the others are the same.
 /// The closure of an adaptor runs on the thread that posts, once for each message and listener, before the listener is
-/// called or the message waits for it. So everything else applies to what passes: `once:` ends the listener with the first
-/// message that passes, a bounded buffer holds what passes, and a sequence yields nothing else. A message that is skipped
-/// is not counted, neither by `post` nor for the listener. A paused listener's adaptors are not called.
+/// called or the message waits for it. So everything else applies to what passes: `once:` ends the listener with the
+/// first message that passes, a bounded buffer holds what passes, and a sequence yields nothing else. A message that
+/// is skipped is not counted, neither by `post` nor for the listener. A paused listener's adaptors are not called.
 ///
 /// It retains the source if that is an object; its listeners do not.
 @frozen
@@ -73,8 +73,8 @@ extension Listenable {
 
     /// Hears the first messages: each listener ends with the last of so many of its own.
     ///
-    /// It hears exactly so many, also if several threads post at the same time. It ends before it is called with the last,
-    /// so a post made in that call does not reach it; what waits for it is still delivered.
+    /// It hears exactly so many, also if several threads post at the same time. It ends before it is called with the
+    /// last, so a post made in that call does not reach it; what waits for it is still delivered.
     ///
     /// - Parameter count: At least 1.
     /// - Returns: A source; see ``AdaptedSource``.
@@ -84,8 +84,8 @@ extension Listenable {
         return AdaptedSource(self) { $0.limited(to: count) }
     }
 
-    /// Hears messages for as long as they satisfy a condition: each listener ends with the first that does not, which it
-    /// does not hear. What waits for it is still delivered.
+    /// Hears messages for as long as they satisfy a condition: each listener ends with the first that does not, which
+    /// it does not hear. What waits for it is still delivered.
     ///
     /// - Parameter predicate: Runs on the poster's thread, once for each message and listener. It must not block.
     /// - Returns: A source; see ``AdaptedSource``.

@@ -30,7 +30,7 @@ extension Listenable {
     /// ```
     ///
     /// - Parameter predicate: Called on the caller's isolation. It may use the channel.
-    /// - Returns: The message; nil if the channel is deallocated or the task is cancelled.
+    /// - Returns: The message; nil if the channel is deallocated or finished, or the task is cancelled.
     public consuming func next(
         isolation: isolated (any Actor)? = #isolation,
         fileID: StaticString = #fileID,

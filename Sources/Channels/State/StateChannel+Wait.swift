@@ -1,8 +1,8 @@
 extension StateChannel {
     /// Stores a value, and suspends until every listener that it reaches has finished with it, async ones too.
     ///
-    /// As ``set(_:fileID:line:isolation:)`` and ``Channel/postAndWait(_:from:echo:fileID:line:isolation:)``: a value that
-    /// has to wait for its turn is waited for, and inside a listener it waits for none that waits for the caller.
+    /// Values of several setters are delivered one after the other: this waits for the turn of its own. Inside a
+    /// listener it does not wait for listeners that wait for the caller.
     ///
     /// - Returns: What became of the value. Nobody is reached if the value is refused.
     @discardableResult
@@ -18,7 +18,9 @@ extension StateChannel {
 
     /// Changes the value in place, and suspends until every listener that it reaches has finished with it.
     ///
-    /// As ``update(fileID:line:isolation:_:)`` and ``setAndWait(_:fileID:line:isolation:)``.
+    /// Values of several setters are delivered one after the other: this waits for the turn of its own. Inside a
+    /// listener it does not wait for listeners that wait for the caller. The body runs under the lock of the state, and
+    /// must not use it.
     ///
     /// - Returns: What became of the value. Nobody is reached if the change is refused.
     @discardableResult

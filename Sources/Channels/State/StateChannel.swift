@@ -36,7 +36,8 @@ public final class StateChannel<State: Sendable>: Listenable {
         self.init(initial, name: nil, faults: .with(onFault), diagnostics: diagnostics)
     }
 
-    /// Creates a state that says when its first listener comes and when its last one goes: to start and stop what sets it.
+    /// Creates a state that says when its first listener comes and when its last one goes: to start and stop what
+    /// sets it.
     /// - Parameter onDemand: As for ``Channel/init(onDemand:reentrancy:onFault:diagnostics:)``.
     @_disfavoredOverload  // the trailing closure of `StateChannel(0) { … }` is a fault handler
     public convenience init(

@@ -50,8 +50,8 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
         switchboard.list(key)?.removeListeners(of: owner)
     }
 
-    /// Ends every listener and interceptor of an owner, and suspends until no call of one runs. What waits is discarded.
-    /// One that has ended already, as by `once`, is not waited for: use its token.
+    /// Ends every listener and interceptor of an owner, and suspends until no call of one runs. What waits is
+    /// discarded. One that has ended already, as by `once`, is not waited for: use its token.
     /// - Complexity: O(*n*) in the number of listeners.
     public func removeListenersAndDrain(of owner: AnyObject) async {
         await switchboard.list(key)?.removeListenersAndDrain(of: owner)

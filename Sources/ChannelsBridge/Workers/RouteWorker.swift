@@ -17,8 +17,8 @@ protocol RouteWorker: AnyObject, Sendable {
     /// The connection was lost and is back.
     func connectionIsBack()
 
-    /// The broker has lost its last values. Called with nil when that is noticed, then with each watched subject that has
-    /// no value any more.
+    /// The broker has lost its last values. Called with nil when that is noticed, then with each watched subject that
+    /// has no value any more.
     func lastValuesLost(on subject: String?)
 
     /// Accepts nothing more once what is on its way has arrived, and returns when everything accepted is done.

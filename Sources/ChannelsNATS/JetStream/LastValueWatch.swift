@@ -23,7 +23,8 @@ final class LastValueWatch: Sendable {
         /// Whether there was a reconnection while a consumer was being created.
         var isStale = false
         var isClosed = false
-        /// How often the bucket had been replaced when `onValue` last returned for a value that has not been lost since.
+        /// How often the bucket had been replaced when `onValue` last returned for a value that has not been lost
+        /// since.
         var handedOver: Int?
         var firstValue: CheckedContinuation<Void, Never>?
         var subscription: NATSSubscription?

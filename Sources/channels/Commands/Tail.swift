@@ -124,7 +124,8 @@ struct Tail: AsyncParsableCommand {
         }
     }
 
-    /// Prints a message. The thread of the C client waits for that; what comes meanwhile, it keeps or drops, and counts.
+    /// Prints a message. The thread of the C client waits for that; what comes meanwhile, it keeps or drops, and
+    /// counts.
     ///
     /// - Returns: Whether it was printed, or need not be.
     @discardableResult

@@ -72,7 +72,8 @@ struct Top: AsyncParsableCommand {
                 columns: size.columns
             )
             last = now
-            // To the top left; each line and the rest of the screen are cleared as they are drawn, so it does not flicker.
+            // To the top left; each line and the rest of the screen are cleared as they are drawn, so it does not
+            // flicker.
             let home = isTerminal ? "\u{1B}[H" : ""
             let end = isTerminal ? "\u{1B}[K\n" : "\n"
             StandardStreams.show(home + table.lines.joined(separator: end) + (isTerminal ? "\u{1B}[K\u{1B}[J" : "\n"))

@@ -119,7 +119,8 @@ extension ListenerList {
         return reached
     }
 
-    /// Delivers as ``deliverToListeners(_:)`` does where every listener takes the slow path, as while calls are counted.
+    /// Delivers as ``deliverToListeners(_:)`` does where every listener takes the slow path, as while calls are
+    /// counted.
     @inline(never)
     func deliverSlowToAll(_ frame: FrameReference) -> Int {
         var reached = 0

@@ -5,9 +5,9 @@ extension ListenerToken {
     /// sold.listen(self) { me, sale in if me.isDone { ListenerToken.current?.cancel() } }
     /// ```
     ///
-    /// Known in synchronous listeners, interceptors and observers on the thread that calls them, and in async listeners and
-    /// responders in their task and its children. It equals the token that `listen` returned, and does not keep the
-    /// listener: only the token that was returned does.
+    /// Known in synchronous listeners, interceptors and observers on the thread that calls them, and in async
+    /// listeners and responders in their task and its children. It equals the token that `listen` returned, and does
+    /// not keep the listener: only the token that was returned does.
     public static var current: ListenerToken? {
         let thread = ThreadReference.current
         let top = thread.pointee.top

@@ -147,8 +147,8 @@ private struct AsyncCall: Sendable {
     private let mailbox: Mailbox
     private let owner: (any AnyObject & Sendable)?
     private let envelope: Envelope?
-    /// The listener's closure, kept for a call that begins later: it is freed when nothing waits any more. Nil to load it
-    /// for the call, so that it is freed before those who wait for the call resume.
+    /// The listener's closure, kept for a call that begins later: it is freed when nothing waits any more. Nil to
+    /// load it for the call, so that it is freed before those who wait for the call resume.
     private let closure: AsyncListenerCall?
 
     init(_ listener: ListenerEntry, _ mailbox: Mailbox, _ owner: AnyObject?, _ envelope: Envelope?, isLater: Bool) {

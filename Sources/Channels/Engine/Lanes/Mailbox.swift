@@ -15,8 +15,8 @@ enum AsyncIsolation: Sendable {
 ///
 /// Guards: the lane's lock guards `state`. `used`, `batch` and `retainedOwner` belong to the lane's drain;
 /// `batch` also to a thread that holds the lock while the lane is not draining, or has exchanged
-/// `Lane.isBetweenTurns` for false. For a sequence, `sequenceLock` guards `state` and `finishWaiters`, and `readLock` guards
-/// `batch` and `hasTaken`. `asyncCall` is freed once no drain can begin.
+/// `Lane.isBetweenTurns` for false. For a sequence, `sequenceLock` guards `state` and `finishWaiters`, and `readLock`
+/// guards `batch` and `hasTaken`. `asyncCall` is freed once no drain can begin.
 @usableFromInline
 final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see above
     /// Nil for a sequence.

@@ -1,7 +1,7 @@
 /// The calls of an async listener that may overlap, each in a task of its own.
 ///
-/// Guarded by the lane's lock, but for the constants. What is returned is done without it: cancelling a task and resuming
-/// a continuation run the code of others.
+/// Guarded by the lane's lock, but for the constants. What is returned is done without it: cancelling a task and
+/// resuming a continuation run the code of others.
 final class RunningCalls: @unchecked Sendable {  // guards: see above
     typealias Continuation = CheckedContinuation<Void, Never>
 

@@ -38,8 +38,8 @@ final class Adaptor: Sendable {
         body = Body(condition: condition ?? { _ in true }, run: run)
     }
 
-    /// Whether the filter that stands first, if there is one, lets the message pass: apart from the rest, because to skip
-    /// a message is to cost next to nothing.
+    /// Whether the filter that stands first, if there is one, lets the message pass: apart from the rest, because to
+    /// skip a message is to cost next to nothing.
     @inline(__always)
     func includes(_ message: MessageAddress) -> Bool {
         // Lent in place, for the call; here and below.

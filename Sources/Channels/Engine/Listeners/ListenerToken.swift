@@ -47,8 +47,8 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     ///
     /// No message posted from here on reaches it. Waits for as long as its actor or queue takes; ignores task
     /// cancellation. ``cancel()`` in the meantime discards what still waits. A sequence ends once its reader has taken
-    /// what waits, which this does not wait for. Returns at once if it would wait for its caller, as ``cancelAndDrain()``
-    /// does.
+    /// what waits, which this does not wait for. Returns at once if it would wait for its caller, as
+    /// ``cancelAndDrain()`` does.
     public final func finish() async {
         entry.end()
         // One that was never put into a list hears nothing.
