@@ -50,7 +50,7 @@ struct AccountTests {
             [.incoming(.sold, durable: true).retryingUndecodable(atMost: 2)]
         )
         for number in 1...4 {
-            try fed.deliver("no JSON", id: number < 4 ? "bad" : "another")
+            try fed.deliver("no JSON", id: number < 4 ? "bad" : "another", delivery: number < 4 ? number : 1)
             _ = await fed.next(number)
         }
         let retry = Settlement.retry(after: .zero)

@@ -100,7 +100,7 @@ struct IncomingDelivery: Sendable {
             return settle(inbound, .acknowledged, \.received)
         }
         // A full buffer of a listener passes; only what a listener threw, or did not finish, counts as a failure.
-        let count = failures.add(hasFailed ? 1 : 0, of: .listeners, to: key)
+        let count = failures.add(hasFailed ? 1 : 0, to: key)
         guard count < context.configuration.failureLimit else {
             let limit = context.configuration.listenerTimeout
             throw BridgeError(
@@ -114,19 +114,20 @@ struct IncomingDelivery: Sendable {
         settle(inbound, .retry(after: context.configuration.backoff.delay(before: max(count, 1))), \.retried)
     }
 
-    /// Leaves a message that cannot be decoded to a newer process for a while.
+    /// Returns a message that cannot be decoded: others come first, and a newer process has its turn.
     ///
-    /// - Throws: The error, if that has been done often enough.
+    /// - Throws: The error, if the broker has delivered it often enough, to whichever process.
     private mutating func retryUndecodable(
         _ inbound: InboundMessage,
         _ error: BridgeError,
         _ key: KeyedHash.Digest
     ) throws {
-        let count = failures.add(1, of: .decoding, to: key)
-        guard count <= undecodableRetries else { throw error }
+        guard inbound.deliveryCount <= undecodableRetries else { throw error }
+        // No duplicate of a later one.
+        failures.add(0, to: key)
         // Known at once, and not only when it is given up.
-        if count == 1 { context.report(error) }
-        settle(inbound, .retry(after: context.configuration.backoff.delay(before: count)), \.retried)
+        if inbound.deliveryCount == 1 { context.report(error) }
+        settle(inbound, .retry(after: context.configuration.backoff.delay(before: inbound.deliveryCount)), \.retried)
     }
 
     /// Whether a message was delivered, or is stored once more.
