@@ -1,4 +1,5 @@
 public import Channels
+internal import Synchronization
 
 /// Carries channels of a switchboard over a message broker to other processes. The code that posts and
 /// listens does not change.
@@ -239,10 +240,12 @@ public final class Bridge: Sendable {
         switch event {
         case .connected, .slowConsumer: break
         case .disconnected(let reason):
+            context.isConnected.store(false, ordering: .relaxed)
             status.update {
                 if [.connecting, .running].contains($0.phase) { $0 = BridgeStatus(.reconnecting, reason: reason) }
             }
         case .reconnected:
+            context.isConnected.store(true, ordering: .relaxed)
             for worker in workers { worker.connectionIsBack() }
             let phase: BridgeStatus.Phase = context.isReady.isOpen ? .running : .connecting
             status.update { if $0.phase == .reconnecting { $0 = BridgeStatus(phase) } }
@@ -252,6 +255,8 @@ public final class Bridge: Sendable {
             let detail = "the broker has lost its states; those of this process are stored again"
             context.report(BridgeError(.lastValuesLost, detail: detail))
         case .failed(let error):
+            // A message came that the transport cannot read.
+            if error.code == .invalidEnvelope { context.count(\.refused) }
             context.report(error)
             status.update {
                 if [.connecting, .reconnecting].contains($0.phase) { $0 = BridgeStatus($0.phase, reason: error) }

@@ -1,4 +1,5 @@
 internal import Channels
+internal import Synchronization
 
 /// What the workers of one run of a bridge share.
 ///
@@ -15,6 +16,8 @@ final class BridgeContext: Sendable {
     let incoming: Budget
     /// Opens when the transport is connected and subscribed: waiting messages may be sent.
     let isReady = Latch()
+    /// Whether the connection has not been lost, or is restored.
+    let isConnected = Atomic(true)
     /// Opens when nothing more comes for groups and responders: what was on its way has arrived.
     let isDrained = Latch()
     /// Opens when the bridge ends, or the connection has ended for good.

@@ -1,4 +1,5 @@
 internal import Channels
+internal import Synchronization
 
 /// Forwards requests that nobody in this process responds to, to another process.
 final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendable>: RouteWorker {
@@ -36,7 +37,9 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
     func ask(_ request: Request) async throws -> Response {
         // A request from another process is not forwarded: it could circulate endlessly.
         guard !AnsweredName.current.contains(name) else { throw noResponder(nil) }
-        guard context.isReady.isOpen else { throw BridgeError(.notConnected, subject: name) }
+        guard context.isReady.isOpen, context.isConnected.load(ordering: .relaxed) else {
+            throw BridgeError(.notConnected, subject: name)
+        }
         do {
             let body = try format.encode(request, for: name)
             let envelope = EventEnvelope(
