@@ -64,9 +64,9 @@ public struct NATSConfiguration: Sendable {
     /// that has lasted less than four times as long. A quarter of a second by default. A random jitter of up to the
     /// same duration is added.
     public var reconnectWait: Duration = .milliseconds(250)
-    /// The interval of pings to the server. The connection counts as broken after two unanswered ones. Ten
+    /// The interval of pings to the server. The connection counts as broken after two unanswered ones. Five
     /// seconds by default.
-    public var pingInterval: Duration = .seconds(10)
+    public var pingInterval: Duration = .seconds(5)
     /// How long a write to the socket may block before the connection counts as broken. 15 seconds by default:
     /// longer than the ten after which a server ends the connection of another client that does not read, and
     /// for which it keeps those waiting who publish to it. Meanwhile, messages wait, up to ``outgoingByteLimit``.
@@ -103,13 +103,13 @@ public struct NATSConfiguration: Sendable {
     /// Whether missing streams and the missing bucket are created. False for a tool that only observes.
     package var createsStreams = true
 
-    /// How durable messages are delivered to a durable name. An existing consumer is updated to these
-    /// settings, as far as the server allows.
+    /// How durable messages are delivered to a durable name. A name that exists keeps the settings that it has: how
+    /// they differ is reported as `TransportEvent.failed` with the code `settingsDiffer`.
     public struct Deliveries: Sendable {
         /// How long the server waits for a sign of life of a process before it delivers that process's
-        /// unsettled messages to another one of the same name. 30 seconds by default. Listeners may take
-        /// longer: a running process reports progress three times in that period.
-        public var acknowledgementWait: Duration = .seconds(30)
+        /// unsettled messages again, to another one of the same name or the next. 8 seconds by default. Listeners may
+        /// take longer: a running process reports progress three times in that period.
+        public var acknowledgementWait: Duration = .seconds(8)
         /// How many messages may be delivered and unsettled at a time, for all processes of one name
         /// together. 256 by default. 1 preserves order across failures.
         public var unsettledLimit = 256

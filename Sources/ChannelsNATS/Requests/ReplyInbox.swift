@@ -45,7 +45,7 @@ final class ReplyInbox: Sendable {
         let subscription = try await NATSSubscription.subscribe(
             to: inbox.prefix + "*",
             on: connection,
-            libraryHandler: { [weak inbox] message in inbox?.received(message) }
+            handler: { [weak inbox] message in inbox?.received(message) }
         )
         inbox.state.withLock { $0.subscription = subscription }
         return inbox
