@@ -66,7 +66,8 @@ struct PermissionTests {
         try await makeStreams(server)
         let watching = NATSTransport(configuration(server, "admin"))
         let used = Recorder<String>()
-        try await watching.connect { _ in }
+        let connections = Recorder<TransportEvent>()
+        try await watching.connect { connections.record($0) }
         try await watching.subscribe(to: ">", durableName: nil) { used.record($0.message.subject) }
         let refusals = Recorder<Fault>()
         let tokens = Recorder<ListenerToken>()
@@ -123,6 +124,8 @@ struct PermissionTests {
         // After an outage, too.
         server.kill()
         try await server.start()
+        // It hears what follows.
+        await connections.wait { $0.contains(where: \.isReconnected) }
         let again = await till[.sold].postAndWait(4)
         #expect(again.failures.isEmpty, "\(again.failures)")
         #expect(await heard.wait { $0.contains(4) }.contains(4))

@@ -257,7 +257,8 @@ struct RestoringTests {
         }
         while (try? await sender.publish("4", to: "shop.sale", durable: true)) == nil {}
         #expect(await sales.wait { $0.last?.text == "4" }.last?.text == "4")
-        for (peer, number) in [(sender, ""), (hearer, "had come to 3 or more")] {
+        // A route that has heard less may be the first to find it while the server runs.
+        for (peer, number) in [(sender, ""), (hearer, whileTheServerRuns ? "" : "had come to 3 or more")] {
             let losses = await peer.events.wait { $0.contains { $0.failure?.code == .messagesLost } }
                 .compactMap(\.failure).filter { $0.code == .messagesLost }
             #expect(losses.count == 1 && losses[0].subject == "SHOP", "\(losses)")

@@ -272,7 +272,8 @@ final class DurableSubscription: Sendable {
 
     /// What has come, for whoever looks whether the stream has lost it.
     func noteHeard() {
-        jetStream.heard(state.withLock { $0.lastSequence }, ofStream: request.streamName)
+        let (last, origin) = state.withLock { ($0.lastSequence, $0.origin) }
+        jetStream.heard(last, ofStream: request.streamName, origin)
     }
 
     /// There is another connection: the server may have lost the consumer.
@@ -302,6 +303,8 @@ final class DurableSubscription: Sendable {
         let differences = request.differences(from: found)
         let areNew = update { state in
             let areNew = state.differences != differences
+            // The numbers of another stream begin again.
+            if state.origin.map({ $0.created != origin.created }) == true { state.lastSequence = 0 }
             (state.origin, state.differences, state.needsConsumer) = (origin, differences, false)
             state.largest = connection.maxPayload
             // By its settings, not by those that it was to have: it would take this process for dead.

@@ -65,9 +65,11 @@ final class JetStream: Sendable {
         }
     }
 
-    /// A message with this sequence has been in a stream.
-    func heard(_ sequence: UInt64, ofStream name: String) {
-        seen.withLock { $0[name]?.raise(to: sequence) }
+    /// A message with this sequence has been in a stream, as that was then.
+    func heard(_ sequence: UInt64, ofStream name: String, _ stream: StreamIdentity?) {
+        seen.withLock { seen in
+            if seen[name]?.created == stream?.created { seen[name]?.raise(to: sequence) }
+        }
     }
 
     /// Asks for a stream, or creates it, and tells where it is another one than before.
