@@ -58,16 +58,7 @@ final class BridgeContext: Sendable {
 
     var source: String { record.source }
     var events: Channel<TransportEvent> { record.events }
-    var hash: KeyedHash { record.hash }
     var statistics: BridgeStatistics { record.statistics }
-
-    func nextNumber() -> UInt64 { record.nextNumber() }
-
-    /// The `ce-id` of the message with this number: 128 bits that nobody can guess. A broker drops a message
-    /// whose identifier it knows, so whoever can guess one can suppress the message.
-    func id(_ number: UInt64) -> String {
-        hash.digest(of: number).text
-    }
 
     func count(_ counter: WritableKeyPath<BridgeStatistics, Int>, _ amount: Int = 1) {
         record.count(counter, amount)

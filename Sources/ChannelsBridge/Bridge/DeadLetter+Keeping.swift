@@ -30,7 +30,7 @@ extension BridgeContext {
             headers.setValid(durableName.percentEncoded, for: DeadLetterHeader.name)
             headers.setValid(String(letter.error.description.prefix(500)).percentEncoded, for: DeadLetterHeader.reason)
             if let id = headers[TransportHeaders.id] { headers.setValid(id, for: DeadLetterHeader.id) }
-            headers.setValid(id(nextNumber()), for: TransportHeaders.id)
+            headers.setValid(randomIdentifier(), for: TransportHeaders.id)
         }
         let body = letter.message.body
         var kept = try TransportMessage(

@@ -131,7 +131,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
 
     private func envelope(type: String?, error: String?) -> EventEnvelope {
         EventEnvelope(
-            id: context.id(context.nextNumber()),
+            id: randomIdentifier(),
             source: context.source,
             type: type ?? "error",
             time: Timestamp.now.text,

@@ -34,8 +34,8 @@ struct Arrival: Sendable {
 
     /// What identifies the message, if the envelope has an identifier: no other subject or source can have
     /// the same.
-    func identity(_ hash: KeyedHash) -> KeyedHash.Digest? {
-        envelope.id.map { hash.digest(of: subject, envelope.source ?? "", $0) }
+    var identity: MessageKey? {
+        envelope.id.map { MessageKey(subject, envelope.source ?? "", $0) }
     }
 
     /// Decodes the message.

@@ -43,7 +43,7 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
         do {
             let body = try format.encode(request, for: name)
             let envelope = EventEnvelope(
-                id: context.id(context.nextNumber()),
+                id: randomIdentifier(),
                 source: context.source,
                 type: format.typeName,
                 time: Timestamp.now.text,

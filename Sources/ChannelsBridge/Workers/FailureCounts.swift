@@ -6,8 +6,8 @@ internal import Channels
 /// another process of the name has handled since is never asked for again.
 struct FailureCounts: Sendable {
     private let limit: Int
-    private var recent: [KeyedHash.Digest: Int] = [:]
-    private var older: [KeyedHash.Digest: Int] = [:]
+    private var recent: [MessageKey: Int] = [:]
+    private var older: [MessageKey: Int] = [:]
 
     /// - Precondition: `limit` is positive.
     init(limit: Int) {
@@ -17,7 +17,7 @@ struct FailureCounts: Sendable {
 
     /// Adds failures to those of a message, and returns how many there are.
     @discardableResult
-    mutating func add(_ failures: Int, to message: KeyedHash.Digest) -> Int {
+    mutating func add(_ failures: Int, to message: MessageKey) -> Int {
         let count = (recent[message] ?? older[message] ?? 0) + failures
         if recent[message] == nil, recent.count >= limit { (older, recent) = (recent, [:]) }
         recent[message] = count
@@ -25,10 +25,10 @@ struct FailureCounts: Sendable {
     }
 
     /// Whether a message was counted, and has not been forgotten.
-    func contains(_ message: KeyedHash.Digest) -> Bool { recent[message] != nil || older[message] != nil }
+    func contains(_ message: MessageKey) -> Bool { recent[message] != nil || older[message] != nil }
 
     /// The message will not come again.
-    mutating func forget(_ message: KeyedHash.Digest) {
+    mutating func forget(_ message: MessageKey) {
         recent[message] = nil
         older[message] = nil
     }

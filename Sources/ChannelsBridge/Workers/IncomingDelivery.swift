@@ -43,7 +43,7 @@ struct IncomingDelivery: Sendable {
     mutating func deliver(_ inbound: InboundMessage, _ charge: Charge?) async {
         let message = inbound.message
         let name = context.name(ofSubject: message.subject)
-        var identity: KeyedHash.Digest?
+        var identity: MessageKey?
         do {
             let arrival = try context.arrival(message.headers, message.body, on: name)
             guard arrival.envelope.source != context.source else { return settle(inbound, .acknowledged, \.echoes) }
@@ -61,7 +61,7 @@ struct IncomingDelivery: Sendable {
                 unfinished.begin(part)
                 return context.count(\.received)
             }
-            identity = arrival.identity(context.hash)
+            identity = arrival.identity
             try await deliverDurably(inbound, arrival, identity)
         } catch {
             await refuse(inbound, identity, BridgeError.from(error, subject: name))
@@ -73,7 +73,7 @@ struct IncomingDelivery: Sendable {
     private mutating func deliverDurably(
         _ inbound: InboundMessage,
         _ arrival: Arrival,
-        _ identity: KeyedHash.Digest?
+        _ identity: MessageKey?
     ) async throws {
         // Known, or put back for the listeners of another name, which had failed.
         guard !isDuplicate(inbound, identity), isMeant(inbound.message) else {
@@ -120,7 +120,7 @@ struct IncomingDelivery: Sendable {
     private mutating func retryUndecodable(
         _ inbound: InboundMessage,
         _ error: BridgeError,
-        _ key: KeyedHash.Digest
+        _ key: MessageKey
     ) throws {
         guard inbound.deliveryCount <= undecodableRetries else { throw error }
         // No duplicate of a later one.
@@ -134,7 +134,7 @@ struct IncomingDelivery: Sendable {
     ///
     /// Whoever has seen a message can publish its identifier again, with another body, while it is being retried.
     /// So a later one never makes it a duplicate. Without numbers, one that failed here is known not to be one.
-    private func isDuplicate(_ inbound: InboundMessage, _ identity: KeyedHash.Digest?) -> Bool {
+    private func isDuplicate(_ inbound: InboundMessage, _ identity: MessageKey?) -> Bool {
         guard let identity, delivered.contains(identity, number: inbound.sequence) else { return false }
         return inbound.sequence != nil || !failures.contains(key(of: inbound, identity))
     }
@@ -167,8 +167,8 @@ struct IncomingDelivery: Sendable {
     }
 
     /// What identifies a durable message at the broker, or by its envelope.
-    private func key(of inbound: InboundMessage, _ identity: KeyedHash.Digest?) -> KeyedHash.Digest {
-        inbound.identity.map { context.hash.digest(of: $0) } ?? identity ?? context.hash.digest(of: "")
+    private func key(of inbound: InboundMessage, _ identity: MessageKey?) -> MessageKey {
+        inbound.identity.map { MessageKey($0) } ?? identity ?? MessageKey("")
     }
 
     private func settle(
@@ -182,7 +182,7 @@ struct IncomingDelivery: Sendable {
 
     private mutating func refuse(
         _ inbound: InboundMessage,
-        _ identity: KeyedHash.Digest?,
+        _ identity: MessageKey?,
         _ error: BridgeError
     ) async {
         let letter = DeadLetter(message: inbound.message, error: error, deliveryCount: inbound.deliveryCount)

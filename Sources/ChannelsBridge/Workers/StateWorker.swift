@@ -199,7 +199,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private func pack(_ value: State) throws -> TransportMessage {
         let body = try format.encode(value, for: name)
         let envelope = EventEnvelope(
-            id: context.id(context.nextNumber()),
+            id: randomIdentifier(),
             source: context.source,
             type: format.typeName,
             time: Timestamp.now.text,

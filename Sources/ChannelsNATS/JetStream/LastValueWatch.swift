@@ -175,7 +175,7 @@ final class LastValueWatch: Sendable {
 
     /// - Returns: Whether there is a value to come.
     private func create() async throws -> Bool {
-        let name = "w\(randomToken())"
+        let name = "w\(randomIdentifier())"
         let replacements = streams.bucket.replacements
         let before = state.withLock { state in
             state.nextSequence = 1

@@ -226,12 +226,6 @@ struct Deadlines {
 
 extension NATSConfiguration {
     /// A subject of its own for replies or deliveries.
-    func newInbox() -> String { "\(inboxPrefix).\(randomToken())" }
-}
-
-/// 128 random bits, for a subject that cannot be guessed.
-func randomToken() -> String {
-    var generator = SystemRandomNumberGenerator()
-    return String(generator.next(), radix: 36) + String(generator.next(), radix: 36)
+    func newInbox() -> String { "\(inboxPrefix).\(randomIdentifier())" }
 }
 #endif

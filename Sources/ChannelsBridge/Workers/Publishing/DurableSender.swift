@@ -89,7 +89,6 @@ final class DurableSender: RouteSender {
         let departure = Departure(
             message,
             to: name,
-            number: context.nextNumber(),
             charge: charge,
             isReserved: isReserved,
             unheard: unheard

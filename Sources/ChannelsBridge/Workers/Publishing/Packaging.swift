@@ -22,7 +22,7 @@ struct Packaging: Sendable {
     /// The message for the transport. Runs the codec.
     func pack(_ departure: Departure) throws -> TransportMessage {
         let body = try encode(departure.message, departure.subject)
-        let id = context.id(departure.number)
+        let id = randomIdentifier()
         guard hasHeaders else {
             var envelope = common
             (envelope.id, envelope.time, envelope.trace) = (id, departure.time.text, departure.trace)

@@ -34,7 +34,7 @@ final class PromptSender: RouteSender {
             Switchboard.refusePost(because: error)
             return nil
         }
-        return Departure(message, to: name, number: context.nextNumber(), charge: charge)
+        return Departure(message, to: name, charge: charge)
     }
 
     func send(_ departure: Departure) async throws {
