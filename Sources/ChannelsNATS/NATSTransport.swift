@@ -53,7 +53,7 @@ public final class NATSTransport: Transport {
         if case .connected(let session, _) = phase.withLock({ $0 }) { session.connection.beginClosing() }
     }
 
-    /// All capabilities. With a server without JetStream, only headers and requests work.
+    /// All capabilities. With a server without JetStream, only requests work.
     public var capabilities: TransportCapabilities { .all }
 
     /// Connects to the first server that answers, also after it was closed. See `Transport/connect(onEvent:)`.

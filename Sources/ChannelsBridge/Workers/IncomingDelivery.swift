@@ -45,7 +45,7 @@ struct IncomingDelivery: Sendable {
         let name = context.name(ofSubject: message.subject)
         var identity: MessageKey?
         do {
-            let arrival = try context.arrival(message.headers, message.body, on: name)
+            let arrival = try Arrival(message, on: name)
             guard arrival.envelope.source != context.source else { return settle(inbound, .acknowledged, \.echoes) }
             // Another route of this bridge delivers it.
             guard !earlier.contains(where: { $0.matches(name) }) else {

@@ -205,7 +205,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             time: Timestamp.now.text,
             contentType: format.codec.contentType
         )
-        return try context.pack(body, envelope, to: name)
+        return try context.message(body, envelope.headers, to: name)
     }
 
     // MARK: From the broker
@@ -222,7 +222,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
 
     private func apply(_ value: StoredValue) async {
         do {
-            let arrival = try context.arrival(value.message.headers, value.message.body, on: name)
+            let arrival = try Arrival(value.message, on: name)
             // An earlier run may have stored it, and the state may have been set since.
             let isFirst = !guarded.withLock { $0.isSynchronised }
             guard isFirst || arrival.envelope.source != context.source else {
