@@ -22,8 +22,8 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         self.context = context
         channel = context.switchboard.requests(name)
         queue = InboundQueue(
-            limit: context.configuration.incomingLimit,
-            byteLimit: context.configuration.incomingByteLimit
+            limit: context.configuration.routeLimit,
+            byteLimit: context.configuration.routeByteLimit
         )
     }
 
@@ -48,7 +48,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
                 .bufferFull,
                 subject: name,
                 detail:
-                    "\(context.configuration.incomingLimit) requests wait for an answer, or as much as the bridge may hold"
+                    "\(context.configuration.routeLimit) requests wait for an answer, or as much as the bridge may hold"
             )
             context.lose(error, \.overflowed)
             reply(to: request, failure: "\(error)")

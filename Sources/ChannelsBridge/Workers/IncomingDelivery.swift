@@ -35,8 +35,8 @@ struct IncomingDelivery: Sendable {
         self.decode = decode
         self.undecodableRetries = undecodableRetries
         self.unfinished = unfinished
-        delivered = DuplicateWindow(limit: context.configuration.duplicateWindow)
-        failures = FailureCounts(limit: context.configuration.duplicateWindow)
+        delivered = DuplicateWindow(limit: context.configuration.routeLimit)
+        failures = FailureCounts(limit: context.configuration.routeLimit)
     }
 
     /// - Parameter charge: What a message that is not durable takes up, until its listeners have finished.

@@ -186,7 +186,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             attempts.count += 1
             let isNew = isDenied && !attempts.wereDenied
             attempts.wereDenied = isDenied
-            if isNew || attempts.count % context.configuration.attemptsPerFault == 0 { context.lose(error, \.failed) }
+            if isNew || attempts.count % BridgeConfiguration.attemptsPerFault == 0 { context.lose(error, \.failed) }
             let released = guarded.withLock { $0.sync.postponed(outgoing) }
             withExtendedLifetime(released) {}
             await (isDenied ? context.isEnding : abandoned).wait(
