@@ -20,7 +20,7 @@ import Synchronization
 ///   recognises.
 /// - Last values are stored in a bucket of JetStream's key-value store.
 /// - A lost connection is restored, with its subscriptions. Meanwhile, published messages wait, up to
-///   ``NATSConfiguration/outgoingByteLimit``.
+///   8 MiB.
 /// - Whatever ends a connection, it is restored: also when the server refuses the credentials for a while, or
 ///   sends an error of its own. `TransportEvent.failed` tells why an attempt failed, unless nobody was there.
 /// - Subjects and headers are validated again before they are sent. The C client does not validate them, and
