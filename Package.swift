@@ -104,8 +104,9 @@ let package = Package(
             name: "tour",
             dependencies: [
                 "Channels",
-                .target(name: "ChannelsBridge", condition: onlyWithNATS),
+                .target(name: "ChannelsBridge", condition: .when(traits: ["NATS", "SQLite"])),
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
+                .target(name: "ChannelsSQLite", condition: .when(traits: ["SQLite"])),
             ],
             exclude: ["Resources/README.md"],
             resources: [.embedInCode("Resources/tips.csv")],

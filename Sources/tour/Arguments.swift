@@ -7,6 +7,8 @@ enum Arguments: Equatable {
     case file(String)
     /// To talk about its own sales with another process, over a NATS server.
     case overNATS(String)
+    /// The same over a file of SQLite.
+    case overFile(String)
 
     /// Something the tour does not understand.
     struct Misuse: Error, Equatable, CustomStringConvertible {
@@ -15,6 +17,7 @@ enum Arguments: Equatable {
 
     static let helpText = """
         Usage: tour [FILE | -]
+               tour --file PATH
                tour --nats URL
 
         Shows objects that talk to each other through channels, about real sales: the bills of a restaurant. Each of the five ways of
@@ -23,6 +26,8 @@ enum Arguments: Equatable {
         FILE   comma-separated sales with the columns total_bill, tip, day, time and size; without it, the 244 bills that come along
         -      the same from standard input
 
+        --file PATH  in two terminals: the kitchen in the first process, the till in the second, over one SQLite file, which is created. Needs the
+                     package trait: swift run --traits SQLite tour --file sales.sqlite
         --nats URL   in two terminals: the kitchen in the first process, the till in the second, over the NATS server at the address, such as
                      nats://127.0.0.1:4222. Needs the package trait: swift run --traits NATS tour --nats URL
 
@@ -40,30 +45,35 @@ enum Arguments: Equatable {
     static func parse(_ arguments: [String]) throws(Misuse) -> Arguments {
         var operands: [String] = []
         var takesOptions = true
-        var takesURL = false
-        var url: String?
+        // An option that takes the next argument, and those that have.
+        var option: String?
+        var values: [String: String] = [:]
         for argument in arguments {
-            if takesURL {
-                (url, takesURL) = (argument, false)
+            if let name = option {
+                values[name] = argument
+                option = nil
                 continue
             }
             if takesOptions, argument == "--help" || argument == "-h" { return .help }
             if takesOptions, argument == "--" {
                 takesOptions = false
-            } else if takesOptions, argument == "--nats" {
-                takesURL = true
+            } else if takesOptions, argument == "--nats" || argument == "--file" {
+                option = argument
             } else if takesOptions, argument.hasPrefix("-"), argument != "-" {
                 throw Misuse(description: "unknown option '\(argument)'")
             } else {
                 operands.append(argument)
             }
         }
-        guard !takesURL else { throw Misuse(description: "--nats needs the address of a server") }
-        if let url {
+        if let option {
+            throw Misuse(description: "\(option) needs \(option == "--nats" ? "the address of a server" : "a path")")
+        }
+        if let (name, value) = values.first {
+            guard values.count == 1 else { throw Misuse(description: "--file and --nats exclude each other") }
             guard operands.isEmpty else {
-                throw Misuse(description: "--nats shows the tour's own sales, not those of a file")
+                throw Misuse(description: "\(name) shows the tour's own sales, not those of a file")
             }
-            return .overNATS(url)
+            return name == "--nats" ? .overNATS(value) : .overFile(value)
         }
         guard let first = operands.first else { return .ownSales }
         guard operands.count == 1 else {

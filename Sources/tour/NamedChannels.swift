@@ -48,10 +48,10 @@ final class Printer: Sendable {
     }
 }
 
-/// Shows what is worth showing, on the main actor.
+/// Shows each bill that is the highest so far, from thirty dollars on, on the main actor.
 @MainActor
 final class Display {
-    private var highest = 0
+    private var highest = 29_99
 
     func open(_ board: Switchboard) {
         board[.sale].listen(self, priority: .high) { me, sale in me.show(sale) }
@@ -106,6 +106,7 @@ func namedChannels(_ sales: [Sale], _ stage: Stage) async -> Totals {
     say("kitchen", "\(heard.sales.of("order", "orders")) for \(heard.guests.of("guest", "guests"))")
     printer.report()
     say("till.*", "\(patternHeard.of("message", "messages")) matched the pattern")
+    print("  \(board)".replacing("\n", with: "\n  "))
 
     let (anna, ben) = (Waiter("Anna"), Waiter("Ben"))
     anna.begin()

@@ -27,7 +27,7 @@ enum OverNATS {
     private static func isKitchenOpen(_ url: String) async throws -> Bool {
         let board = Switchboard()
         let probe = bridge("probe", board, url, [.asking(.kitchenTotals)])
-        let running = try await start(probe)
+        let running = try await probe.start()
         defer { running.cancel() }
         return (try? await board.requests(.kitchenTotals).ask(false)) != nil
     }
@@ -47,7 +47,7 @@ enum OverNATS {
             return heard
         }
         let bridge = bridge("kitchen", board, url, [.incoming(.sale), .answering(.kitchenTotals)])
-        let running = try await start(bridge)
+        let running = try await bridge.start()
         say("kitchen", "open at \(url); start the till in another terminal: the same command again")
         for await _ in closing { break }
         running.cancel()
@@ -63,7 +63,7 @@ enum OverNATS {
         let board = Switchboard()
         let till = Till()
         let bridge = bridge("till", board, url, [.outgoing(.sale), .asking(.kitchenTotals)])
-        let running = try await start(bridge)
+        let running = try await bridge.start()
         say("till", "the kitchen is in another process")
         for sale in sales { await till.ring(sale, on: board) }
         var loop = Totals()
@@ -79,17 +79,6 @@ enum OverNATS {
         try await running.value
         say("till", heard == loop ? "They agree." : "THEY DIFFER: over core NATS a message is delivered at most once.")
         return heard == loop
-    }
-
-    /// Runs a bridge. It would wait for a server; the tour does not.
-    private static func start(_ bridge: Bridge) async throws -> Task<Void, any Error> {
-        let running = Task { try await bridge.run() }
-        let status = await bridge.status.next { $0.isReady || $0.reason != nil || $0.phase == .ended }
-        if let reason = status?.reason {
-            running.cancel()
-            throw reason
-        }
-        return running
     }
 
     private static func bridge(_ name: String, _ board: Switchboard, _ url: String, _ routes: [BridgeRoute]) -> Bridge {

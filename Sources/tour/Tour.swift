@@ -35,6 +35,16 @@ struct Tour {
             exit(1)
             #endif
         }
+        if case .overFile(let path) = arguments {
+            #if SQLite
+            Input.finish(await OverFile.run(path, sales) ? 0 : 1)
+            #else
+            Input.report(
+                "tour: built without SQLite, so that '\(path)' cannot be opened. Use the trait: swift run --traits SQLite tour --file PATH"
+            )
+            exit(1)
+            #endif
+        }
         let right = await talk(about: sales)
         Input.finish(right ? 0 : 1)
     }
@@ -45,14 +55,14 @@ struct Tour {
             switch arguments {
             case .file(let path): "'\(path)'"
             case .standardInput: "standard input"
-            case .ownSales, .overNATS, .help: "tips.csv"
+            case .ownSales, .overNATS, .overFile, .help: "tips.csv"
             }
         let bytes: [UInt8]
         do throws(Input.Failure) {
             switch arguments {
             case .file(let path): bytes = try Input.file(path)
             case .standardInput: bytes = try Input.standardInput()
-            case .ownSales, .overNATS, .help: bytes = PackageResources.tips_csv
+            case .ownSales, .overNATS, .overFile, .help: bytes = PackageResources.tips_csv
             }
         } catch {
             Input.report("tour: cannot read \(source): \(error)")
@@ -87,9 +97,6 @@ struct Tour {
         notificationCentre(stage)
         let tips = await requests(sales, stage)
 
-        heading("The switchboard, as print(board) shows it")
-        print(stage.board)
-
         heading("The totals")
         var loop = Totals()
         for sale in sales { loop.add(sale) }
@@ -105,9 +112,19 @@ struct Tour {
 
 /// Prints what an object says.
 func say(_ who: String, _ what: String) {
-    print("  \(who): \(what)".printable)
+    print("  \(Style.name.applied(to: who.printable)): \(what.printable)")
 }
 
 func heading(_ title: String) {
-    print("\n\(title)")
+    print("\n\(Style.heading.applied(to: title))")
+}
+
+/// How a terminal shows a text. Elsewhere, and with `NO_COLOR` (no-color.org), it stays plain.
+private enum Style: String {
+    case name = "36"
+    case heading = "1"
+
+    private static let isUsed = isatty(STDOUT_FILENO) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
+
+    func applied(to text: String) -> String { Style.isUsed ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text }
 }
