@@ -22,7 +22,7 @@ extension RequestName<Int, Int> {
 /// What a user of the server needs, and streams that somebody else has made.
 @Suite(.hangLimit)
 struct PermissionTests {
-    /// The permissions that the guide Running over NATS lists, for a bridge with everything.
+    /// The permissions that the guide Configuring NATS lists, for a bridge with everything.
     private static func user(_ name: String, tells presence: Bool = true) -> String {
         let told = presence ? ", \"_CHANNELS.SHOP.*\"" : ""
         return """
