@@ -57,7 +57,7 @@ final class EventRelay: @unchecked Sendable {  // every stored variable is touch
             let gap = disconnected?.duration(to: .now) ?? .zero
             defer { (disconnected, unsent) = (nil, 0) }
             onEvent?(.reconnected(gap: gap, unsent: unsent))
-        case .interrupted, .resuming: break
+        case .interrupted: break
         // As requested.
         case .closed: break
         case .failed(let error): onEvent?(.failed(error))

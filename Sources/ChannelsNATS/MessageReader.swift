@@ -21,11 +21,16 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
     /// Reads what the C client received. Returns nil and reports an event if it is not a valid message.
     func read(_ message: OpaquePointer) -> TransportMessage? {
         guard let subject = natsMsg_GetSubject(message), let headers = NATSMessage.headers(of: message) else {
-            return read(nil)
+            report(message)
+            return nil
         }
         // Bytes, not characters: texts that are equal may differ in whether they are valid.
         guard !lastValid.isEmpty, lastValid.withCString({ strcmp($0, subject) == 0 }) else {
-            return read(NATSMessage(message))
+            guard let copy = NATSMessage(message) else {
+                report(message)
+                return nil
+            }
+            return read(copy)
         }
         return read(lastValid, isValid: true, headers, NATSMessage.payload(of: message))
     }
@@ -33,14 +38,13 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
     /// Converts a message. Returns nil and reports an event if it is not valid.
     ///
     /// - Parameter subject: Replaces the subject of the message.
-    func read(_ message: NATSMessage?, subject: String? = nil) -> TransportMessage? {
-        guard let message else {
-            relay.report(
-                BridgeError(.invalidEnvelope, subject: pattern, "a message came that is no text where it should be")
-            )
-            return nil
-        }
-        return read(subject ?? message.subject, isValid: false, message.headers, message.payload)
+    func read(_ message: NATSMessage, subject: String? = nil) -> TransportMessage? {
+        read(subject ?? message.subject, isValid: false, message.headers, message.payload)
+    }
+
+    /// Reports a message that cannot be read.
+    func report(_ message: OpaquePointer) {
+        relay.report(BridgeError(.invalidEnvelope, subject: pattern, NATSMessage.problem(of: message)))
     }
 
     private func read(_ subject: String, isValid: Bool, _ headers: [NATSMessage.Header], _ payload: [UInt8])

@@ -31,13 +31,15 @@ extension NATSTransport {
     public func respond(to subject: String, onRequest: @escaping @Sendable (InboundRequest) -> Void) async throws {
         let (session, relay) = try open
         let reader = MessageReader(subject, relay)
-        let subscription = try await NATSSubscription.subscribe(to: subject, group: Self.group, on: session.connection)
-        {
-            [weak connection = session.connection] request in
+        let subscription = try await NATSSubscription.subscribe(
+            to: subject,
+            group: Self.group,
+            on: session.connection
+        ) { [weak connection = session.connection] received in
             let connection = connection
-            guard let message = reader.read(request) else { return }
+            guard let message = reader.read(received) else { return }
             // Without a reply subject, it is a message to the same subject and not a request.
-            guard let address = request?.reply else { return }
+            guard let address = NATSMessage.reply(of: received) else { return }
             onRequest(
                 InboundRequest(message) { reply in
                     let headers = NATSMessage.headers(reply.headers)

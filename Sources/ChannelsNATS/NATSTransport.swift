@@ -20,7 +20,7 @@ import Synchronization
 ///   recognises.
 /// - Last values are stored in a bucket of JetStream's key-value store.
 /// - A lost connection is restored, with its subscriptions. Meanwhile, published messages wait, up to
-///   ``NATSConfiguration/outgoingByteLimit``.
+///   8 MiB.
 /// - Whatever ends a connection, it is restored: also when the server refuses the credentials for a while, or
 ///   sends an error of its own. `TransportEvent.failed` tells why an attempt failed, unless nobody was there.
 /// - Subjects and headers are validated again before they are sent. The C client does not validate them, and
@@ -53,7 +53,7 @@ public final class NATSTransport: Transport {
         if case .connected(let session, _) = phase.withLock({ $0 }) { session.connection.beginClosing() }
     }
 
-    /// All capabilities. With a server without JetStream, only headers and requests work.
+    /// All capabilities. With a server without JetStream, only requests work.
     public var capabilities: TransportCapabilities { .all }
 
     /// Connects to the first server that answers, also after it was closed. See `Transport/connect(onEvent:)`.
@@ -91,10 +91,9 @@ public final class NATSTransport: Transport {
         let holder = SessionHolder()
         let connection = try await NATSConnection.connect(configuration) { event in
             let isTold = holder.session?.inbox.failRequests(because: event) == true
-            if !isTold, !Presence.expects(event) { relay.report(event) }
+            if !isTold { relay.report(holder.session?.placed(event) ?? event) }
             switch event {
             case .interrupted: holder.session?.inbox.failBound()
-            case .resuming: holder.session?.resume()
             case .reconnected: holder.session?.restore { relay.report($0) }
             // The session has the connection, which keeps this closure.
             case .closed: holder.session = nil
@@ -105,7 +104,7 @@ public final class NATSTransport: Transport {
             let inbox = try await ReplyInbox.open(on: connection, configuration)
             let session = Session(connection, inbox, configuration) {
                 relay.reportLostValues(on: nil)
-            } onDifference: {
+            } onFailure: {
                 relay.report($0)
             }
             holder.session = session
@@ -195,7 +194,7 @@ public final class NATSTransport: Transport {
                 to: subscription.pattern.text,
                 group: subscription.group,
                 on: session.connection,
-                libraryHandler: { message in
+                handler: { message in
                     if let message = reader.read(message) { onMessage(InboundMessage(message)) }
                 }
             )
@@ -221,7 +220,7 @@ public final class NATSTransport: Transport {
                 inbound.storedAt = delivery.storedAt
                 onMessage(inbound)
             } onUnreadable: {
-                _ = reader.read(nil)
+                reader.report($0)
             } onFailure: {
                 relay.report($0)
             }

@@ -25,18 +25,18 @@ final class Session: Sendable {
 
     /// - Parameters:
     ///   - onLostValues: Called when the states are found to be lost.
-    ///   - onDifference: Called when a stream has other settings than the configuration says.
+    ///   - onFailure: Called when a stream has other settings than the configuration says, or has lost messages.
     init(
         _ connection: NATSConnection,
         _ inbox: ReplyInbox,
         _ configuration: NATSConfiguration,
         onLostValues: @escaping @Sendable () -> Void,
-        onDifference: @escaping @Sendable (BridgeError) -> Void
+        onFailure: @escaping @Sendable (BridgeError) -> Void
     ) {
         self.connection = connection
         self.inbox = inbox
-        jetStream = JetStream(inbox, configuration)
-        streams = StreamSetup(jetStream, configuration, onLostValues: onLostValues, onDifference: onDifference)
+        jetStream = JetStream(inbox, configuration, onLostMessages: onFailure)
+        streams = StreamSetup(jetStream, configuration, onLostValues: onLostValues, onDifference: onFailure)
     }
 
     func keep(_ subscription: NATSSubscription) async throws {
@@ -90,16 +90,30 @@ final class Session: Sendable {
         state.withLock { $0.watches.removeAll { $0 === watch } }
     }
 
-    /// Called before anything comes on a new connection.
-    func resume() {
-        for durable in state.withLock({ $0.durables }) { durable.resume() }
+    /// A failure is named by the route that it concerns: the subject of one acknowledgement, or of one reply, would be
+    /// another name each time.
+    func placed(_ event: NATSConnection.Event) -> NATSConnection.Event {
+        guard case .failed(let error) = event, let subject = error.subject, subject.hasPrefix("$JS.") else {
+            return event
+        }
+        let place = state.withLock { $0.durables }.lazy.compactMap { $0.place(of: subject) }.first
+        let general = subject.split(separator: ".").prefix(subject.hasPrefix("$JS.ACK.") ? 4 : 5).joined(separator: ".")
+        return .failed(
+            BridgeError(
+                error.code,
+                subject: place?.pattern ?? general,
+                detail: [place.map { "the durable name \($0.name)" }, error.detail].compactMap(\.self)
+                    .joined(separator: ": "),
+                underlyingError: error.underlyingError
+            )
+        )
     }
 
     /// Called after a reconnection. The C client has subscribed again, but the server may have lost the
     /// streams and their consumers.
     ///
-    /// Retries with growing delays until everything is restored, the session is closed, or the next
-    /// reconnection takes over. What cannot be restored keeps nothing else from being so.
+    /// Retries with growing delays until everything is restored, the session is closed, or the connection is restored
+    /// once more. What cannot be restored keeps nothing else from being so.
     func restore(onFailure: @escaping @Sendable (BridgeError) -> Void) {
         jetStream.forgetStreams()
         state.withLock { state in
@@ -145,6 +159,7 @@ final class Session: Sendable {
         _ onFailure: @escaping @Sendable (BridgeError) -> Void
     ) async -> [DurableSubscription] {
         if durables.isEmpty { return [] }
+        for durable in durables { durable.noteHeard() }
         // The stream of each may be there all the same.
         do { try await streams.prepareMessages() } catch {
             if !Task.isCancelled { onFailure(BridgeError(wrapping: error)) }

@@ -9,40 +9,15 @@ import Testing
 struct IdentifierTests {
     private let broker = InMemoryBroker()
 
-    /// The vector of the reference implementation for the bytes 0 to 7, with the key of the bytes 0 to 15.
-    @Test func hashIsSipHash() {
-        let hash = KeyedHash(key: 0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908)
-        let digest = hash.digest(of: 0x0706_0504_0302_0100)
-        let bytes = [digest.first, digest.second].flatMap { word in
-            (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64($0 * 8)) }
-        }
-        let vector: [UInt8] = [
-            0x3b, 0x62, 0xa9, 0xba, 0x62, 0x58, 0xf5, 0x61, 0x0f, 0x83, 0xe2, 0x64, 0xf3, 0x14, 0x97, 0xb4,
+    @Test func textsThatAreDividedElsewhereHaveAnotherKey() {
+        let keys = [
+            MessageKey("ab", "c"), MessageKey("a", "bc"), MessageKey("abc", ""), MessageKey("abc"),
+            MessageKey("", "abc"),
+            MessageKey("abcdefgh", ""), MessageKey("abcdefgh\0", ""), MessageKey("a\0", "b"), MessageKey("a", "b\0"),
+            // Equal texts of other bytes.
+            MessageKey("\u{e9}"), MessageKey("e\u{301}"),
         ]
-        #expect(bytes == vector)
-    }
-
-    /// Eight bytes at a time, then what is left and the length of each text: computed by another implementation.
-    @Test(arguments: [
-        (["abcdefgh"], "f2cd9cca881e3f620f0e9853a564acce"), ([""], "6c011291aaae80d331921ac64c3e9d1b"),
-        (["abcdefghij", "", "k"], "10c457ce1cc1385aba98183d866a9352"),
-    ])
-    func hashOfTextsIsThatOfTheirWords(texts: [String], digest: String) {
-        let hash = KeyedHash(key: 0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908)
-        let found = texts.count == 1 ? hash.digest(of: texts[0]) : hash.digest(of: texts[0], texts[1], texts[2])
-        #expect(found.text == digest)
-    }
-
-    @Test func textsThatAreDividedElsewhereHaveAnotherDigest() {
-        let hash = KeyedHash()
-        let digests = [
-            hash.digest(of: "ab", "c"), hash.digest(of: "a", "bc"), hash.digest(of: "abc", ""), hash.digest(of: "abc"),
-            hash.digest(of: "", "abc"), hash.digest(of: "abcdefgh", ""), hash.digest(of: "abcdefgh\0", ""),
-            hash.digest(of: "a\0", "b"), hash.digest(of: "a", "b\0"),
-        ]
-        #expect(Set(digests).count == digests.count)
-        #expect(hash.digest(of: "ab", "c") == digests[0] && KeyedHash().digest(of: "ab", "c") != digests[0])
-        #expect(digests.allSatisfy { $0.text.count == 32 })
+        #expect(Set(keys).count == keys.count && MessageKey("ab", "c") == keys[0])
     }
 
     @Test func identifiersTellNothingAboutLaterOnes() async throws {

@@ -121,7 +121,7 @@ struct PipelineRun {
     private mutating func post(isReserved: Bool) throws {
         lastNumber += 1
         let charge = try #require(budget.charge(messages: 1))
-        let departure = Departure(0, to: "n", number: lastNumber, charge: charge, isReserved: isReserved)
+        let departure = Departure(lastNumber, to: "n", charge: charge, isReserved: isReserved)
         departure.bytes = 10 * Int.random(in: 1...9, using: &generator)
         if lastNumber % 50 == 0 { departure.bytes *= 30 }
         if isReserved { model.reserved -= 1 }
@@ -216,4 +216,9 @@ struct PipelineRun {
             model.bytes -= departure.bytes
         }
     }
+}
+
+extension Departure {
+    /// The message of these tests.
+    var number: UInt64 { message as? UInt64 ?? .max }
 }

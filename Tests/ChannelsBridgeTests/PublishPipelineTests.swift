@@ -9,7 +9,7 @@ struct PublishPipelineTests {
     private let budget = Budget(messages: .max, bytes: .max)
 
     private func departure(_ number: Int) throws -> Departure {
-        Departure(number, to: "n", number: UInt64(number), charge: try #require(budget.charge(messages: 1)))
+        Departure(UInt64(number), to: "n", charge: try #require(budget.charge(messages: 1)))
     }
 
     private func pipeline(of count: Int, window: Int = 1_024) throws -> PublishPipeline {

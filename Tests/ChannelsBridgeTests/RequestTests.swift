@@ -105,6 +105,25 @@ struct RequestTests {
         withExtendedLifetime(bridge) {}
     }
 
+    /// Not after the time that an answer may take.
+    @Test func askingWithoutAConnectionThrowsAtOnceWhatItThrowsBeforeTheFirst() async throws {
+        let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price)])
+        let events = Recorder<@Sendable (TransportEvent) -> Void>()
+        var telling = AlteredTransport(broker)
+        telling.hears = { events.record($0) }
+        let till = await MiniProcess("till", telling, [.asking(.price)])
+        let tell = try #require(events.all.first)
+        let token = shop.board.requests(.price).respond { _ in 3 }
+        tell(.disconnected(reason: nil))
+        await #expect { try await till.board.requests(.price).ask("x") } throws: {
+            ($0 as? BridgeError)?.code == .notConnected
+        }
+        tell(.reconnected(gap: .zero, unsent: 0))
+        #expect(try await till.board.requests(.price).ask("x") == 3)
+        for process in [till, shop] { try await process.stop() }
+        withExtendedLifetime(token) {}
+    }
+
     @Test func aRequestThatCannotBeUnderstoodIsRefusedAndTold() async throws {
         let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price)])
         let token = shop.board.requests(.price).respond { _ in 1 }
@@ -137,7 +156,7 @@ struct RequestTests {
     @Test func requestsAreAnsweredAtTheSameTimeUpToALimit() async throws {
         let configuration = BridgeConfiguration.quick.with {
             $0.concurrentRequestLimit = 2
-            $0.incomingLimit = 1
+            $0.messageLimit = 8
         }
         let (reference, overflows) = (BridgeReference(), Recorder<Int>())
         var transport = AlteredTransport(broker)

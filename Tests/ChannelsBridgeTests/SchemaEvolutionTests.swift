@@ -174,6 +174,53 @@ struct SchemaEvolutionTests {
         #expect(kitchen.bridge.statistics.retried == 2 * retries && kitchen.bridge.statistics.refused == 2)
     }
 
+    /// However many processes there are: the broker counts.
+    @Test func threeTriesOfAllProcessesTogetherMakeADeadLetter() async throws {
+        let sender = try await connectedTransport(broker)
+        let letters = Recorder<InboundMessage>()
+        try await sender.subscribe(to: "dead.>", durableName: "box") { letters.record($0) }
+        let configuration = BridgeConfiguration.quick.with { $0.deadLetters = "dead" }
+        var processes: [MiniProcess] = []
+        for _ in 0..<2 {
+            let (transport, route) = (InMemoryTransport(broker), BridgeRoute.incoming(.sold, durable: true))
+            processes.append(await MiniProcess("kitchen", transport, [route], configuration: configuration))
+        }
+        for number in 0..<20 {
+            try await sender.publish(try .event("no JSON", to: "shop.sold", id: "\(number)"), durable: true)
+        }
+        _ = await letters.first(20)
+        for process in processes { try await process.stop() }
+        #expect(processes.reduce(0) { $0 + $1.bridge.statistics.refused } == 20)
+        #expect(processes.reduce(0) { $0 + $1.bridge.statistics.retried } == 40)
+    }
+
+    /// While an older process of its name runs, which cannot decode what comes.
+    @Test func newerProcessOfAGroupHasItsTurnWithinTheTries() async throws {
+        let sender = try await connectedTransport(broker)
+        let renamed = ChannelName<WithRenamedField>("ordered")
+        let older = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(ChannelName<First>("ordered"), durable: true, type: "Order")]
+        )
+        let newer = await MiniProcess(
+            "kitchen",
+            InMemoryTransport(broker),
+            [.incoming(renamed, durable: true, type: "Order")]
+        )
+        let heard = Recorder<WithRenamedField>()
+        let token = newer.board[renamed].listen { heard.record($0) }
+        for number in 0..<20 {
+            let order = try TransportMessage.event(#"{"meal":"soup"}"#, to: "ordered", type: "Order", id: "\(number)")
+            try await sender.publish(order, durable: true)
+            // The next delivery is to the other process.
+            #expect(await heard.first(number + 1).count == number + 1)
+        }
+        for process in [older, newer] { try await process.stop() }
+        #expect(older.deadLetters.count == 0 && newer.deadLetters.count == 0)
+        withExtendedLifetime(token) {}
+    }
+
     @Test func letterOfAnUndecodableMessageIsKeptAtTheBroker() async throws {
         let sender = try await connectedTransport(broker)
         let route = BridgeRoute.incoming(.sold, durable: true).retryingUndecodable(atMost: 0)

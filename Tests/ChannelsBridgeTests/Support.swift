@@ -322,15 +322,17 @@ struct Fed {
     let settled = Recorder<(settlement: Settlement, statistics: BridgeStatistics)>()
     let reference = BridgeReference()
 
-    func deliver(_ json: String, id: String, to route: Int = 0, durable: Bool = true) throws {
-        deliver(try .event(json, to: "shop.sold", id: id), id: id, to: route, durable: durable)
+    func deliver(_ json: String, id: String, to route: Int = 0, durable: Bool = true, delivery: Int = 1) throws {
+        deliver(try .event(json, to: "shop.sold", id: id), id: id, to: route, durable: durable, delivery: delivery)
     }
 
-    func deliver(_ message: TransportMessage, id: String, to route: Int = 0, durable: Bool = true) {
+    func deliver(_ message: TransportMessage, id: String, to route: Int = 0, durable: Bool = true, delivery: Int = 1) {
         let settle: @Sendable (Settlement) -> Void = { settlement in
             settled.record((settlement, reference.bridge?.statistics ?? BridgeStatistics()))
         }
-        transport.subscribers.all[route](InboundMessage(message, identity: id, settle: durable ? settle : nil))
+        transport.subscribers.all[route](
+            InboundMessage(message, deliveryCount: delivery, identity: id, settle: durable ? settle : nil)
+        )
     }
 
     /// What was settled, from the last one that was asked for on.

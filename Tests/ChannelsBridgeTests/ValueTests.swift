@@ -15,21 +15,20 @@ struct ValueTests {
     }
 
     @Test func aWindowForgetsTheOldest() {
-        let hash = KeyedHash()
         var window = DuplicateWindow(limit: 2)
         #expect(
-            window.insert(hash.digest(of: "a")) && window.insert(hash.digest(of: "b"))
-                && !window.insert(hash.digest(of: "a")) && window.insert(hash.digest(of: "c"))
+            window.insert(MessageKey("a")) && window.insert(MessageKey("b"))
+                && !window.insert(MessageKey("a")) && window.insert(MessageKey("c"))
         )
         #expect(
-            !window.contains(hash.digest(of: "a")) && window.contains(hash.digest(of: "b"))
-                && window.contains(hash.digest(of: "c"))
+            !window.contains(MessageKey("a")) && window.contains(MessageKey("b"))
+                && window.contains(MessageKey("c"))
         )
-        #expect(window.insert(hash.digest(of: "a")) && !window.contains(hash.digest(of: "b")))
+        #expect(window.insert(MessageKey("a")) && !window.contains(MessageKey("b")))
     }
 
     @Test func windowKnowsAMessageFromItsLowestNumberOn() {
-        let (hash, other) = (KeyedHash().digest(of: "a"), KeyedHash().digest(of: "b"))
+        let (hash, other) = (MessageKey("a"), MessageKey("b"))
         var window = DuplicateWindow(limit: 2)
         #expect(window.insert(hash, number: 5) && !window.contains(other, number: 9))
         #expect(

@@ -106,6 +106,19 @@ struct BridgeOverNATSTests {
         }
     }
 
+    /// The server gives each process its turn: what comes to the older one three times is a dead letter, an eighth.
+    @Test func newerProcessOfAGroupHearsMostOfWhatAnOlderOneCannotDecode() async throws {
+        let server = try await NATSServer()
+        let till = try await Node("till", server, [.outgoing(.natsSale, durable: true)])
+        let older = try await Node("kitchen", server, [.incoming(.natsSale, durable: true, type: "Older")])
+        let newer = try await Node("kitchen", server, [.incoming(.natsSale, durable: true)])
+        for number in 0..<200 { till.board[.natsSale].post(Sale(number: number)) }
+        await wait(for: newer.heard.count + older.deadLetters.count) { $0 >= 200 }
+        for node in [till, older, newer] { try await node.end() }
+        #expect(newer.heard.count + older.deadLetters.count == 200 && newer.heard.count > 100)
+        #expect(older.deadLetters.all.allSatisfy { $0.deliveryCount == 3 })
+    }
+
     @Test func malformedPayloadAndUnknownTypeBecomeDeadLettersAndTheRestContinues() async throws {
         let server = try await NATSServer()
         let route = BridgeRoute.incoming(.natsSale, durable: true).retryingUndecodable(atMost: 0)
@@ -166,7 +179,7 @@ struct BridgeOverNATSTests {
             )
         }
         let configuration = BridgeConfiguration(
-            incomingByteLimit: 1 << 20,
+            byteLimit: 8 << 20,
             failureLimit: 1,
             closeTimeout: .patience
         )

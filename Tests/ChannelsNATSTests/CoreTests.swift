@@ -96,6 +96,8 @@ struct CoreTests {
         let received = try await peer.subscribe(to: "count")
         let start = ContinuousClock.now
         try publishRaw(headers: (0..<40_000).map { "h\($0): 1\r\n" }.joined(), "x", to: "count", of: server)
+        let failures = await peer.events.wait { $0.contains { $0.failure != nil } }.compactMap(\.failure)
+        #expect(failures[0].detail?.contains("40000 headers, more than 256") == true, "\(failures)")
         try publishRaw(headers: (0..<256).map { "h\($0): 1\r\n" }.joined(), "y", to: "count", of: server)
         #expect(await received.wait(count: 1).map(\.text) == ["y"])
         #expect(received.all.first?.message.headers.count == 256)

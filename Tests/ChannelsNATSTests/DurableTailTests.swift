@@ -1,4 +1,5 @@
 #if NATS
+import Channels
 import ChannelsNATS
 import Testing
 
@@ -48,6 +49,9 @@ struct DurableTailTests {
             "\(streams)"
         )
         #expect(try await tool.run("streams", "SHOP").output.contains("audit_"))
+        // One that shares the name with another is seen: each asks once at a time.
+        for _ in 0..<2 { _ = try await peer.subscribe(to: "shop.>", durableName: "audit") }
+        while try await !tool.run("streams", "SHOP").output.hasSuffix("  2\n") {}
         #expect(try await tool.run("streams", "--json").output.hasPrefix("{\"config\":{\"name\":\"SHOP\""))
         #expect(try await tool.run("streams", "NONE").errors == "channels: stream not found\n")
         try await peer.close()

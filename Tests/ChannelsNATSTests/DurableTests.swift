@@ -3,6 +3,7 @@ import Channels
 import ChannelsBridge
 import ChannelsNATS
 import ChannelsTesting
+import Foundation
 import Testing
 
 /// What is stored by JetStream before it counts as published.
@@ -93,6 +94,115 @@ struct DurableTests {
         try await peer.publish("after", to: "shop.sale", durable: true)
         #expect(await received.wait(count: 2).map(\.text) == ["before", "after"])
         try await peer.close()
+    }
+
+    private func kitchen(_ limit: Int) -> TransportSubscription {
+        TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: limit, unsettledByteLimit: 1 << 20)
+    }
+
+    /// Whether another process of the name is there before it is killed, or comes after that.
+    @Test(arguments: [false, true]) func whatAKilledProcessHadComesAgainAfterTheWait(inAGroup: Bool) async throws {
+        let server = try await NATSServer()
+        let shop: (inout NATSConfiguration) -> Void = {
+            withStream(&$0)
+            $0.deliveries.acknowledgementWait = .milliseconds(600)
+        }
+        let next = try await Peer.connect(to: server, shop)
+        for number in 0..<10 { try await next.publish("\(number)", to: "shop.sale", durable: true) }
+        var killed: Peer? = try await Peer.connect(to: server, shop)
+        let taken = Recorder<InboundMessage>()
+        try await killed?.transport.subscribe(kitchen(3)) { taken.record($0) }
+        await taken.wait(count: 3)
+        // Its connection ends with it, without a word to the server.
+        if !inAGroup { killed = nil }
+        let heard = Recorder<String>()
+        try await next.transport.subscribe(kitchen(256)) { message in
+            heard.record(message.text)
+            message.settle?(.acknowledged)
+        }
+        if inAGroup {
+            await heard.wait(count: 7)
+            killed = nil
+        }
+        #expect(Set(await heard.wait(count: 10)) == Set((0..<10).map(String.init)))
+        try await next.close()
+        withExtendedLifetime(killed) {}
+    }
+
+    /// Nobody waits for a server that has nothing to wait for.
+    @Test func whatAProcessGaveBackComesAtOnce() async throws {
+        let server = try await NATSServer()
+        let first = try await Peer.connect(to: server, withPatientStream)
+        for number in 0..<20 { try await first.publish("\(number)", to: "shop.sale", durable: true) }
+        let taken = Recorder<InboundMessage>()
+        try await first.transport.subscribe(kitchen(7)) { taken.record($0) }
+        await taken.wait(count: 7)
+        try await first.close()
+        let next = try await Peer.connect(to: server, withPatientStream)
+        let heard = Recorder<String>()
+        try await next.transport.subscribe(kitchen(256)) { message in
+            heard.record(message.text)
+            message.settle?(.acknowledged)
+        }
+        #expect(await heard.wait(count: 20) == (0..<20).map(String.init))
+        try await next.close()
+    }
+
+    /// What was on its way when the connection broke comes again, and what waited for its acknowledgement is settled.
+    @Test func nothingIsLostWithAConnection() async throws {
+        let server = try await NATSServer()
+        let network = try LossyNetwork(to: server)
+        let shop: (inout NATSConfiguration) -> Void = {
+            withStream(&$0)
+            $0.deliveries.acknowledgementWait = .milliseconds(600)
+        }
+        let sender = try await Peer.connect(to: server, shop)
+        let peer = try await Peer.connect(to: server) {
+            shop(&$0)
+            $0.servers = [network.url]
+        }
+        let taken = Recorder<InboundMessage>()
+        try await peer.transport.subscribe(kitchen(4)) { taken.record($0) }
+        for number in 0..<4 { try await sender.publish("\(number)", to: "shop.sale", durable: true) }
+        let first = await taken.wait(count: 4)
+        network.loseQuestions()
+        for message in first { message.settle?(.acknowledged) }
+        await network.lost.wait { $0.joined().components(separatedBy: "+ACK").count > 4 }
+        network.cut()
+        for number in 4..<10 { try await sender.publish("\(number)", to: "shop.sale", durable: true) }
+        var settled = 4
+        while Set(taken.all.map(\.text)).count < 10 {
+            let all = await taken.wait(count: settled + 1)
+            for message in all[settled...] { message.settle?(.acknowledged) }
+            settled = all.count
+        }
+        try await peer.close()
+        try await sender.close()
+        withExtendedLifetime(network) {}
+    }
+
+    /// Two services use one name by mistake: the second one does not change what the first one relies on.
+    @Test func durableNameThatDiffersIsReportedOnceAndStaysAsItIs() async throws {
+        let server = try await NATSServer()
+        let first = try await Peer.connect(to: server) {
+            withStream(&$0)
+            $0.deliveries.unsettledLimit = 64
+            $0.deliveries.acknowledgementWait = .seconds(5)
+        }
+        _ = try await first.subscribe(to: "shop.>", durableName: "kitchen")
+        let second = try await Peer.connect(to: server, withStream)
+        _ = try await second.subscribe(to: "shop.>", durableName: "kitchen")
+        let failures = await second.events.wait { $0.contains { $0.failure != nil } }.compactMap(\.failure)
+        #expect(failures.count == 1 && failures[0].code == .settingsDiffer, "\(failures)")
+        for part in ["kitchen", "acknowledgementWait is 5.0 seconds at the server and 8.0", "unsettledLimit is 64"] {
+            #expect("\(failures)".contains(part), "\(part) in \(failures)")
+        }
+        let consumers = try await first.askJetStream("CONSUMER.LIST.SHOP")["consumers"] as? [[String: Any]]
+        let settings = consumers?.first?["config"] as? [String: Any]
+        #expect(settings?["max_ack_pending"] as? Int == 64 && settings?["ack_wait"] as? Int == 5_000_000_000)
+        #expect(first.events.all.compactMap(\.failure).isEmpty)
+        try await second.close()
+        try await first.close()
     }
 
     @Test func messageThatNobodyCanSettleComesAgainAfterTheWait() async throws {

@@ -47,6 +47,34 @@ struct HostileServerTests {
         server.close()
     }
 
+    /// A request that was served in part is over, and the server (2.9.10) does not say so: there is nothing wrong with
+    /// its consumer.
+    @Test func requestThatTheServerForgetsIsMadeAgainAndNothingElse() async throws {
+        let asked = Recorder<String>()
+        let server = try HostileServer(greeting: HostileServer.soundGreeting) { subject, number in
+            guard subject.hasPrefix("$JS.API.") else { return nil }
+            asked.record(subject.split(separator: ".").dropFirst(2).prefix(2).joined(separator: "."))
+            if subject.hasPrefix("$JS.API.STREAM.NAMES") { return .init(body: "{\"streams\":[\"SHOP\"]}") }
+            guard subject.hasPrefix("$JS.API.CONSUMER.MSG.NEXT."), let name = subject.split(separator: ".").last else {
+                return .init(body: "{\"created\":\"x\",\"config\":{}}")
+            }
+            if number > 0 { return nil }
+            return .init(subject: "shop.sale", reply: "$JS.ACK.SHOP.\(name).1.1.1.1.0", body: "soup")
+        }
+        let transport = NATSTransport(NATSConfiguration(servers: [server.url]))
+        try await transport.connect { _ in }
+        let heard = Recorder<String>()
+        try await transport.subscribe(to: "shop.>", durableName: "kitchen") {
+            heard.record($0.text)
+            $0.settle?(.acknowledged)
+        }
+        #expect(await heard.wait(count: 1) == ["soup"])
+        let order = ["STREAM.NAMES", "STREAM.INFO", "CONSUMER.INFO", "CONSUMER.MSG", "CONSUMER.MSG", "CONSUMER.MSG"]
+        #expect(await asked.wait(count: 6).prefix(6) == order[...])
+        try? await transport.close(within: .milliseconds(200))
+        server.close()
+    }
+
     static let garbage: [String] = [
         "MSG\r\n", "MSG a\r\n", "MSG a 1\r\n", "MSG a 1 x\r\nx\r\n", "MSG a 1 -5\r\nx\r\n", "MSG a 999 1\r\nx\r\n",
         "MSG a 1 4294967296\r\nx\r\n",

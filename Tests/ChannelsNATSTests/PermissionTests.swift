@@ -22,27 +22,22 @@ extension RequestName<Int, Int> {
 /// What a user of the server needs, and streams that somebody else has made.
 @Suite(.hangLimit)
 struct PermissionTests {
-    /// The permissions that the guide Configuring NATS lists, for a bridge with everything.
-    private static func user(_ name: String, tells presence: Bool = true) -> String {
-        let told = presence ? ", \"_CHANNELS.SHOP.*\"" : ""
-        return """
-            { user: \(name), password: secret, permissions: {
-                publish: { allow: [
-                    "shop.>", "price", "$KV.channels.shop.>",
-                    "$JS.API.STREAM.NAMES", "$JS.API.STREAM.INFO.SHOP", "$JS.API.STREAM.INFO.KV_channels",
-                    "$JS.API.CONSUMER.DURABLE.CREATE.SHOP.*", "$JS.API.CONSUMER.INFO.SHOP.*",
-                    "$JS.API.CONSUMER.MSG.NEXT.SHOP.*", "$JS.ACK.SHOP.>",
-                    "$JS.API.CONSUMER.CREATE.KV_channels.*.$KV.channels.shop.>",
-                    "$JS.API.CONSUMER.DELETE.KV_channels.*"\(told)
-                ] }
-                subscribe: { allow: ["shop.>", "price", "_INBOX_\(name).>"\(told)] }
-                allow_responses: true
-            } }
-            """
-    }
+    private static let purposes = [
+        "till": [
+            "messages, where it sends", "asking", "durable messages, sending", "states", "states, where it sets them",
+        ],
+        "kitchen": [
+            "messages, where it receives", "responding", "durable messages, receiving", "dead letters, keeping",
+            "states",
+            "states, where it sets them",
+        ],
+        "mender": ["dead letters, `putback`"],
+    ]
 
-    private static func configuration(tells presence: Bool = true) -> String {
-        let users = "\(user("till", tells: presence)), \(user("kitchen", tells: presence))"
+    /// Servers that permit what the guide lists.
+    private static func configuration() throws -> String {
+        let table = try PermissionTable()
+        let users = try purposes.map { try table.user($0.key, $0.value) }.joined(separator: ", ")
         return "authorization { users: [ { user: admin, password: secret }, \(users) ] }"
     }
 
@@ -56,7 +51,9 @@ struct PermissionTests {
 
     private func makeStreams(_ server: NATSServer) async throws {
         var configuration = configuration(server, "admin")
-        configuration.streams = [NATSStream("SHOP", subjects: ["shop.sold"])]
+        configuration.streams = [
+            NATSStream("SHOP", subjects: ["shop.sold"]), NATSStream("DEAD", subjects: ["dead.>"]),
+        ]
         let admin = NATSTransport(configuration)
         try await admin.connect { _ in }
         try await admin.publish(try message("0", to: "shop.sold"), durable: true)
@@ -64,12 +61,18 @@ struct PermissionTests {
         try await admin.close(within: .patience)
     }
 
-    /// Without the one for `_CHANNELS`, it only waits for longer after a crash.
-    @Test(arguments: [true, false]) func bridgeNeedsNoMorePermissionsThanTheGuideLists(presence: Bool) async throws {
-        let server = try await NATSServer(.init(configuration: Self.configuration(tells: presence)))
+    @Test func bridgeNeedsNoMorePermissionsThanTheGuideLists() async throws {
+        let server = try await NATSServer(.init(configuration: try Self.configuration()))
         try await makeStreams(server)
+        let watching = NATSTransport(configuration(server, "admin"))
+        let used = Recorder<String>()
+        let connections = Recorder<TransportEvent>()
+        try await watching.connect { connections.record($0) }
+        try await watching.subscribe(to: ">", durableName: nil) { used.record($0.message.subject) }
         let refusals = Recorder<Fault>()
         let tokens = Recorder<ListenerToken>()
+        var settings = BridgeConfiguration.patient
+        settings.deadLetters = "dead"
         func run(_ user: String, _ routes: [BridgeRoute]) async throws -> (Switchboard, Task<Void, any Error>) {
             let board = Switchboard(onFault: { refusals.record($0) })
             let transport = NATSTransport(configuration(server, user))
@@ -78,7 +81,7 @@ struct PermissionTests {
                 switchboard: board,
                 transport: transport,
                 routes: routes,
-                configuration: .patient
+                configuration: settings
             )
             tokens.record(board.requests(.price).respond(priority: .low) { $0 * 2 })
             let task = Task { try await bridge.run() }
@@ -112,9 +115,17 @@ struct PermissionTests {
         #expect(String(decoding: reply.body, as: UTF8.self) == "42")
         try await asking.close(within: .patience)
 
+        // The kitchen does not understand it, and it is put back as it is.
+        try await watching.publish(try message("{}", to: "shop.sold"), durable: true)
+        await used.wait { $0.contains("dead.shop.sold") }
+        let box = DeadLetterBox("dead", configuration: settings)
+        #expect(try await box.putBack(over: NATSTransport(configuration(server, "mender")), atMost: 1) == 1)
+
         // After an outage, too.
         server.kill()
         try await server.start()
+        // It hears what follows.
+        await connections.wait { $0.contains(where: \.isReconnected) }
         let again = await till[.sold].postAndWait(4)
         #expect(again.failures.isEmpty, "\(again.failures)")
         #expect(await heard.wait { $0.contains(4) }.contains(4))
@@ -123,15 +134,22 @@ struct PermissionTests {
             try await task.value
         }
         #expect(refusals.all.filter { "\($0)".contains("permissionDenied") }.map { "\($0)" } == [])
+        // All of it is needed: a consumer is deleted when its watch ends.
+        let table = try PermissionTable()
+        let permitted = try Self.purposes.values.flatMap { try table.rows($0) }.flatMap(\.publish)
+        for subject in Set(permitted) {
+            let pattern = try ChannelPattern(validating: subject.replacing("$KV.channels.shop.>", with: ">"))
+            await used.wait { $0.contains { pattern.matches($0) } }
+        }
+        try await watching.close(within: .patience)
         withExtendedLifetime(tokens) {}
     }
 
-    /// At once with the permission for `_CHANNELS`; without it, after the acknowledgement wait, and nothing is refused.
-    @Test(arguments: [true, false]) func whatAKilledProcessHadComesToTheNext(presence: Bool) async throws {
-        let server = try await NATSServer(.init(configuration: Self.configuration(tells: presence)))
+    @Test func whatAKilledProcessHadComesToTheNext() async throws {
+        let server = try await NATSServer(.init(configuration: try Self.configuration()))
         try await makeStreams(server)
         var configuration = configuration(server, "kitchen")
-        configuration.deliveries.acknowledgementWait = presence ? .seconds(3_600) : .milliseconds(600)
+        configuration.deliveries.acknowledgementWait = .milliseconds(600)
         var killed: NATSTransport? = NATSTransport(configuration)
         let taken = Recorder<InboundMessage>()
         try await killed?.connect { _ in }
@@ -148,8 +166,30 @@ struct PermissionTests {
         #expect(events.all.allSatisfy { if case .failed = $0 { false } else { true } }, "\(events.all)")
     }
 
+    /// And not by the subject of each acknowledgement.
+    @Test func refusedAcknowledgementsAreNamedByTheirRoute() async throws {
+        let server = try await NATSServer(
+            .init(
+                configuration: """
+                    authorization { users: [
+                        { user: admin, password: secret }
+                        { user: kitchen, password: secret, permissions: { publish: { deny: "$JS.ACK.>" } } }
+                    ] }
+                    """
+            )
+        )
+        try await makeStreams(server)
+        let (kitchen, events) = (NATSTransport(configuration(server, "kitchen")), Recorder<TransportEvent>())
+        try await kitchen.connect { events.record($0) }
+        try await kitchen.subscribe(to: "shop.sold", durableName: "kitchen") { $0.settle?(.acknowledged) }
+        let failure = await events.wait { $0.contains { $0.failure != nil } }.compactMap(\.failure).first
+        #expect(failure?.code == .permissionDenied && failure?.subject == "shop.sold")
+        #expect(failure?.detail?.contains("the durable name kitchen") == true, "\(String(describing: failure))")
+        try await kitchen.close(within: .patience)
+    }
+
     @Test func userWithTheseNeitherManagesStreamsNorHearsOthersReplies() async throws {
-        let server = try await NATSServer(.init(configuration: Self.configuration()))
+        let server = try await NATSServer(.init(configuration: try Self.configuration()))
         try await makeStreams(server)
         let events = Recorder<TransportEvent>()
         let till = NATSTransport(configuration(server, "till"))
@@ -175,7 +215,7 @@ struct PermissionTests {
 
     /// The C client keeps one error only, and other refusals come meanwhile.
     @Test func refusedSubscriptionThrowsWhateverElseIsRefusedMeanwhile() async throws {
-        let server = try await NATSServer(.init(configuration: Self.configuration()))
+        let server = try await NATSServer(.init(configuration: try Self.configuration()))
         let till = NATSTransport(configuration(server, "till"))
         try await till.connect { _ in }
         for number in 0..<100 {
@@ -189,7 +229,7 @@ struct PermissionTests {
             try await publishing.value
         }
         // What is permitted is not mistaken for it.
-        try await till.subscribe(to: "shop.a") { _ in }
+        try await till.subscribe(to: "_INBOX_till.a") { _ in }
         try await till.close(within: .seconds(50))
     }
 

@@ -23,21 +23,6 @@ struct PullStateTests {
         #expect(request3 == nil)
     }
 
-    @Test func asksForNoMoreThanIsWantedNow() {
-        var state = started()
-        let none = state.next(atMost: 0)
-        #expect(none == nil)
-        let one = state.next(atMost: 1)
-        #expect(one == .init(number: 1, messages: 1, bytes: 100))
-        state.received(bytes: 10)
-        // Set aside, and taken up again.
-        state.settled(bytes: 10)
-        state.takenUp(bytes: 10)
-        _ = state.ended(1, .over)
-        let rest = state.next()
-        #expect(rest == .init(number: 2, messages: 3, bytes: 90))
-    }
-
     @Test func asksAgainWhenHalfOfTheRoomIsFree() {
         var state = started()
         _ = state.next()
@@ -65,15 +50,18 @@ struct PullStateTests {
         #expect(third == nil)
     }
 
-    /// Nothing may be settled before more has come.
-    @Test func asksForWhatRoomThereIsWhereARequestWasLost() {
+    /// A server does not always say so of one that it has served in part.
+    @Test func requestIsOverWhenItsTimeIsWhateverTheServerSays() {
         var state = started(8)
-        _ = state.next()
+        let start = ContinuousClock.now
+        _ = state.next(now: start)
         for _ in 0..<5 { state.received(bytes: 1) }
-        let wasPending = state.lost()
-        state.start()
-        let request = state.next()
-        #expect(wasPending && request == .init(number: 2, messages: 3, bytes: 95))
+        let end = state.expire(now: start + PullState.requestLife)
+        let tooEarly = state.next(now: start)
+        #expect(end.map { $0 > start + PullState.requestLife } == true && tooEarly == nil)
+        let nothing = state.expire(now: end ?? start)
+        let request = state.next(now: start)
+        #expect(nothing == nil && request == .init(number: 2, messages: 3, bytes: 95))
     }
 
     @Test func messagesThatAreFewAndLargeAreBoundedByTheirBytes() {
@@ -110,14 +98,14 @@ struct PullStateTests {
         #expect(first == .init(number: 1, messages: 3, bytes: nil))
         for _ in 0..<3 { state.received(bytes: 10) }
         // Also where less than half of the room is free: they come before anything else.
-        let second = state.next(atMost: 5, upTo: 30)
+        let second = state.next(upTo: 30)
         #expect(second == .init(number: 2, messages: 2, bytes: nil))
         for _ in 0..<2 { state.received(bytes: 20) }
         let third = state.next(upTo: 30)
-        #expect(third == .init(number: 3, messages: 1, bytes: nil) && !state.isFull(upTo: 30))
+        #expect(third == .init(number: 3, messages: 1, bytes: nil))
         state.received(bytes: 30)
         let none = state.next(upTo: 30)
-        #expect(none == nil && state.isFull(upTo: 30))
+        #expect(none == nil)
     }
 
     @Test func messageThatMayExceedTheLimitIsFetchedAloneWhenRepeated() {
@@ -126,7 +114,7 @@ struct PullStateTests {
         #expect(first == .init(number: 1, messages: 1, bytes: nil))
         state.received(bytes: 10)
         let none = state.next(upTo: 1_000)
-        #expect(none == nil && state.isFull(upTo: 1_000))
+        #expect(none == nil)
         state.settled(bytes: 10)
         let second = state.next(upTo: 1_000)
         #expect(second == .init(number: 2, messages: 1, bytes: nil))
@@ -155,12 +143,6 @@ struct PullStateTests {
         state.start()
         let request20 = state.next()
         #expect(request20?.number == 2)
-        let wasPending21 = state.lost()
-        #expect(wasPending21)
-        let wasPending22 = state.lost()
-        #expect(!wasPending22)
-        let request23 = state.next()
-        #expect(request23?.number == 3)
     }
 }
 #endif

@@ -235,6 +235,38 @@ struct RestoringTests {
         try await peer.close()
     }
 
+    /// Told once, however many routes hear it, and to whoever only publishes.
+    @Test(arguments: [true, false]) func streamThatIsLostIsToldOfOnceWithWhatMayBeMissing(
+        whileTheServerRuns: Bool
+    ) async throws {
+        let server = try await NATSServer()
+        let shop: (inout NATSConfiguration) -> Void = { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
+        let sender = try await Peer.connect(to: server, shop)
+        let hearer = try await Peer.connect(to: server, shop)
+        let sales = try await hearer.subscribe(to: "shop.sale", durableName: "kitchen")
+        _ = try await hearer.subscribe(to: "shop.other", durableName: "kitchen")
+        for number in 1...3 { try await sender.publish("\(number)", to: "shop.sale", durable: true) }
+        await sales.wait(count: 3)
+        if whileTheServerRuns {
+            try await delete("SHOP", by: hearer)
+        } else {
+            server.kill()
+            try server.loseStorage()
+            try await server.start()
+            for peer in [sender, hearer] { await peer.events.wait { $0.contains(where: \.isReconnected) } }
+        }
+        while (try? await sender.publish("4", to: "shop.sale", durable: true)) == nil {}
+        #expect(await sales.wait { $0.last?.text == "4" }.last?.text == "4")
+        // A route that has heard less may be the first to find it while the server runs.
+        for (peer, number) in [(sender, ""), (hearer, whileTheServerRuns ? "" : "had come to 3 or more")] {
+            let losses = await peer.events.wait { $0.contains { $0.failure?.code == .messagesLost } }
+                .compactMap(\.failure).filter { $0.code == .messagesLost }
+            #expect(losses.count == 1 && losses[0].subject == "SHOP", "\(losses)")
+            #expect(losses[0].detail?.hasSuffix(number) == true, "\(losses)")
+            try await peer.close()
+        }
+    }
+
     @Test func messageWhoseStreamIsDeletedAndNotDeclaredIsRefused() async throws {
         let server = try await NATSServer()
         let owner = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }

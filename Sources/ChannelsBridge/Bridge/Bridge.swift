@@ -1,4 +1,5 @@
 public import Channels
+internal import Synchronization
 
 /// Carries channels of a switchboard over a message broker to other processes. The code that posts and
 /// listens does not change.
@@ -22,7 +23,7 @@ public import Channels
 /// - On each route, messages of one poster arrive in order. Order between routes is not guaranteed.
 /// - Messages that are not durable are delivered at most once: accepted does not mean delivered. Durable
 ///   messages are delivered at least once: a message whose listener threw is delivered again, and duplicates
-///   are dropped by their identifier, within ``BridgeConfiguration/duplicateWindow``.
+///   are dropped by their identifier, among as many as a route may hold.
 /// - Every loss is counted and reported: a message that could not be sent, decoded or buffered is counted in
 ///   ``statistics`` and raises a `Fault` of the switchboard; an incoming message that cannot be delivered is
 ///   also a ``DeadLetter``.
@@ -239,10 +240,12 @@ public final class Bridge: Sendable {
         switch event {
         case .connected, .slowConsumer: break
         case .disconnected(let reason):
+            context.isConnected.store(false, ordering: .relaxed)
             status.update {
                 if [.connecting, .running].contains($0.phase) { $0 = BridgeStatus(.reconnecting, reason: reason) }
             }
         case .reconnected:
+            context.isConnected.store(true, ordering: .relaxed)
             for worker in workers { worker.connectionIsBack() }
             let phase: BridgeStatus.Phase = context.isReady.isOpen ? .running : .connecting
             status.update { if $0.phase == .reconnecting { $0 = BridgeStatus(phase) } }
@@ -252,6 +255,8 @@ public final class Bridge: Sendable {
             let detail = "the broker has lost its states; those of this process are stored again"
             context.report(BridgeError(.lastValuesLost, detail: detail))
         case .failed(let error):
+            // A message came that the transport cannot read.
+            if error.code == .invalidEnvelope { context.count(\.refused) }
             context.report(error)
             status.update {
                 if [.connecting, .reconnecting].contains($0.phase) { $0 = BridgeStatus($0.phase, reason: error) }

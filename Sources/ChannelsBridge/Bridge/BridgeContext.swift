@@ -1,4 +1,5 @@
 internal import Channels
+internal import Synchronization
 
 /// What the workers of one run of a bridge share.
 ///
@@ -15,6 +16,8 @@ final class BridgeContext: Sendable {
     let incoming: Budget
     /// Opens when the transport is connected and subscribed: waiting messages may be sent.
     let isReady = Latch()
+    /// Whether the connection has not been lost, or is restored.
+    let isConnected = Atomic(true)
     /// Opens when nothing more comes for groups and responders: what was on its way has arrived.
     let isDrained = Latch()
     /// Opens when the bridge ends, or the connection has ended for good.
@@ -55,16 +58,7 @@ final class BridgeContext: Sendable {
 
     var source: String { record.source }
     var events: Channel<TransportEvent> { record.events }
-    var hash: KeyedHash { record.hash }
     var statistics: BridgeStatistics { record.statistics }
-
-    func nextNumber() -> UInt64 { record.nextNumber() }
-
-    /// The `ce-id` of the message with this number: 128 bits that nobody can guess. A broker drops a message
-    /// whose identifier it knows, so whoever can guess one can suppress the message.
-    func id(_ number: UInt64) -> String {
-        hash.digest(of: number).text
-    }
 
     func count(_ counter: WritableKeyPath<BridgeStatistics, Int>, _ amount: Int = 1) {
         record.count(counter, amount)
@@ -85,12 +79,6 @@ final class BridgeContext: Sendable {
 
     // MARK: Encoding
 
-    /// A message for the transport: in binary mode if it has headers, otherwise in structured mode.
-    func pack(_ body: [UInt8], _ envelope: EventEnvelope, to subject: String) throws -> TransportMessage {
-        let (headers, body) = try pack(body, envelope, subject)
-        return try message(body, headers, to: subject)
-    }
-
     /// A message for the transport, with headers that are already made. Puts the prefix before the subject.
     func message(_ body: [UInt8], _ headers: TransportHeaders, to subject: String) throws -> TransportMessage {
         guard !configuration.subjectPrefix.isEmpty else {
@@ -100,34 +88,8 @@ final class BridgeContext: Sendable {
         return try TransportMessage(subject: self.subject(of: subject), headers: headers, body: body)
     }
 
-    /// A reply for the transport.
-    func packReply(_ body: [UInt8], _ envelope: EventEnvelope, of subject: String) throws -> TransportReply {
-        let (headers, body) = try pack(body, envelope, subject)
-        return TransportReply(headers: headers, body: body)
-    }
-
-    private func pack(_ body: [UInt8], _ envelope: EventEnvelope, _ subject: String) throws -> (
-        TransportHeaders, [UInt8]
-    ) {
-        guard transport.capabilities.contains(.headers) else {
-            do { return ([:], try StructuredEvent.encode(envelope, body: body)) } catch {
-                throw BridgeError(.unencodable, subject: subject, underlyingError: error)
-            }
-        }
-        return (envelope.headers, body)
-    }
-
     /// The format of a route, whose codec is the configured one unless it has one of its own.
     func format(_ typeName: String, _ options: BridgeRoute.Options) -> MessageFormat {
         MessageFormat(typeName: typeName, codec: options.codec ?? configuration.codec)
-    }
-
-    func arrival(_ headers: TransportHeaders, _ body: [UInt8], on subject: String) throws -> Arrival {
-        try Arrival(
-            headers: headers,
-            body: body,
-            subject: subject,
-            mayLackHeaders: !transport.capabilities.contains(.headers)
-        )
     }
 }

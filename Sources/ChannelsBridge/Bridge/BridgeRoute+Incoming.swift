@@ -8,7 +8,7 @@ extension BridgeRoute {
         var group: String?
         var start: ReplayStart?
         /// How often a durable message is retried that cannot be decoded.
-        var undecodableRetries = 30
+        var undecodableRetries = 2
     }
 
     /// Shares the messages of the incoming route with the other processes that have it in the same group: each
@@ -40,14 +40,13 @@ extension BridgeRoute {
         return incoming { $0.start = start }
     }
 
-    /// Returns durable messages that cannot be decoded to the broker, for a newer process of the name, up to this many
-    /// times. A route without this modifier does so 30 times.
+    /// Returns durable messages that cannot be decoded to the broker, up to this many times. A route without this
+    /// modifier does so twice.
     ///
-    /// The delays are those of ``BridgeConfiguration/backoff``: by default, 30 retries take more than eleven
-    /// minutes, in which a new version can be rolled out. Only then is the message a dead letter, which is
-    /// kept if the bridge has ``BridgeConfiguration/deadLetters``, and dropped otherwise. With 0, that
-    /// happens at once. Each process of the name counts its own attempts. Meanwhile, the message is
-    /// unsettled: a broker that limits unsettled messages may deliver nothing else until one is settled.
+    /// They come again after the delays of ``BridgeConfiguration/backoff``, behind messages that can be decoded, and
+    /// another process of the name may be given them, which is newer. Only then is a message a dead letter, which is
+    /// kept if the bridge has ``BridgeConfiguration/deadLetters``, and dropped otherwise. With 0, that happens at once.
+    /// The broker's count of deliveries is what counts, so all processes of the name together try that often.
     ///
     /// A message whose envelope is not valid is a dead letter at once, as are messages that are not durable.
     ///

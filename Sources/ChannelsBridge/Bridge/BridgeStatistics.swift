@@ -20,7 +20,7 @@ public struct BridgeStatistics: Hashable, Sendable {
     public var echoes = 0
     /// Durable messages that had already been delivered, or that were put back for listeners of another name.
     public var duplicates = 0
-    /// Messages that can never be delivered: see ``DeadLetter``.
+    /// Messages that can never be delivered: see ``DeadLetter``; and those that the transport could not read.
     public var refused = 0
     /// Durable messages returned to the broker for another delivery, because a listener threw or took too long,
     /// its mailbox was full, or the message could not be decoded yet.

@@ -120,7 +120,7 @@ public struct DeadLetterBox: Sendable {
         headers.remove(DeadLetterHeader.subject)
         headers.remove(DeadLetterHeader.reason)
         if let id = headers[TransportHeaders.id] {
-            let own = inbound.sequence.map { "letter-\($0)-\(id)" } ?? KeyedHash().digest(of: 0).text
+            let own = inbound.sequence.map { "letter-\($0)-\(id)" } ?? randomIdentifier()
             headers.setValid(own, for: TransportHeaders.id)
         }
         return try TransportMessage(subject: subject, headers: headers, body: letter.body)

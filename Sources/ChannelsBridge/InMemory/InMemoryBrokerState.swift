@@ -46,7 +46,6 @@ struct InMemoryBrokerState {
     private var watchers: [String: [Watcher]] = [:]
     private var log = Fifo<Logged>()
     private var published = DuplicateWindow(limit: 65_536)
-    private let hash = KeyedHash()
 
     // MARK: Connections
 
@@ -119,7 +118,7 @@ struct InMemoryBrokerState {
     mutating func publishDurably(_ message: TransportMessage, _ broker: InMemoryBroker) throws -> [HandlerQueue<
         InboundMessage
     >]? {
-        let identity = message.headers[TransportHeaders.id].map { hash.digest(of: $0) }
+        let identity = message.headers[TransportHeaders.id].map { MessageKey($0) }
         if let identity, published.contains(identity) { return nil }
         let matching = consumers.keys.filter { $0.pattern.matches(message.subject) }
         for key in matching where consumers[key]!.count >= broker.limits.keptMessages {  // a key of the dictionary

@@ -1,4 +1,5 @@
 internal import Channels
+internal import Synchronization
 
 /// Forwards requests that nobody in this process responds to, to another process.
 final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendable>: RouteWorker {
@@ -36,18 +37,20 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
     func ask(_ request: Request) async throws -> Response {
         // A request from another process is not forwarded: it could circulate endlessly.
         guard !AnsweredName.current.contains(name) else { throw noResponder(nil) }
-        guard context.isReady.isOpen else { throw BridgeError(.notConnected, subject: name) }
+        guard context.isReady.isOpen, context.isConnected.load(ordering: .relaxed) else {
+            throw BridgeError(.notConnected, subject: name)
+        }
         do {
             let body = try format.encode(request, for: name)
             let envelope = EventEnvelope(
-                id: context.id(context.nextNumber()),
+                id: randomIdentifier(),
                 source: context.source,
                 type: format.typeName,
                 time: Timestamp.now.text,
                 contentType: format.codec.contentType,
                 trace: TraceContext.current
             )
-            let message = try context.pack(body, envelope, to: name)
+            let message = try context.message(body, envelope.headers, to: name)
             let reply = try await context.transport.request(message, timeout: context.configuration.requestTimeout)
             let response = try read(reply)
             context.count(\.asked)
@@ -66,7 +69,7 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
     }
 
     private func read(_ reply: TransportReply) throws -> Response {
-        let arrival = try context.arrival(reply.headers, reply.body, on: name)
+        let arrival = try Arrival(headers: reply.headers, body: reply.body, subject: name)
         guard let error = arrival.envelope.error else {
             return try arrival.decode(Response.self, format.of(Response.self))
         }

@@ -2,13 +2,13 @@ internal import Channels
 
 /// The last messages, up to a limit, by which duplicates are recognised.
 ///
-/// A message is remembered by a digest, so that the window takes up 48 to 80 bytes for each, however long the
+/// A message is remembered by a hash, so that the window takes up no more than 80 bytes for each, however long the
 /// texts of a peer are.
 struct DuplicateWindow: Sendable {
     private let limit: Int
     /// The lowest number with which each was inserted.
-    private var known: [KeyedHash.Digest: UInt64] = [:]
-    private var order: [KeyedHash.Digest] = []
+    private var known: [MessageKey: UInt64] = [:]
+    private var order: [MessageKey] = []
     private var oldest = 0
 
     /// - Precondition: `limit` is positive.
@@ -20,7 +20,7 @@ struct DuplicateWindow: Sendable {
     /// Whether a message was inserted, and has no number or one that is not higher.
     ///
     /// - Parameter number: Where the message is in its stream, if it has a number there.
-    func contains(_ message: KeyedHash.Digest, number: UInt64? = nil) -> Bool {
+    func contains(_ message: MessageKey, number: UInt64? = nil) -> Bool {
         guard let first = known[message] else { return false }
         return number.map { $0 >= first } ?? true
     }
@@ -29,7 +29,7 @@ struct DuplicateWindow: Sendable {
     ///
     /// - Returns: Whether it was new.
     @discardableResult
-    mutating func insert(_ message: KeyedHash.Digest, number: UInt64? = nil) -> Bool {
+    mutating func insert(_ message: MessageKey, number: UInt64? = nil) -> Bool {
         let number = number ?? 0
         if let first = known[message] {
             if number < first { known[message] = number }

@@ -35,17 +35,17 @@ struct IncomingDelivery: Sendable {
         self.decode = decode
         self.undecodableRetries = undecodableRetries
         self.unfinished = unfinished
-        delivered = DuplicateWindow(limit: context.configuration.duplicateWindow)
-        failures = FailureCounts(limit: context.configuration.duplicateWindow)
+        delivered = DuplicateWindow(limit: context.configuration.routeLimit)
+        failures = FailureCounts(limit: context.configuration.routeLimit)
     }
 
     /// - Parameter charge: What a message that is not durable takes up, until its listeners have finished.
     mutating func deliver(_ inbound: InboundMessage, _ charge: Charge?) async {
         let message = inbound.message
         let name = context.name(ofSubject: message.subject)
-        var identity: KeyedHash.Digest?
+        var identity: MessageKey?
         do {
-            let arrival = try context.arrival(message.headers, message.body, on: name)
+            let arrival = try Arrival(message, on: name)
             guard arrival.envelope.source != context.source else { return settle(inbound, .acknowledged, \.echoes) }
             // Another route of this bridge delivers it.
             guard !earlier.contains(where: { $0.matches(name) }) else {
@@ -61,7 +61,7 @@ struct IncomingDelivery: Sendable {
                 unfinished.begin(part)
                 return context.count(\.received)
             }
-            identity = arrival.identity(context.hash)
+            identity = arrival.identity
             try await deliverDurably(inbound, arrival, identity)
         } catch {
             await refuse(inbound, identity, BridgeError.from(error, subject: name))
@@ -73,7 +73,7 @@ struct IncomingDelivery: Sendable {
     private mutating func deliverDurably(
         _ inbound: InboundMessage,
         _ arrival: Arrival,
-        _ identity: KeyedHash.Digest?
+        _ identity: MessageKey?
     ) async throws {
         // Known, or put back for the listeners of another name, which had failed.
         guard !isDuplicate(inbound, identity), isMeant(inbound.message) else {
@@ -100,7 +100,7 @@ struct IncomingDelivery: Sendable {
             return settle(inbound, .acknowledged, \.received)
         }
         // A full buffer of a listener passes; only what a listener threw, or did not finish, counts as a failure.
-        let count = failures.add(hasFailed ? 1 : 0, of: .listeners, to: key)
+        let count = failures.add(hasFailed ? 1 : 0, to: key)
         guard count < context.configuration.failureLimit else {
             let limit = context.configuration.listenerTimeout
             throw BridgeError(
@@ -114,26 +114,27 @@ struct IncomingDelivery: Sendable {
         settle(inbound, .retry(after: context.configuration.backoff.delay(before: max(count, 1))), \.retried)
     }
 
-    /// Leaves a message that cannot be decoded to a newer process for a while.
+    /// Returns a message that cannot be decoded: others come first, and a newer process has its turn.
     ///
-    /// - Throws: The error, if that has been done often enough.
+    /// - Throws: The error, if the broker has delivered it often enough, to whichever process.
     private mutating func retryUndecodable(
         _ inbound: InboundMessage,
         _ error: BridgeError,
-        _ key: KeyedHash.Digest
+        _ key: MessageKey
     ) throws {
-        let count = failures.add(1, of: .decoding, to: key)
-        guard count <= undecodableRetries else { throw error }
+        guard inbound.deliveryCount <= undecodableRetries else { throw error }
+        // No duplicate of a later one.
+        failures.add(0, to: key)
         // Known at once, and not only when it is given up.
-        if count == 1 { context.report(error) }
-        settle(inbound, .retry(after: context.configuration.backoff.delay(before: count)), \.retried)
+        if inbound.deliveryCount == 1 { context.report(error) }
+        settle(inbound, .retry(after: context.configuration.backoff.delay(before: inbound.deliveryCount)), \.retried)
     }
 
     /// Whether a message was delivered, or is stored once more.
     ///
     /// Whoever has seen a message can publish its identifier again, with another body, while it is being retried.
     /// So a later one never makes it a duplicate. Without numbers, one that failed here is known not to be one.
-    private func isDuplicate(_ inbound: InboundMessage, _ identity: KeyedHash.Digest?) -> Bool {
+    private func isDuplicate(_ inbound: InboundMessage, _ identity: MessageKey?) -> Bool {
         guard let identity, delivered.contains(identity, number: inbound.sequence) else { return false }
         return inbound.sequence != nil || !failures.contains(key(of: inbound, identity))
     }
@@ -166,8 +167,8 @@ struct IncomingDelivery: Sendable {
     }
 
     /// What identifies a durable message at the broker, or by its envelope.
-    private func key(of inbound: InboundMessage, _ identity: KeyedHash.Digest?) -> KeyedHash.Digest {
-        inbound.identity.map { context.hash.digest(of: $0) } ?? identity ?? context.hash.digest(of: "")
+    private func key(of inbound: InboundMessage, _ identity: MessageKey?) -> MessageKey {
+        inbound.identity.map { MessageKey($0) } ?? identity ?? MessageKey("")
     }
 
     private func settle(
@@ -181,7 +182,7 @@ struct IncomingDelivery: Sendable {
 
     private mutating func refuse(
         _ inbound: InboundMessage,
-        _ identity: KeyedHash.Digest?,
+        _ identity: MessageKey?,
         _ error: BridgeError
     ) async {
         let letter = DeadLetter(message: inbound.message, error: error, deliveryCount: inbound.deliveryCount)

@@ -99,7 +99,6 @@ extension NATSConnection {
         let subscriptions = state.withLock { state in
             state.isClosing ? [] : state.subscriptions.sorted { $0.key < $1.key }.compactMap(\.value.subscription)
         }
-        onEvent(.resuming)
         for subscription in subscriptions { subscription.restore(on: library) }
         let (isWanted, startsWriter) = state.withLock { state in
             guard !state.isClosing else { return (false, false) }

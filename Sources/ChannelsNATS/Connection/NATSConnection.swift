@@ -15,8 +15,6 @@ import Foundation
 final class NATSConnection: Sendable {
     enum Event: Sendable {
         case disconnected(BridgeError?)
-        /// There is a connection again. Nothing has been subscribed to or sent on it.
-        case resuming
         case reconnected
         /// Messages that were sent, and are bound to the connection, may be lost, and those not sent are dropped.
         case interrupted

@@ -107,6 +107,17 @@ extension NATSMessage {
     /// with the others, so that a peer could keep a process busy with one message.
     static let mostHeaders = 256
 
+    /// Why a message of the C client cannot be read.
+    static func problem(of message: OpaquePointer) -> String {
+        var names: UnsafeMutablePointer<UnsafePointer<CChar>?>?
+        var count: Int32 = 0
+        defer { free(names) }
+        guard natsMsgHeader_Keys(message, &names, &count) == NATS_OK, count > mostHeaders else {
+            return "a message came that is no text where it should be"
+        }
+        return "a message came with \(count) headers, more than \(mostHeaders)"
+    }
+
     /// Copies the headers of a message of the C client; nil if they cannot be read, or are too many.
     static func headers(of message: OpaquePointer) -> [Header]? {
         var names: UnsafeMutablePointer<UnsafePointer<CChar>?>?

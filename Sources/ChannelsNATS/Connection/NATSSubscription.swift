@@ -57,24 +57,13 @@ final class NATSSubscription: Sendable {
 
     /// Subscribes, and returns when the subscription is in effect at the server.
     ///
-    /// - Parameter handler: Called on a thread of the C client, with nil for a message that cannot be read.
-    ///   It must not block.
+    /// - Parameter handler: Called on a thread of the C client with its message, which is freed when it returns. It must
+    ///   not block.
     static func subscribe(
         to pattern: String,
         group: String? = nil,
         on connection: NATSConnection,
-        handler: @escaping @Sendable (NATSMessage?) -> Void
-    ) async throws -> NATSSubscription {
-        try await subscribe(to: pattern, group: group, on: connection, libraryHandler: { handler(NATSMessage($0)) })
-    }
-
-    /// Subscribes with a handler that reads the C client's message itself, and returns when the subscription is in
-    /// effect at the server. The message is freed when the handler has returned.
-    static func subscribe(
-        to pattern: String,
-        group: String? = nil,
-        on connection: NATSConnection,
-        libraryHandler handler: @escaping @Sendable (OpaquePointer) -> Void
+        handler: @escaping @Sendable (OpaquePointer) -> Void
     ) async throws -> NATSSubscription {
         try WireRules.check(pattern: pattern)
         if let group { try WireRules.check(subject: group) }

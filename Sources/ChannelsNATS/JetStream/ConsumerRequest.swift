@@ -49,23 +49,11 @@ struct ConsumerRequest: Encodable {
         }
     }
 
-    /// Whether it hears all that the stream has.
-    var beginsWithTheFirst: Bool { config.deliverPolicy == "all" }
-
     /// This request for a consumer that begins with a sequence number of the stream.
     func beginning(with sequence: UInt64) -> ConsumerRequest {
         var request = self
         request.config.deliverPolicy = "by_start_sequence"
         (request.config.optStartSeq, request.config.optStartTime) = (sequence, nil)
-        return request
-    }
-
-    /// This request for a consumer that begins where a known one began.
-    func beginning(as known: KnownConsumer) -> ConsumerRequest {
-        var request = self
-        request.config.deliverPolicy = known.config.deliverPolicy
-        request.config.optStartSeq = known.config.optStartSeq
-        request.config.optStartTime = known.config.optStartTime
         return request
     }
 
@@ -86,47 +74,35 @@ struct ConsumerRequest: Encodable {
     }
 }
 
-/// A consumer that the server has.
+/// A consumer, as the server has it.
 struct KnownConsumer: Decodable {
     struct Configuration: Decodable {
-        var deliverPolicy: String
-        var optStartSeq: UInt64?
-        var optStartTime: String?
+        var ackWait: Int64?
+        var maxAckPending: Int?
+        var maxDeliver: Int?
     }
 
-    var config: Configuration
+    var config: Configuration?
+
+    /// How long the server waits for a sign of life before it delivers a message again.
+    var acknowledgementWait: Duration? { config?.ackWait.map { .nanoseconds($0) } }
 }
 
-/// What a consumer has delivered, as the server says.
-struct ConsumerState: Decodable {
-    private struct Position: Decodable { var streamSeq, consumerSeq: UInt64? }
-
-    private var delivered: Position?
-    private var ackFloor: Position?
-    private var numAckPending: Int?
-    private var numWaiting: Int?
-    /// At least up to here, messages have been delivered. Not from the server.
-    var lastKnown: UInt64?
-
-    /// How many messages are delivered and not settled.
-    var unsettled: Int { numAckPending ?? 0 }
-    /// The sequence in the stream of the last message that was delivered for the first time.
-    var lastDelivered: UInt64 { max(delivered?.streamSeq ?? 0, lastKnown ?? 0) }
-    /// The number of the last delivery, of which a message may have had several.
-    var lastDelivery: UInt64 { delivered?.consumerSeq ?? 0 }
-    /// Up to which sequence in the stream all messages are settled.
-    var lastSettled: UInt64 { ackFloor?.streamSeq ?? 0 }
-    /// Up to which number all deliveries are settled.
-    var lastSettledDelivery: UInt64 { ackFloor?.consumerSeq ?? 0 }
-    /// How many messages are delivered, not settled, and not held.
-    ///
-    /// - Parameter held: Sequences in the stream.
-    func missing(besides held: Set<UInt64>) -> Int {
-        unsettled - held.count { $0 > lastSettled && $0 <= lastDelivered }
+extension ConsumerRequest {
+    /// What the server has otherwise, in words. Where a consumer began is not compared: it goes on where it is.
+    func differences(from found: KnownConsumer) -> [String] {
+        var differences: [String] = []
+        func compare<Value: Equatable>(_ name: String, _ found: Value?, _ wanted: Value, _ text: (Value) -> String) {
+            guard let found, found != wanted else { return }
+            differences.append("\(name) is \(text(found)) at the server and \(text(wanted)) in the code")
+        }
+        compare("acknowledgementWait", found.config?.ackWait, config.ackWait) { "\(Duration.nanoseconds($0))" }
+        compare("unsettledLimit", found.config?.maxAckPending, config.maxAckPending) { "\($0)" }
+        compare("the number of deliveries", found.config?.maxDeliver, config.maxDeliver) {
+            $0 <= 0 ? "unlimited" : "\($0)"
+        }
+        return differences
     }
-
-    /// How many requests for messages are pending.
-    var requests: Int { numWaiting ?? 0 }
 }
 
 /// The request for messages of a consumer.

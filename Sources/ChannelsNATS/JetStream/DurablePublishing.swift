@@ -19,7 +19,7 @@ extension JetStream {
         try await checkStream(of: message.subject)
         var message = message
         message.epoch = epoch
-        message.identifier = identifier ?? randomToken()
+        message.identifier = identifier ?? randomIdentifier()
         message.isBoundToConnection = true
         let subject = message.subject
         try await inbox.send(message, timeout: configuration.retryInterval) { [self] answer in
@@ -62,7 +62,7 @@ extension JetStream {
     /// - Returns: The sequence of the message in its stream.
     func publish(_ message: NATSMessage, identifier: String?) async throws -> UInt64 {
         var message = message
-        message.identifier = identifier ?? randomToken()
+        message.identifier = identifier ?? randomIdentifier()
         // One that waits for a connection would be another copy with each call.
         message.isBoundToConnection = true
         let deadline = ContinuousClock.now + configuration.acknowledgementTimeout

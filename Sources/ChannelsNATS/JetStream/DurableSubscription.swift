@@ -8,40 +8,63 @@ import Dispatch
 /// A process asks for no more messages and bytes than it has room for. The consumer belongs to the server: it
 /// is deleted here only if it is temporary.
 ///
-/// `state` guards how much has been asked for, and when the server was last heard.
+/// What a process that ends has not settled, it returns; what a process that is killed had, or what was sent on a
+/// connection that broke, the server delivers again after its acknowledgement wait.
+///
+/// `state` guards how much has been asked for and heard.
 final class DurableSubscription: Sendable {
     /// What is called for each message, on a thread of the C client.
     typealias OnMessage = @Sendable (NATSMessage, Delivery, @escaping @Sendable (Settlement) -> Void) -> Void
 
-    let jetStream: JetStream
+    private struct State {
+        var pull: PullState
+        /// The size of the largest message that the server takes.
+        var largest = Int.max
+        /// Until when messages may come again that this process has not handled.
+        var returned: ContinuousClock.Instant?
+        /// The stream when this began.
+        var origin: StreamIdentity?
+        /// The highest sequence in the stream that has come.
+        var lastSequence: UInt64 = 0
+        /// How the consumer differs from what is declared, as was reported.
+        var differences: [String] = []
+        /// Whether the consumer has to be created before messages are asked for.
+        var needsConsumer = false
+        var isClosing = false
+        var subscription: NATSSubscription?
+        var unsettled: UnsettledMessages?
+        /// Creates the consumer again. Cancelled by ``DurableSubscription/close()``.
+        var restarting: Task<Void, Never>?
+        /// Whether the consumer is created again after a reconnection.
+        var isRestoring = false
+    }
+
+    private let jetStream: JetStream
     private let streams: StreamSetup
-    let connection: NATSConnection
-    let request: ConsumerRequest
+    private let connection: NATSConnection
+    private let name: String
+    private let request: ConsumerRequest
     private let onMessage: OnMessage
     private let onFailure: @Sendable (BridgeError) -> Void
-    let state: Locked<State>
+    private let state: Locked<State>
     /// The subject to which the server sends messages and ends of requests, whose number follows it.
     private let inbox: String
 
     /// Opens when no request is pending, after ``close()`` was called.
     private let isQuiet = Latch()
 
-    /// How long the server keeps a request. Short, because ``close()`` waits for its end: nats-server 2.9
-    /// loses its place if messages are returned while it still has a request of a subscriber that has gone.
-    static let requestLife = Duration.seconds(1)
-
     private init(
         _ jetStream: JetStream,
         _ streams: StreamSetup,
         _ connection: NATSConnection,
+        _ name: String,
         _ request: ConsumerRequest,
         _ pull: PullState,
         onMessage: @escaping OnMessage,
         onFailure: @escaping @Sendable (BridgeError) -> Void
     ) {
-        (self.jetStream, self.streams) = (jetStream, streams)
-        self.connection = connection
-        self.request = request
+        (self.jetStream, self.streams, self.connection) = (jetStream, streams, connection)
+        (self.name, self.request) = (name, request)
         inbox = jetStream.configuration.newInbox() + "."
         (self.onMessage, self.onFailure) = (onMessage, onFailure)
         state = Locked(State(pull: pull))
@@ -60,22 +83,18 @@ final class DurableSubscription: Sendable {
         _ jetStream: JetStream,
         _ streams: StreamSetup,
         onMessage: @escaping OnMessage,
-        onUnreadable: @escaping @Sendable () -> Void,
+        onUnreadable: @escaping @Sendable (OpaquePointer) -> Void,
         onFailure: @escaping @Sendable (BridgeError) -> Void
     ) async throws -> DurableSubscription {
         let deliveries = jetStream.configuration.deliveries
-        let stream = try await jetStream.stream(for: wanted.pattern.text)
+        let pattern = wanted.pattern.text
+        let stream = try await jetStream.stream(for: pattern)
         let durable = DurableSubscription(
             jetStream,
             streams,
             connection,
-            ConsumerRequest(
-                stream: stream,
-                name: name,
-                pattern: wanted.pattern.text,
-                from: wanted.start,
-                deliveries
-            ),
+            name,
+            ConsumerRequest(stream: stream, name: name, pattern: pattern, from: wanted.start, deliveries),
             PullState(
                 limit: min(wanted.unsettledLimit, max(1, deliveries.unsettledLimit)),
                 byteLimit: wanted.unsettledByteLimit
@@ -85,100 +104,71 @@ final class DurableSubscription: Sendable {
         )
         let unsettled = UnsettledMessages(connection, acknowledgementWait: deliveries.acknowledgementWait) {
             [weak durable] bytes, delay in
-            durable?.update {
-                $0.pull.settled(bytes: bytes)
-                // It waits for others that have come again, and for a request; after as long it may come once more.
-                if let delay { $0.expectAgain(until: .now + delay + deliveries.acknowledgementWait * 2) }
-            }
+            durable?.settled(bytes: bytes, comesAgainAfter: delay)
         }
         let subscription = try await NATSSubscription.subscribe(
             to: durable.inbox + "*",
             on: connection,
-            libraryHandler: { [weak durable] received in
+            handler: { [weak durable] received in
                 durable?.received(received, unsettled, onUnreadable)
             }
         )
-        do {
-            let takeover = try await durable.takeOver()
-            durable.begin(subscription, unsettled, takeover, deliveries.acknowledgementWait / 3)
-        } catch {
+        durable.state.withLock { ($0.subscription, $0.unsettled) = (subscription, unsettled) }
+        do { try await durable.createConsumer() } catch {
             await subscription.cancel()
             throw error
         }
+        durable.keepUp()
         return durable
     }
 
-    private func begin(
-        _ subscription: NATSSubscription,
-        _ unsettled: UnsettledMessages,
-        _ takeover: Takeover<Arrival>,
-        _ reportInterval: Duration
-    ) {
-        // Three reports in the acknowledgement wait, or a look at the server each second.
-        let interval = DispatchTimeInterval.milliseconds(
-            Int(clamping: min(Self.requestLife, reportInterval).milliseconds)
-        )
-        update {
-            ($0.subscription, $0.unsettled) = (subscription, unsettled)
-            ($0.began, $0.lastHeard) = (.now, .now)
-            $0.takeover = takeover
-            $0.largest = connection.maxPayload
-            $0.pull.start()
-        }
-        keepUp(reportInterval, every: interval)
-    }
-
-    /// Reports progress, and notices what the server has lost: on a queue, because the tasks of the process may
-    /// all be busy in listeners. Ends with ``close()``.
-    private func keepUp(_ reportInterval: Duration, every interval: DispatchTimeInterval) {
-        DispatchQueue.global().asyncAfter(deadline: .now() + interval) { [weak self] in
-            guard let self, let unsettled = state.withLock({ $0.unsettled }) else { return }
-            unsettled.reportProgress(ifLastBefore: .now - reportInterval)
-            checkServer()
-            checkTakeover()
-            keepUp(reportInterval, every: interval)
-        }
+    /// Reports progress, and asks again when the time of a request is over: on a queue, because the tasks of the
+    /// process may all be busy in listeners. Ends with ``close()``.
+    private func keepUp() {
+        guard let unsettled = state.withLock({ $0.unsettled }) else { return }
+        let report = unsettled.reportProgress()
+        checkConsumer()
+        let now = ContinuousClock.now
+        let end = update { $0.pull.expire(now: now) } ?? now + PullState.requestLife
+        let pause = now.duration(to: min(end, report))
+        let deadline = DispatchTime.now() + .milliseconds(Int(clamping: pause.milliseconds))
+        DispatchQueue.global().asyncAfter(deadline: deadline) { [weak self] in self?.keepUp() }
     }
 
     /// Ends the delivery and keeps the consumer. Unsettled messages go to another subscriber immediately.
     ///
-    /// Returns when no request is pending, in a second at most, so that no message is on its way here.
+    /// Returns when no request is pending, in little more than a second, so that no message is on its way here.
     func close() async {
         update {
             $0.isClosing = true
             $0.pull.stop()
         }
-        if connection.isConnected { await isQuiet.wait(atMost: Self.requestLife * 2, clock: ContinuousClock()) }
-        let (subscription, presence, unsettled, tasks) = state.withLock { state in
-            defer {
-                (state.subscription, state.unsettled, state.restarting, state.looking) = (nil, nil, nil, nil)
-                state.presence = nil
-            }
-            return (state.subscription, state.presence, state.unsettled, [state.restarting, state.looking])
+        if connection.isConnected { await isQuiet.wait(atMost: PullState.requestLife * 2, clock: ContinuousClock()) }
+        let (subscription, unsettled, restarting) = state.withLock { state in
+            defer { (state.subscription, state.unsettled, state.restarting) = (nil, nil, nil) }
+            return (state.subscription, state.unsettled, state.restarting)
         }
         await subscription?.cancel()
-        for task in tasks { task?.cancel() }
-        for task in tasks { await task?.value }
-        if jetStream.configuration.deliveries.isTemporary {
-            var message = NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(consumer)")
-            message.isBoundToConnection = true
-            connection.sendSoon(message)
-        } else if unsettled?.giveBack() == true {
-            await processes.waitForServer()
+        restarting?.cancel()
+        await restarting?.value
+        guard jetStream.configuration.deliveries.isTemporary else {
+            unsettled?.giveBack()
+            return
         }
-        await presence?.cancel()
+        var message = NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(consumer)")
+        message.isBoundToConnection = true
+        connection.sendSoon(message)
     }
 
     // MARK: Carrying out
 
     /// Changes the state, and asks for messages if there is room now.
     @discardableResult
-    func update<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
-        let (result, request, isQuiet) = try state.withLock { state in
-            let result = try body(&state)
-            let request = state.isClosing ? nil : state.nextRequest()
-            // The server has been silent since then.
-            if request != nil { (state.lastHeard, state.lastAsked) = (.now, .now) }
+    private func update<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, request, isQuiet) = state.withLock { state in
+            let result = body(&state)
+            if let time = state.returned, time < .now { state.returned = nil }
+            let request = state.isClosing ? nil : state.pull.next(upTo: state.returned == nil ? nil : state.largest)
             return (result, request, state.isClosing && !state.pull.isPending)
         }
         if let request { ask(request) }
@@ -186,14 +176,20 @@ final class DurableSubscription: Sendable {
         return result
     }
 
+    /// What it is, for a fault that names a subject of its own.
+    func place(of subject: String) -> (pattern: String, name: String)? {
+        guard subject.split(separator: ".").contains(Substring(request.config.durableName)) else { return nil }
+        return (request.config.filterSubject, name)
+    }
+
     private func ask(_ wanted: PullState.Request) {
-        let fetch = FetchRequest(wanted, expires: Self.requestLife)
+        let fetch = FetchRequest(wanted, expires: PullState.requestLife)
         var message = NATSMessage(
             subject: "$JS.API.CONSUMER.MSG.NEXT.\(consumer)",
             reply: inbox + String(wanted.number),
             payload: fetch.json
         )
-        // On the next one, it is first found out what was lost with this one.
+        // On the next one, the consumer is looked for first.
         message.isBoundToConnection = true
         connection.sendSoon(message)
     }
@@ -202,7 +198,7 @@ final class DurableSubscription: Sendable {
     private func received(
         _ received: OpaquePointer,
         _ unsettled: UnsettledMessages,
-        _ onUnreadable: @Sendable () -> Void
+        _ onUnreadable: @Sendable (OpaquePointer) -> Void
     ) {
         guard let reply = NATSMessage.reply(of: received) else { return ended(NATSMessage(received)) }
         // Anything else is not a delivery: another client published it.
@@ -210,22 +206,28 @@ final class DurableSubscription: Sendable {
         let message = NATSMessage(received)
         let bytes = message?.sizeForServer ?? 0
         let held = unsettled.hold(reply, bytes: bytes)
+        update {
+            $0.lastSequence = max($0.lastSequence, delivery.streamSequence)
+            $0.pull.received(bytes: bytes)
+        }
         guard let message else {
-            update { $0.received(delivery, bytes: bytes) }
             // It cannot be read the next time either.
             held.settle(.terminated)
-            return onUnreadable()
+            return onUnreadable(received)
         }
-        let arrival = Arrival(message: message, delivery: delivery, held: held, bytes: bytes)
-        guard let passed = update({ $0.received(arrival) }) else {
-            return onMessage(message, delivery) { held.settle($0) }
-        }
-        passOn(passed)
-        if passed.isEmpty { checkTakeover() }
+        onMessage(message, delivery) { held.settle($0) }
     }
 
-    func passOn(_ arrivals: [Arrival]) {
-        for arrival in arrivals { onMessage(arrival.message, arrival.delivery) { arrival.held.settle($0) } }
+    /// A message takes up no room any more.
+    ///
+    /// - Parameter delay: After how long it comes again, if it was not handled.
+    private func settled(bytes: Int, comesAgainAfter delay: Duration?) {
+        update { state in
+            state.pull.settled(bytes: bytes)
+            guard let delay, let wait = state.unsettled?.acknowledgementWait else { return }
+            // It waits for others that have come again, and for a request; after as long it may come once more.
+            state.returned = max(state.returned ?? .now, .now + delay + wait * 2)
+        }
     }
 
     /// The server says something about a request. On the thread of the subscription.
@@ -234,30 +236,24 @@ final class DurableSubscription: Sendable {
             let status = message[header: "Status"]
         else { return }
         let text = message[header: "Description"] ?? ""
-        let passed = update { state in
+        update { state in
             let end: PullState.End
             switch status {
             case "404", "408": end = .over
             case "409" where text.hasPrefix("Message Size Exceeds"): end = .tooLarge
             default: end = .unavailable
             }
-            return state.ended(number, end)
+            if state.pull.ended(number, end) { state.needsConsumer = true }
         }
-        passOn(passed)
     }
 
-    /// Creates the consumer again if the server has lost it, and asks again if a request was lost.
-    private func checkServer() {
+    // MARK: The consumer
+
+    /// Creates the consumer again, and its stream, if the server has lost it.
+    private func checkConsumer() {
         guard connection.isConnected else { return }
         state.withLock { state in
-            guard !state.isClosing, !state.isRestoring, state.restarting == nil else { return }
-            let isSilent = state.lastHeard.duration(to: .now) > Self.requestLife * 3
-            if isSilent, state.pull.isPending {
-                // The connection may turn out to be lost: then this many messages may have been, too.
-                state.run.lost(askedFor: state.pull.askedFor)
-                state.needsConsumer = state.pull.lost()
-            }
-            guard state.needsConsumer else { return }
+            guard state.needsConsumer, !state.isClosing, !state.isRestoring, state.restarting == nil else { return }
             state.restarting = Task { [weak self] in
                 // What fails is tried again at the next check.
                 do { try await self?.createMissing() } catch {
@@ -269,33 +265,86 @@ final class DurableSubscription: Sendable {
         }
     }
 
-    /// Creates the consumer, and its stream if that has been deleted.
     private func createMissing() async throws {
-        try await streams.preparing({ try await $0.prepareMessages() }) { try await createAgain() }
+        noteHeard()
+        try await streams.preparing({ try await $0.prepareMessages() }) { try await createConsumer() }
     }
 
-    /// A server that has lost its storage has lost the consumer.
-    ///
-    /// - Returns: What it has delivered to others before.
-    func createConsumer(_ request: ConsumerRequest) async throws -> ConsumerState {
+    /// What has come, for whoever looks whether the stream has lost it.
+    func noteHeard() {
+        let (last, origin) = state.withLock { ($0.lastSequence, $0.origin) }
+        jetStream.heard(last, ofStream: request.streamName, origin)
+    }
+
+    /// There is another connection: the server may have lost the consumer.
+    func restart() async throws {
+        let other = state.withLock { state in
+            state.isRestoring = true
+            return state.restarting
+        }
+        defer { state.withLock { $0.isRestoring = false } }
+        other?.cancel()
+        await other?.value
+        try await createConsumer()
+    }
+
+    /// Creates the consumer if there is none, and asks for messages from then on. One caller at a time.
+    private func createConsumer() async throws {
+        update { $0.pull.stop() }
+        let found: KnownConsumer
+        let origin: StreamIdentity
         do {
-            do {
-                return try await jetStream.call("CONSUMER.DURABLE.CREATE.\(consumer)", request)
-            } catch let refusal as Refusal where refusal.isChangedStart {
-                // It goes on where it is; the rest may be updated.
-                let known: KnownConsumer = try await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
-                return try await jetStream.call("CONSUMER.DURABLE.CREATE.\(consumer)", request.beginning(as: known))
-            }
-        } catch let refusal as Refusal where refusal.reason == .nameTaken {
-            // It exists and cannot be updated in this way, because others are using it.
-            return try await knownState()
+            let request: ConsumerRequest
+            (request, origin) = try await requestNow()
+            found = try await consumer(asWantedBy: request)
         } catch let refusal as Refusal {
             throw BridgeError(.unsupported, subject: request.config.filterSubject, refusal.description)
         }
+        let differences = request.differences(from: found)
+        let areNew = update { state in
+            let areNew = state.differences != differences
+            // The numbers of another stream begin again.
+            if state.origin.map({ $0.created != origin.created }) == true { state.lastSequence = 0 }
+            (state.origin, state.differences, state.needsConsumer) = (origin, differences, false)
+            state.largest = connection.maxPayload
+            // By its settings, not by those that it was to have: it would take this process for dead.
+            if let wait = found.acknowledgementWait { state.unsettled?.acknowledgementWait = wait }
+            state.pull.start()
+            return areNew
+        }
+        guard areNew, !differences.isEmpty else { return }
+        let detail = "the durable name \(name) is used as it is: \(differences.joined(separator: "; "))"
+        onFailure(BridgeError(.settingsDiffer, subject: request.config.filterSubject, detail: detail.singleLine))
     }
 
-    func knownState() async throws -> ConsumerState {
+    /// The consumer of the name. One that exists stays as it is: another service may have made it, or an operator.
+    private func consumer(asWantedBy request: ConsumerRequest) async throws -> KnownConsumer {
+        do { return try await knownConsumer() } catch let refusal as Refusal where refusal.reason == .notFound {}
+        do { return try await jetStream.call("CONSUMER.DURABLE.CREATE.\(consumer)", request) } catch let refusal
+            as Refusal
+        {
+            // Another process was faster.
+            guard let found = try? await knownConsumer() else { throw refusal }
+            return found
+        }
+    }
+
+    private func knownConsumer() async throws -> KnownConsumer {
         try await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
+    }
+
+    /// What creates the consumer, and the stream as it is now.
+    private func requestNow() async throws -> (ConsumerRequest, StreamIdentity) {
+        let (origin, last) = state.withLock { ($0.origin, $0.lastSequence) }
+        let now = try await jetStream.identity(ofStream: request.streamName)
+        guard let origin else { return (request, now) }
+        let known = max(origin.lastSequence, last)
+        guard origin.isContinued(by: now), known <= now.lastSequence else {
+            // It has lost its messages, too: all that it has now is new.
+            return (request.beginning(with: 1), StreamIdentity(created: now.created, lastSequence: 0, subjects: 0))
+        }
+        // What is new to this process, and not to the server.
+        return (request.config.deliverPolicy == "new" ? request.beginning(with: known + 1) : request, origin)
     }
 
     private var consumer: String { "\(request.streamName).\(request.config.durableName)" }

@@ -13,10 +13,19 @@ final class JetStream: Sendable {
     let knownStreams = Locked(KnownStreams())
     /// Whether JetStream has ever answered: then its silence passes.
     private let hasAnswered = Atomic(false)
+    /// The streams of messages as they were last seen. Guarded by its lock.
+    private let seen = Locked<[String: StreamIdentity]>([:])
+    private let onLostMessages: @Sendable (BridgeError) -> Void
 
-    init(_ inbox: ReplyInbox, _ configuration: NATSConfiguration) {
+    /// - Parameter onLostMessages: Called when a stream is found to have lost messages.
+    init(
+        _ inbox: ReplyInbox,
+        _ configuration: NATSConfiguration,
+        onLostMessages: @escaping @Sendable (BridgeError) -> Void
+    ) {
         self.inbox = inbox
         self.configuration = configuration
+        self.onLostMessages = onLostMessages
     }
 
     /// Encodes the JSON of JetStream, which has names such as `max_age`.
@@ -43,22 +52,56 @@ final class JetStream: Sendable {
         try WireRules.check(token: stream.name)
         for subject in stream.subjects { try WireRules.check(pattern: subject) }
         // Asked for first: a user who may not create streams can use one.
-        do { return stream.differences(from: try await settings(ofStream: stream.name)) } catch let refusal as Refusal
-            where refusal.reason == .notFound
+        do { return stream.differences(from: try await information(onStream: stream.name).config) } catch let refusal
+            as Refusal where refusal.reason == .notFound
         {}
         do {
-            let _: Created = try await call("STREAM.CREATE.\(stream.name)", StreamRequest(stream))
+            let _ = try await information(onStream: stream.name, creating: stream)
             return []
         } catch let refusal as Refusal where refusal.reason == .nameTaken || refusal.isOverlap {
             // Another process was faster, or does so at the same time: then the server may find only its subjects yet.
-            guard let found = try? await settings(ofStream: stream.name) else { throw refusal }
-            return stream.differences(from: found)
+            guard let found = try? await information(onStream: stream.name) else { throw refusal }
+            return stream.differences(from: found.config)
         }
     }
 
-    private func settings(ofStream name: String) async throws -> StreamSettings {
-        let found: StreamInformation = try await call("STREAM.INFO.\(name)", [String: String]())
-        return found.config ?? StreamSettings()
+    /// A message with this sequence has been in a stream, as that was then.
+    func heard(_ sequence: UInt64, ofStream name: String, _ stream: StreamIdentity?) {
+        seen.withLock { seen in
+            if seen[name]?.created == stream?.created { seen[name]?.raise(to: sequence) }
+        }
+    }
+
+    /// Asks for a stream, or creates it, and tells where it is another one than before.
+    private func information(
+        onStream name: String,
+        creating stream: NATSStream? = nil
+    ) async throws -> StreamInformation {
+        let before = seen.withLock { $0[name] }
+        let found: StreamInformation =
+            if let stream {
+                try await call("STREAM.CREATE.\(name)", StreamRequest(stream))
+            } else {
+                try await call("STREAM.INFO.\(name)", [String: String]())
+            }
+        // What becomes of states is told elsewhere.
+        guard found.created != nil, name != configuration.stateStream else { return found }
+        let hasLost = seen.withLock { seen in
+            let isContinued = before?.isContinued(by: found.identity) ?? true
+            // Who has asked at the same time may have had a later answer, or have told.
+            let isKnown = seen[name].map { $0 != before && $0.isContinued(by: found.identity) } ?? false
+            if !isContinued || seen[name]?.isContinued(by: found.identity) ?? true { seen[name] = found.identity }
+            return !isContinued && !isKnown
+        }
+        if hasLost, let before {
+            let numbers = before.lastSequence > 0 ? "; its numbers had come to \(before.lastSequence) or more" : ""
+            let detail = """
+                the server has another stream of this name than before, or an older one: what was stored and not heard \
+                everywhere may be lost\(numbers)
+                """
+            onLostMessages(BridgeError(.messagesLost, subject: name, detail))
+        }
+        return found
     }
 
     /// The one stream whose subjects include those of a pattern.
@@ -76,18 +119,12 @@ final class JetStream: Sendable {
 
     /// When a stream was created, its last sequence, and of how many subjects it has messages.
     func identity(ofStream name: String) async throws -> StreamIdentity {
-        let found: StreamInformation = try await call("STREAM.INFO.\(name)", [String: String]())
-        return StreamIdentity(
-            created: found.created ?? "",
-            lastSequence: found.state?.lastSeq ?? 0,
-            subjects: found.state?.numSubjects ?? 0
-        )
+        try await information(onStream: name).identity
     }
 
     /// The patterns of the subjects that a stream keeps.
     func subjects(ofStream name: String) async throws -> [String] {
-        let found: StreamInformation = try await call("STREAM.INFO.\(name)", [String: String]())
-        return found.config?.subjects ?? []
+        try await information(onStream: name).config?.subjects ?? []
     }
 
     /// The server may have lost its streams.
@@ -198,9 +235,10 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
 
     var reason: Reason {
         switch errCode {
-        // A stream, or a consumer, of that name with another configuration.
-        case 10058, 10013, 10148: .nameTaken
-        case 10059: .notFound
+        // A stream of that name with another configuration.
+        case 10058: .nameTaken
+        // A stream, a consumer.
+        case 10059, 10014: .notFound
         // The cluster has no leader, or has not found all its servers yet.
         case 10004, 10005, 10007, 10008, 10009: .notNow
         // The limit of the account. One that is reached passes when messages are handled.
@@ -209,11 +247,6 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
         case 10077: description.contains("exceed") ? .full : .notNow
         default: code == 503 ? .notNow : .other
         }
-    }
-
-    /// Whether a consumer of that name began elsewhere, which cannot be changed.
-    var isChangedStart: Bool {
-        errCode == 10012 && ["deliver policy", "start sequence", "start time"].contains { description.contains($0) }
     }
 
     /// Whether another stream keeps some of the subjects.
@@ -226,18 +259,26 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
 }
 
 /// When a stream was created, and its last sequence.
-struct StreamIdentity {
+struct StreamIdentity: Equatable {
     let created: String
-    let lastSequence: UInt64
+    private(set) var lastSequence: UInt64
     let subjects: Int
-}
 
-/// An answer whose contents do not matter.
-struct Created: Decodable {}
+    init(created: String, lastSequence: UInt64, subjects: Int) {
+        (self.created, self.lastSequence, self.subjects) = (created, lastSequence, subjects)
+    }
+
+    /// Whether another one is the same stream, and has lost nothing at its end.
+    func isContinued(by other: StreamIdentity) -> Bool {
+        created == other.created && lastSequence <= other.lastSequence
+    }
+
+    mutating func raise(to sequence: UInt64) { lastSequence = max(lastSequence, sequence) }
+}
 
 private struct StreamNames: Decodable { var streams: [String]? }
 
-private struct StreamInformation: Decodable {
+struct StreamInformation: Decodable {
     struct State: Decodable {
         var lastSeq: UInt64?
         var numSubjects: Int?
@@ -246,6 +287,10 @@ private struct StreamInformation: Decodable {
     var config: StreamSettings?
     var created: String?
     var state: State?
+
+    var identity: StreamIdentity {
+        StreamIdentity(created: created ?? "", lastSequence: state?.lastSeq ?? 0, subjects: state?.numSubjects ?? 0)
+    }
 }
 
 extension NATSMessage {

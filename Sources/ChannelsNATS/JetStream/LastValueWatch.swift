@@ -81,7 +81,7 @@ final class LastValueWatch: Sendable {
         let subscription = try await NATSSubscription.subscribe(
             to: inbox,
             on: connection,
-            libraryHandler: { [weak self] message in
+            handler: { [weak self] message in
                 self?.received(NATSMessage(message), reply: NATSMessage.reply(of: message))
             }
         )
@@ -133,7 +133,9 @@ final class LastValueWatch: Sendable {
                 // The connection is lost again, or the cluster has no leader: the next reconnection or
                 // missing heartbeat retries.
                 if !Task.isCancelled {
-                    onFailure(error as? BridgeError ?? BridgeError(.transportFailure, subject: subject, "\(error)"))
+                    // Not on the subject of this request, which is another one each time.
+                    let code = (error as? BridgeError)?.code ?? .transportFailure
+                    onFailure(BridgeError(code, subject: subject, underlyingError: error))
                 }
             }
             let isDone = state.withLock { state in
@@ -173,7 +175,7 @@ final class LastValueWatch: Sendable {
 
     /// - Returns: Whether there is a value to come.
     private func create() async throws -> Bool {
-        let name = "w\(randomToken())"
+        let name = "w\(randomIdentifier())"
         let replacements = streams.bucket.replacements
         let before = state.withLock { state in
             state.nextSequence = 1

@@ -24,19 +24,22 @@ struct PullState {
         case unavailable
     }
 
+    /// How long the server keeps a request. Short, because who closes waits for its end: nats-server 2.9 loses its
+    /// place if messages are returned while it still has a request of a subscriber that has gone.
+    static let requestLife = Duration.seconds(1)
+    /// For how long it may be on its way, and its end.
+    private static let patience = Duration.milliseconds(250)
+
     private let limit: Int
     private let byteLimit: Int
     private var unsettled = 0
     private var unsettledBytes = 0
     /// The pending request, and what is left of it.
     private var pending: (request: Request, messages: Int, bytes: Int?)?
-    /// When that was made.
-    private var asked = ContinuousClock.now
-    private(set) var lastNumber: UInt64 = 0
-    /// What was left of requests when their connection was lost, and when they were made: the server may still answer
-    /// them.
-    private var earlier: [(messages: Int, asked: ContinuousClock.Instant)] = []
-    /// Whether the last request was over, or was lost, before all had come.
+    /// When that is over, whatever the server says.
+    private var end = ContinuousClock.now
+    private var lastNumber: UInt64 = 0
+    /// Whether the last request was over before all had come.
     private var isOver = false
     /// The bytes that were left of a request when the next message was too large.
     private var tooSmall: Int?
@@ -52,10 +55,6 @@ struct PullState {
     /// From now on, messages are asked for. What was asked for on an earlier connection, or of an earlier
     /// consumer, is not waited for.
     mutating func start() {
-        if let pending {
-            earlier.removeAll { !Self.maySend($0.asked) }
-            earlier.append((pending.messages, asked))
-        }
         // For what room there is: nothing may be settled before more has come.
         (isStopped, isOver, pending, tooSmall) = (false, true, nil, nil)
     }
@@ -68,17 +67,6 @@ struct PullState {
     /// Whether the server may still deliver because of a request.
     var isPending: Bool { pending != nil }
 
-    /// How many messages may come because of the pending request, and of those that were pending when a connection was
-    /// lost, not long ago.
-    var askedFor: Int {
-        earlier.lazy.filter { Self.maySend($0.asked) }.reduce(pending?.messages ?? 0) { $0 + $1.messages }
-    }
-
-    /// Whether the server may still answer a request.
-    private static func maySend(_ asked: ContinuousClock.Instant) -> Bool {
-        asked >= .now - DurableSubscription.requestLife * 2
-    }
-
     /// A message was delivered.
     mutating func received(bytes: Int) {
         unsettled += 1
@@ -88,13 +76,7 @@ struct PullState {
         pending = messages > 1 ? (request, messages - 1, left.map { max($0 - bytes, 0) }) : nil
     }
 
-    /// A message that was set aside is passed on after all: until then, it took up no room.
-    mutating func takenUp(bytes: Int) {
-        unsettled += 1
-        unsettledBytes += bytes
-    }
-
-    /// A delivered message was settled or given up, or is set aside.
+    /// A delivered message was settled or given up.
     mutating func settled(bytes: Int) {
         unsettled -= 1
         unsettledBytes -= bytes
@@ -119,34 +101,32 @@ struct PullState {
         }
     }
 
-    /// Nothing was heard of the pending request for too long: it is lost.
+    /// Ends the pending request where its time is over. A server (2.9.10) does not say so of a request that it has
+    /// served in part, and what it says may be lost.
     ///
-    /// - Returns: Whether there was one.
-    mutating func lost() -> Bool {
-        defer { pending = nil }
-        return pending != nil
+    /// - Returns: When to look again; nil if nothing is pending.
+    mutating func expire(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        guard let (request, _, _) = pending else { return nil }
+        guard end <= now else { return end }
+        _ = ended(request.number, .over)
+        return nil
     }
 
     /// The request to make now; nil if one is pending, or there is no room.
     ///
     /// - Parameters:
-    ///   - most: How many messages it may ask for.
     ///   - largest: How large a message may be, where messages are expected that have been delivered before; nil
     ///     elsewhere. Then the request has no limit in bytes, and asks for as many as fit however large they are: a
     ///     server (2.9.10) that finds one too large for the limit forgets to deliver it again until it has waited,
     ///     and delivers its last one again instead.
-    mutating func next(atMost most: Int = .max, upTo largest: Int? = nil) -> Request? {
-        guard !isStopped, pending == nil, most > 0, let (free, bytes) = room(upTo: largest) else { return nil }
-        let messages = min(free, most)
+    mutating func next(upTo largest: Int? = nil, now: ContinuousClock.Instant = .now) -> Request? {
+        guard !isStopped, pending == nil, let (messages, bytes) = room(upTo: largest) else { return nil }
         isOver = false
         lastNumber += 1
         let request = Request(number: lastNumber, messages: messages, bytes: bytes)
-        (pending, asked) = ((request, messages, bytes), .now)
+        (pending, end) = ((request, messages, bytes), now + Self.requestLife + Self.patience)
         return request
     }
-
-    /// Whether nothing is pending, and there is too little room to ask for more.
-    func isFull(upTo largest: Int?) -> Bool { pending == nil && room(upTo: largest) == nil }
 
     private func room(upTo largest: Int?) -> (messages: Int, bytes: Int?)? {
         if let largest {

@@ -52,7 +52,8 @@ struct StreamSettings: Decodable {
 
 extension NATSStream {
     /// What a stream at the server has otherwise, in words. Settings that the server does not name are left out.
-    func differences(from found: StreamSettings) -> [String] {
+    func differences(from found: StreamSettings?) -> [String] {
+        guard let found else { return [] }
         let wanted = StreamRequest(self)
         var differences: [String] = []
         func compare<Value: Equatable>(_ name: String, _ found: Value?, _ wanted: Value, _ text: (Value) -> String) {

@@ -16,11 +16,11 @@ final class UnsettledMessages: Sendable {
         /// Keyed by the subject of the acknowledgement, which differs for each delivery.
         var messages: [String: Message] = [:]
         var lastReport = ContinuousClock.now
+        var acknowledgementWait: Duration
     }
 
-    private let state = Locked(State())
+    private let state: Locked<State>
     private let connection: NATSConnection
-    private let acknowledgementWait: Duration
     /// Called without the lock when a message no longer takes up room here, with after how long it comes again if it
     /// was not handled.
     private let onSettled: @Sendable (_ bytes: Int, _ comesAgainAfter: Duration?) -> Void
@@ -31,19 +31,19 @@ final class UnsettledMessages: Sendable {
         onSettled: @escaping @Sendable (_ bytes: Int, _ comesAgainAfter: Duration?) -> Void
     ) {
         self.connection = connection
-        self.acknowledgementWait = acknowledgementWait
+        state = Locked(State(acknowledgementWait: acknowledgementWait))
         self.onSettled = onSettled
+    }
+
+    /// How long the server waits for a sign of life before it delivers a message again.
+    var acknowledgementWait: Duration {
+        get { state.withLock { $0.acknowledgementWait } }
+        set { state.withLock { $0.acknowledgementWait = newValue } }
     }
 
     func hold(_ reply: String, bytes: Int) -> HeldMessage {
         state.withLock { $0.messages[reply] = Message(bytes: bytes) }
         return HeldMessage(reply, self)
-    }
-
-    /// The sequences in the stream of the messages that the server does not have to deliver again now.
-    var sequences: Set<UInt64> {
-        let replies = state.withLock { Array($0.messages.keys) }
-        return Set(replies.compactMap { Delivery($0)?.streamSequence })
     }
 
     /// The message can no longer be settled: the server delivers it again after its acknowledgement wait.
@@ -74,31 +74,33 @@ final class UnsettledMessages: Sendable {
         }
     }
 
-    /// Reports progress. Otherwise the server would deliver messages that are waiting here to another
-    /// process, and both would handle them.
+    /// Reports progress, three times in the acknowledgement wait. Otherwise the server would deliver messages that are
+    /// waiting here to another process, and both would handle them.
     ///
-    /// - Parameter time: Nothing is reported if the last report was made after it.
-    func reportProgress(ifLastBefore time: ContinuousClock.Instant) {
-        let overdue = ContinuousClock.now - acknowledgementWait
-        let held = state.withLock { state -> [String] in
+    /// - Returns: When to do so next.
+    func reportProgress() -> ContinuousClock.Instant {
+        let (held, next) = state.withLock { state -> ([String], ContinuousClock.Instant) in
+            let now = ContinuousClock.now
+            let (overdue, interval) = (now - state.acknowledgementWait, state.acknowledgementWait / 3)
             // A timer is not exact.
-            guard state.lastReport - .milliseconds(10) <= time else { return [] }
-            state.lastReport = .now
+            guard state.lastReport + interval <= now + .milliseconds(10) else {
+                return ([], state.lastReport + interval)
+            }
+            state.lastReport = now
             // The server has delivered it again since, with another subject.
             state.messages = state.messages.filter { $0.value.released.map { $0 > overdue } ?? true }
-            return state.messages.filter { $0.value.released == nil }.map(\.key)
+            return (state.messages.filter { $0.value.released == nil }.map(\.key), now + interval)
         }
         // Without a connection, the report would only wait, and be obsolete by the time it is sent.
-        guard connection.isConnected else { return }
+        guard connection.isConnected else { return next }
         // In order: if this process ends, the server delivers them again as their waits end.
         for reply in ordered(held) { connection.sendSoon(NATSMessage(subject: reply, payload: Array("+WPI".utf8))) }
+        return next
     }
 
     /// Returns every message to the server, which delivers it to another subscriber at once. To be called
     /// when this process asks for no more: without a delay, they would come back.
-    ///
-    /// - Returns: Whether the server is told of any.
-    func giveBack() -> Bool {
+    func giveBack() {
         let replies = state.withLock { state in
             defer { state.messages = [:] }
             return Array(state.messages.keys)
@@ -110,7 +112,6 @@ final class UnsettledMessages: Sendable {
             message.isBoundToConnection = true
             connection.sendSoon(message)
         }
-        return !replies.isEmpty && connection.isConnected
     }
 
     private func ordered(_ replies: [String]) -> [String] {

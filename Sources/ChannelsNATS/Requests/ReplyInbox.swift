@@ -45,7 +45,7 @@ final class ReplyInbox: Sendable {
         let subscription = try await NATSSubscription.subscribe(
             to: inbox.prefix + "*",
             on: connection,
-            libraryHandler: { [weak inbox] message in inbox?.received(message) }
+            handler: { [weak inbox] message in inbox?.received(message) }
         )
         inbox.state.withLock { $0.subscription = subscription }
         return inbox
@@ -226,12 +226,6 @@ struct Deadlines {
 
 extension NATSConfiguration {
     /// A subject of its own for replies or deliveries.
-    func newInbox() -> String { "\(inboxPrefix).\(randomToken())" }
-}
-
-/// 128 random bits, for a subject that cannot be guessed.
-func randomToken() -> String {
-    var generator = SystemRandomNumberGenerator()
-    return String(generator.next(), radix: 36) + String(generator.next(), radix: 36)
+    func newInbox() -> String { "\(inboxPrefix).\(randomIdentifier())" }
 }
 #endif

@@ -3,7 +3,8 @@ import Channels
 import Foundation
 
 /// Accepts connections on a free port of 127.0.0.1, greets, answers every ping properly and then says something
-/// else. To a subscription to one subject, and to what follows it, it says nothing.
+/// else. To a subscription to one subject, and to what follows it, it says nothing. What is published is answered as a
+/// test says.
 final class HostileServer: Sendable {
     static let soundGreeting =
         "INFO {\"server_id\":\"x\",\"version\":\"2.9.10\",\"proto\":1,\"headers\":true,\"max_payload\":1048576}\r\n"
@@ -11,8 +12,24 @@ final class HostileServer: Sendable {
     let url: String
     private let listener: Int32
     private let sockets = Locked<(open: Set<Int32>, isClosed: Bool)>(([], false))
+    private let answers: @Sendable (_ subject: String, _ number: Int) -> Answer?
 
-    init(greeting: String, afterPing garbage: String = "", deafTo subject: String? = nil) throws {
+    /// What is sent to the subject of replies of a message.
+    struct Answer: Sendable {
+        /// By default, that of the message.
+        var subject: String?
+        var reply = ""
+        var body: String
+    }
+
+    /// - Parameter answers: The answer to a message, of which so many came before on the same subject.
+    init(
+        greeting: String,
+        afterPing garbage: String = "",
+        deafTo subject: String? = nil,
+        answers: @escaping @Sendable (_ subject: String, _ number: Int) -> Answer? = { _, _ in nil }
+    ) throws {
+        self.answers = answers
         let (descriptor, port) = try boundSocket()
         listener = descriptor
         url = "nats://127.0.0.1:\(port)"
@@ -33,6 +50,9 @@ final class HostileServer: Sendable {
         write(greeting, to: socket)
         var text = ""
         var bytes = [UInt8](repeating: 0, count: 4_096)
+        // The numbers of the subscriptions, by what their subjects begin with.
+        var subscriptions: [String: Substring] = [:]
+        var counts: [String: Int] = [:]
         while true {
             let count = recv(socket, &bytes, bytes.count, 0)
             guard count > 0 else { return }
@@ -42,6 +62,18 @@ final class HostileServer: Sendable {
                 text = String(text[end.upperBound...])
                 if let subject, line.hasPrefix("SUB \(subject) ") { return drain(socket) }
                 if line == "PING" { write("PONG\r\n" + garbage, to: socket) }
+                let words = line.split(separator: " ")
+                if words.first == "SUB", let number = words.last {
+                    subscriptions[String(words[1].prefix { $0 != "*" })] = number
+                } else if words.count == 4, words[0] == "PUB" {
+                    let (subject, reply) = (String(words[1]), String(words[2]))
+                    defer { counts[subject, default: 0] += 1 }
+                    guard let answer = answers(subject, counts[subject, default: 0]),
+                        let number = subscriptions.first(where: { reply.hasPrefix($0.key) })?.value
+                    else { continue }
+                    let (to, size) = (answer.subject ?? reply, answer.body.utf8.count)
+                    write("MSG \(to) \(number) \(answer.reply) \(size)\r\n\(answer.body)\r\n", to: socket)
+                }
             }
         }
     }

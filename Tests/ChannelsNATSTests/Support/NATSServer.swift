@@ -46,7 +46,10 @@ final class NATSServer: Sendable {
     /// - Parameter configuration: Further lines of the configuration file, instead of those of the options.
     func start(_ configuration: String? = nil) async throws {
         let before = state.withLock { $0.port }
-        let file = try writeFile(configuration, port: before > 0 ? before : options.port ?? -1)
+        // Not one that the system gives to connections: a client that tries again and again while the server is away
+        // may be given it, and then connects to itself.
+        let port = before > 0 ? before : try options.port ?? freePorts(1)[0]
+        let file = try writeFile(configuration, port: port)
         let path = folder.appending(path: "log").path
         let output = try ProcessOutput(path)
         let process = try ChildProcess("nats-server", ["-c", file.path], output: path)

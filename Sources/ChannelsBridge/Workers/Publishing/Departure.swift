@@ -10,7 +10,6 @@ final class Departure: @unchecked Sendable {  // what changes is touched as its 
 
     let message: any Sendable
     let subject: String
-    let number: UInt64
     let time: Timestamp
     let trace: TraceContext?
     /// The place that it takes up in the bridge.
@@ -38,14 +37,12 @@ final class Departure: @unchecked Sendable {  // what changes is touched as its 
     init(
         _ message: any Sendable,
         to subject: String,
-        number: UInt64,
         charge: Charge,
         isReserved: Bool = false,
         unheard: Unheard? = nil
     ) {
         self.message = message
         self.subject = subject
-        self.number = number
         self.charge = charge
         self.isReserved = isReserved
         time = .now

@@ -23,7 +23,7 @@ final class PromptSender: RouteSender {
         self.packaging = packaging
     }
 
-    var buffering: BufferingPolicy { .oldest(context.configuration.outgoingLimit) }
+    var buffering: BufferingPolicy { .oldest(context.configuration.routeLimit) }
 
     func take(_ message: any Sendable, postedTo name: String) -> Departure? {
         guard isOpen.load(ordering: .acquiring), !earlier.contains(where: { $0.matches(name) }) else { return nil }
@@ -34,7 +34,7 @@ final class PromptSender: RouteSender {
             Switchboard.refusePost(because: error)
             return nil
         }
-        return Departure(message, to: name, number: context.nextNumber(), charge: charge)
+        return Departure(message, to: name, charge: charge)
     }
 
     func send(_ departure: Departure) async throws {

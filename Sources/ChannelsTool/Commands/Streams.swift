@@ -13,7 +13,8 @@ struct Streams: AsyncParsableCommand {
               channels streams SHOP
               channels streams --json | jq .state.messages
 
-            --json prints what the server says of each, as it says it.
+            PROCESSES are those that ask for messages of the name now; the server does not say which they are, and one that has no room for
+            more does not ask. --json prints what the server says of each, as it says it.
             """
     )
 
@@ -139,13 +140,16 @@ struct Streams: AsyncParsableCommand {
         var numPending: Int?
         var numAckPending: Int?
         var numRedelivered: Int?
+        /// Each process asks once at a time.
+        var numWaiting: Int?
 
-        static let columns = ["NAME", "SUBJECT", "WAITING", "UNSETTLED", "REDELIVERED"]
+        static let columns = ["NAME", "SUBJECT", "WAITING", "UNSETTLED", "REDELIVERED", "PROCESSES"]
 
         static func row(_ consumer: Consumer) -> [String] {
             [
                 consumer.name, consumer.config.filterSubject ?? ">", "\(consumer.numPending ?? 0)",
                 "\(consumer.numAckPending ?? 0)", "\(consumer.numRedelivered ?? 0)",
+                "\(consumer.numWaiting ?? 0)",
             ]
         }
     }
