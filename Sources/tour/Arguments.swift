@@ -20,10 +20,10 @@ enum Arguments: Equatable {
                tour --file PATH
                tour --nats URL
 
-        Shows objects that talk to each other through channels, about real sales: the bills of a restaurant. Each of the five ways of
-        talking has a source file of its own in Sources/tour, and so have requests.
+        Shows a day in a restaurant, in which objects communicate through channels. Each of the five ways to communicate, and requests, have
+        a source file in Sources/tour. On a terminal names are in colour, unless NO_COLOR is set.
 
-        FILE   comma-separated sales with the columns total_bill, tip, day, time and size; without it, the 244 bills that come along
+        FILE   comma-separated sales with the columns total_bill, tip, day, time and size; without it, the 244 included bills
         -      the same from standard input
 
         --file PATH  in two terminals: the kitchen in the first process, the till in the second, over one SQLite file, which is created. Needs the
@@ -31,15 +31,13 @@ enum Arguments: Equatable {
         --nats URL   in two terminals: the kitchen in the first process, the till in the second, over the NATS server at the address, such as
                      nats://127.0.0.1:4222. Needs the package trait: swift run --traits NATS tour --nats URL
 
-        A line that is no sale is skipped; the first 20 of them are reported on standard error with their numbers. At most 4 MiB are
-        read, with 366 different days and as many times. At the end the totals that the objects arrived at are compared with those of a plain
-        loop.
+        Invalid lines are skipped; the first 20 are reported on standard error with their numbers. At most 4 MiB are read, with 366 different
+        days and as many times. At the end the totals of the objects are compared with those of a plain loop.
 
-        The bills that come along are from P. G. Bryant and M. A. Smith, Practical Data Analysis: Case Studies in Business Statistics, 1995,
+        The included bills are from P. G. Bryant and M. A. Smith, Practical Data Analysis: Case Studies in Business Statistics, 1995,
         as distributed with the Python package plotly.
 
-        Exit status: 0; 1 where the sales cannot be read, the totals differ or the output cannot be written; 64 for arguments that are not
-        understood.
+        Exit status: 0; 1 if the sales cannot be read, the totals differ or the output cannot be written; 64 for invalid arguments.
         """
 
     static func parse(_ arguments: [String]) throws(Misuse) -> Arguments {

@@ -54,6 +54,7 @@ enum OverNATS {
         try await running.value
         let heard = await kitchen.heard
         say("kitchen", "the till has closed: \(heard.sales) orders for \(heard.guests) guests")
+        display.report()
         withExtendedLifetime((kitchen, display, answering)) {}
         return true
     }

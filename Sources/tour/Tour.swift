@@ -8,7 +8,7 @@ import Glibc
 import Musl
 #endif
 
-/// Objects talk about sales, in each of the five ways, and check their sums at the end.
+/// A day in a restaurant: objects communicate in each of the five ways, and compare their sums at the end.
 @main
 @MainActor
 struct Tour {
@@ -49,7 +49,7 @@ struct Tour {
         Input.finish(right ? 0 : 1)
     }
 
-    /// The sales to talk about. Ends the program where there are none.
+    /// Reads the sales. Ends the program if there are none.
     private static func read(_ arguments: Arguments) -> [Sale] {
         let source =
             switch arguments {
@@ -90,41 +90,37 @@ struct Tour {
     /// - Returns: Whether the totals of the objects are those of a plain loop.
     private static func talk(about sales: [Sale]) async -> Bool {
         let stage = Stage()
+        let closeDoors = notificationCentre(stage)
         let heard = await namedChannels(sales, stage)
         eventProperty(sales, stage)
-        protocolNotifications(sales, stage)
         let ledger = statefulMiddleware(sales, stage)
-        notificationCentre(stage)
         let tips = await requests(sales, stage)
+        protocolNotifications(sales, stage)
+        closeDoors()
+
+        heading("The switchboard: print(board)")
+        print(stage.board)
 
         heading("The totals")
         var loop = Totals()
         for sale in sales { loop.add(sale) }
-        print("a plain loop: \(loop.counts), \(loop.bills.dollars) and \(loop.tips.dollars) in tips")
-        print("the ledger:   \(ledger.counts), \(ledger.bills.dollars) and \(ledger.tips.dollars) in tips")
-        print("the kitchen:  \(heard.counts); the tip jars: \(tips.dollars)")
+        print("  a plain loop: \(loop.counts), \(loop.bills.dollars) and \(loop.tips.dollars) in tips")
         let right = ledger == loop && heard == loop && tips == loop.tips
-        print(right ? "They agree." : "THEY DIFFER.")
+        if !right {
+            print("  the ledger:   \(ledger.counts), \(ledger.bills.dollars) and \(ledger.tips.dollars) in tips")
+            print("  the kitchen:  \(heard.counts); the tip jars: \(tips.dollars)")
+        }
+        print(right ? "  The ledger, the kitchen and the tip jars agree with it." : "  THEY DIFFER.")
         withExtendedLifetime(stage) {}
         return right
     }
 }
 
-/// Prints what an object says.
+/// Prints a line of an object. On a terminal its name is in colour.
 func say(_ who: String, _ what: String) {
-    print("  \(Style.name.applied(to: who.printable)): \(what.printable)")
+    print("  \(Style.name(who.printable)): \(what.printable)")
 }
 
 func heading(_ title: String) {
-    print("\n\(Style.heading.applied(to: title))")
-}
-
-/// How a terminal shows a text. Elsewhere, and with `NO_COLOR` (no-color.org), it stays plain.
-private enum Style: String {
-    case name = "36"
-    case heading = "1"
-
-    private static let isUsed = isatty(STDOUT_FILENO) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
-
-    func applied(to text: String) -> String { Style.isUsed ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text }
+    print("\n\(Style.heading(title))")
 }
