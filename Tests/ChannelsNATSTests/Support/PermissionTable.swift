@@ -2,7 +2,7 @@
 import Channels
 import Foundation
 
-/// The permissions that the guide Running over NATS lists: what they are for, and their subjects.
+/// The permissions that the guide Configuring NATS lists: their purposes and subjects.
 struct PermissionTable {
     struct Row {
         let purpose: String
