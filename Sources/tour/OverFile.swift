@@ -4,7 +4,7 @@ import ChannelsBridge
 import ChannelsSQLite
 
 extension ChannelName<Totals> {
-    /// What the till has rung, when it closes.
+    /// The totals of the till, when it closes.
     fileprivate static var tillClosed: Self { "till.closed" }
 }
 
@@ -13,7 +13,7 @@ extension StateName<Bool> {
 }
 
 /// The till in one process and the kitchen in the other, over one file. The same objects as in one process, with a
-/// bridge between their switchboards. A sale that has been rung is in the file, whoever is killed.
+/// bridge between their switchboards. A sale that was posted is in the file, whichever process is killed.
 @MainActor
 enum OverFile {
     /// - Returns: Whether all went well.
@@ -27,7 +27,7 @@ enum OverFile {
         }
     }
 
-    /// Whoever comes first is the kitchen.
+    /// The process that starts first is the kitchen.
     private static func isKitchenOpen(_ path: String) async throws -> Bool {
         let board = Switchboard()
         let isOpen = board.state(.kitchenIsOpen, initial: false)
@@ -51,13 +51,15 @@ enum OverFile {
         isOpen.set(true)
         say("kitchen", "open over '\(path)'; start the till in another terminal: the same command again")
         for await rung in closing {
-            // The last sales may come behind this, which has a route of its own. An earlier kitchen may have had some.
+            // The last sales may arrive after this message, which has a route of its own. An earlier kitchen may have
+            // received some.
             _ = try? await heard.next(timeout: .seconds(5)) { $0.sales >= rung.sales }
             let heard = heard.value
             say("kitchen", "the till has closed: \(heard.sales) orders for \(heard.guests) guests")
+            display.report()
             say(
                 "kitchen",
-                heard == rung ? "They agree." : "The till rang \(rung.sales), and other kitchens heard some."
+                heard == rung ? "They agree." : "The till rang \(rung.sales), and other kitchens received some."
             )
             break
         }
@@ -74,7 +76,7 @@ enum OverFile {
         let till = Till()
         let routes: [BridgeRoute] = [.outgoing(.sale, durable: true), .outgoing(.tillClosed, durable: true)]
         let running = try await bridge("till", board, path, routes).start()
-        say("till", "the kitchen is in another process; what it does not hear now waits in the file")
+        say("till", "the kitchen is in another process; messages that it does not receive now wait in the file")
         var rung = Totals()
         for sale in sales {
             // Returns when the sale is stored.
@@ -83,7 +85,7 @@ enum OverFile {
         }
         await board[.tillClosed].postAndWait(rung)
         say("till", "rang \(rung.sales) sales of \(rung.bills.dollars)")
-        // Also for a kitchen that was killed: the next one hears what is left.
+        // Also for a kitchen that was killed: the next one receives the rest.
         isOpen.set(false)
         running.cancel()
         try await running.value
