@@ -318,7 +318,7 @@ struct BridgeOverNATSTests {
 }
 
 extension ChannelName<BridgeOverNATSTests.Sale> {
-    fileprivate static var natsSale: Self { "shop.sale" }
+    static var natsSale: Self { "shop.sale" }
 }
 
 extension StateName<Int> {
