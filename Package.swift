@@ -18,7 +18,11 @@ let onlyObserved = TargetDependencyCondition.when(traits: ["Observability"])
 let onlyWithInspector = TargetDependencyCondition.when(traits: ["Inspector"])
 
 /// What only the trait SQLite needs: without it, GRDB is not looked for, and with it SQLite.
-let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"]))
+let onlyWithSQLite = TargetDependencyCondition.when(traits: ["SQLite"])
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: onlyWithSQLite)
+
+/// What is for either way between processes.
+let betweenProcesses = TargetDependencyCondition.when(traits: ["NATS", "SQLite"])
 
 /// Only with the trait OpenCombine, and only where there is no Combine.
 let openCombine = Target.Dependency.product(
@@ -104,8 +108,9 @@ let package = Package(
             name: "tour",
             dependencies: [
                 "Channels",
-                .target(name: "ChannelsBridge", condition: onlyWithNATS),
+                .target(name: "ChannelsBridge", condition: betweenProcesses),
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
+                .target(name: "ChannelsSQLite", condition: onlyWithSQLite),
             ],
             exclude: ["Resources/README.md"],
             resources: [.embedInCode("Resources/tips.csv")],

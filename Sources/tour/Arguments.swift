@@ -7,6 +7,8 @@ enum Arguments: Equatable {
     case file(String)
     /// To talk about its own sales with another process, over a NATS server.
     case overNATS(String)
+    /// The same, over an SQLite file.
+    case overFile(String)
 
     /// Something the tour does not understand.
     struct Misuse: Error, Equatable, CustomStringConvertible {
@@ -16,6 +18,7 @@ enum Arguments: Equatable {
     static let helpText = """
         Usage: tour [FILE | -]
                tour --nats URL
+               tour --file PATH
 
         Shows objects that talk to each other through channels, about real sales: the bills of a restaurant. Each of the five ways of
         talking has a source file of its own in Sources/tour, and so have requests.
@@ -25,6 +28,8 @@ enum Arguments: Equatable {
 
         --nats URL   in two terminals: the kitchen in the first process, the till in the second, over the NATS server at the address, such as
                      nats://127.0.0.1:4222. Needs the package trait: swift run --traits NATS tour --nats URL
+        --file PATH  the same over an SQLite file, which is created if there is none: there is no server to start. Needs the package
+                     trait: swift run --traits SQLite tour --file sales.sqlite
 
         A line that is no sale is skipped; the first 20 of them are reported on standard error with their numbers. At most 4 MiB are
         read, with 366 different days and as many times. At the end the totals that the objects arrived at are compared with those of a plain
@@ -40,30 +45,33 @@ enum Arguments: Equatable {
     static func parse(_ arguments: [String]) throws(Misuse) -> Arguments {
         var operands: [String] = []
         var takesOptions = true
-        var takesURL = false
-        var url: String?
+        var line: (option: String, place: String?)?
         for argument in arguments {
-            if takesURL {
-                (url, takesURL) = (argument, false)
+            if let given = line, given.place == nil {
+                line = (given.option, argument)
                 continue
             }
             if takesOptions, argument == "--help" || argument == "-h" { return .help }
             if takesOptions, argument == "--" {
                 takesOptions = false
-            } else if takesOptions, argument == "--nats" {
-                takesURL = true
+            } else if takesOptions, argument == "--nats" || argument == "--file" {
+                guard line == nil else { throw Misuse(description: "one of --nats and --file at most") }
+                line = (argument, nil)
             } else if takesOptions, argument.hasPrefix("-"), argument != "-" {
                 throw Misuse(description: "unknown option '\(argument)'")
             } else {
                 operands.append(argument)
             }
         }
-        guard !takesURL else { throw Misuse(description: "--nats needs the address of a server") }
-        if let url {
-            guard operands.isEmpty else {
-                throw Misuse(description: "--nats shows the tour's own sales, not those of a file")
+        if let line {
+            guard let place = line.place else {
+                let what = line.option == "--nats" ? "the address of a server" : "a path"
+                throw Misuse(description: "\(line.option) needs \(what)")
             }
-            return .overNATS(url)
+            guard operands.isEmpty else {
+                throw Misuse(description: "\(line.option) shows the tour's own sales, not those of a file")
+            }
+            return line.option == "--nats" ? .overNATS(place) : .overFile(place)
         }
         guard let first = operands.first else { return .ownSales }
         guard operands.count == 1 else {

@@ -25,18 +25,28 @@ struct Tour {
             Input.finish(0)
         }
         let sales = read(arguments)
-        if case .overNATS(let url) = arguments {
+        switch arguments {
+        case .overNATS(let url):
             #if NATS
-            Input.finish(await OverNATS.run(url, sales) ? 0 : 1)
+            Input.finish(await TwoProcesses.run(over: OverNATS(place: url), sales) ? 0 : 1)
             #else
-            Input.report(
-                "tour: built without NATS, so that \(url) cannot be reached. Use the trait: swift run --traits NATS tour --nats \(url)"
-            )
-            exit(1)
+            lacksTrait("NATS", "tour --nats \(url)")
             #endif
+        case .overFile(let path):
+            #if SQLite
+            Input.finish(await TwoProcesses.run(over: OverFile(place: path), sales) ? 0 : 1)
+            #else
+            lacksTrait("SQLite", "tour --file \(path)")
+            #endif
+        case .help, .ownSales, .standardInput, .file: break
         }
         let right = await talk(about: sales)
         Input.finish(right ? 0 : 1)
+    }
+
+    private static func lacksTrait(_ trait: String, _ command: String) -> Never {
+        Input.report("tour: built without \(trait). Use the trait: swift run --traits \(trait) \(command)")
+        exit(1)
     }
 
     /// The sales to talk about. Ends the program where there are none.
@@ -45,14 +55,14 @@ struct Tour {
             switch arguments {
             case .file(let path): "'\(path)'"
             case .standardInput: "standard input"
-            case .ownSales, .overNATS, .help: "tips.csv"
+            case .ownSales, .overNATS, .overFile, .help: "tips.csv"
             }
         let bytes: [UInt8]
         do throws(Input.Failure) {
             switch arguments {
             case .file(let path): bytes = try Input.file(path)
             case .standardInput: bytes = try Input.standardInput()
-            case .ownSales, .overNATS, .help: bytes = PackageResources.tips_csv
+            case .ownSales, .overNATS, .overFile, .help: bytes = PackageResources.tips_csv
             }
         } catch {
             Input.report("tour: cannot read \(source): \(error)")
