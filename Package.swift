@@ -9,7 +9,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// What only the trait NATS needs: without it, neither libnats nor the argument parser is looked for.
+/// What only the trait NATS needs: without it, libnats is not looked for.
 let onlyWithNATS = TargetDependencyCondition.when(traits: ["NATS"])
 
 /// What only the trait Observability needs.
@@ -166,10 +166,11 @@ let package = Package(
         .executableTarget(
             name: "channels",
             dependencies: [
-                .target(name: "Channels", condition: onlyWithNATS),
-                .target(name: "ChannelsBridge", condition: onlyWithNATS),
+                .target(name: "Channels", condition: betweenProcesses),
+                .target(name: "ChannelsBridge", condition: betweenProcesses),
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
-                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: onlyWithNATS),
+                .target(name: "ChannelsSQLite", condition: onlyWithSQLite),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: betweenProcesses),
             ],
             swiftSettings: settings
         ),

@@ -47,6 +47,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     public var busyTimeout: Duration
     /// The most bytes of a body.
     public var bodyLimit: Int
+    /// Whether a missing file and missing tables are created. False for a tool that only observes.
+    package var createsFile = true
 
     /// Creates a configuration.
     public init(

@@ -59,7 +59,8 @@ final class SQLiteDurableName: Sendable {
         state.withLock { $0.id = id }
     }
 
-    private static func position(of start: ReplayStart?, _ db: Database) throws -> Int64 {
+    /// The number of the message before the first one.
+    static func position(of start: ReplayStart?, _ db: Database) throws -> Int64 {
         switch start?.position {
         case nil, .new: return try SQLiteSchema.lastNumber(db)
         case .stored: return 0

@@ -276,11 +276,13 @@ final class SQLiteSession: Sendable {
         var groups: [String: [Found]] = [:]
         for item in found {
             guard let message = item.message else { continue }
+            var inbound = InboundMessage(message)
+            inbound.storedAt = Timestamp(secondsSince1970: item.time)
             for subscriber in plain where item.number > subscriber.after && subscriber.pattern.matches(item.subject) {
                 if let group = subscriber.group {
                     if groups[group]?.last?.number != item.number { groups[group, default: []].append(item) }
                 } else {
-                    subscriber.queue.enqueue(InboundMessage(message))
+                    subscriber.queue.enqueue(inbound)
                     reached.append(subscriber.queue)
                 }
             }

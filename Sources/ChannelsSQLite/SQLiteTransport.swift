@@ -81,7 +81,7 @@ public final class SQLiteTransport: Transport {
         }
     }
 
-    private func session(_ subject: String? = nil) throws -> SQLiteSession {
+    func session(_ subject: String? = nil) throws -> SQLiteSession {
         try phase.withLock { phase in
             switch phase {
             case .connected(let session, _): return session
