@@ -74,7 +74,7 @@ final class SQLiteSession: Sendable {
     init(_ configuration: SQLiteConfiguration, _ events: HandlerQueue<TransportEvent>) async throws {
         self.configuration = configuration
         self.events = events
-        holder = "\(ProcessInfo.processInfo.processIdentifier)-\(UInt64.random(in: .min ... .max))"
+        holder = SQLiteHolder.new()
         let (stream, commands) = AsyncStream.makeStream(of: Command.self)
         self.commands = commands
         let bell = Bell()
