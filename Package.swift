@@ -43,7 +43,7 @@ let package = Package(
         .executable(name: "tour", targets: ["tour"]),
         .library(name: "ChannelsNATS", targets: ["ChannelsNATS"]),
         .library(name: "ChannelsSQLite", targets: ["ChannelsSQLite"]),
-        .executable(name: "channels", targets: ["channels"]),
+        .executable(name: "channels", targets: ["ChannelsTool"]),
         .library(name: "ChannelsObservability", targets: ["ChannelsObservability"]),
         .library(name: "ChannelsInspector", targets: ["ChannelsInspector"]),
     ],
@@ -164,7 +164,8 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
-            name: "channels",
+            // Not of the product's name: that would be the module Channels where file names ignore case.
+            name: "ChannelsTool",
             dependencies: [
                 .target(name: "Channels", condition: betweenProcesses),
                 .target(name: "ChannelsBridge", condition: betweenProcesses),
@@ -183,6 +184,7 @@ let package = Package(
                 "ChannelsBridgeTesting",
                 "TestSupport",
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
+                .target(name: "ChannelsTool", condition: onlyWithNATS),
             ],
             exclude: ["Python"],
             swiftSettings: settings

@@ -139,7 +139,7 @@ public struct TransportConformance: Sendable {
 extension TransportCapabilities {
     fileprivate var names: String {
         let names: [(TransportCapabilities, String)] = [
-            (.headers, "headers"), (.durable, "durable messages"), (.requests, "requests"),
+            (.durable, "durable messages"), (.requests, "requests"),
             (.lastValues, "last values"), (.groups, "groups"), (.replay, "replay"),
         ]
         return names.filter { contains($0.0) }.map(\.1).joined(separator: ", ")

@@ -58,37 +58,6 @@ public struct NATSConfiguration: Sendable {
     /// How the connection is encrypted. Nil: with the defaults of TLS if an address begins with `tls://`,
     /// otherwise not at all.
     public var tls: TLS?
-    /// The timeout for connecting to one server. Two seconds by default.
-    public var connectTimeout: Duration = .seconds(2)
-    /// The delay after all servers have been tried without success, when the connection is lost, or after a connection
-    /// that has lasted less than four times as long. A quarter of a second by default. A random jitter of up to the
-    /// same duration is added.
-    public var reconnectWait: Duration = .milliseconds(250)
-    /// The interval of pings to the server. The connection counts as broken after two unanswered ones. Five
-    /// seconds by default.
-    public var pingInterval: Duration = .seconds(5)
-    /// How long a write to the socket may block before the connection counts as broken. 15 seconds by default:
-    /// longer than the ten after which a server ends the connection of another client that does not read, and
-    /// for which it keeps those waiting who publish to it. Meanwhile, messages wait, up to ``outgoingByteLimit``.
-    public var writeTimeout: Duration = .seconds(15)
-    /// The timeout for requests to JetStream, and for requests without a timeout of their own. Five seconds
-    /// by default.
-    public var requestTimeout: Duration = .seconds(5)
-    /// For how long `publish` and `store` send a durable message or a state again until it is acknowledged. A
-    /// bridge then tries again. Ten seconds by default.
-    public var acknowledgementTimeout: Duration = .seconds(10)
-    /// How long to wait for an acknowledgement before a durable message is sent again, with the same
-    /// identifier. Two seconds by default.
-    public var retryInterval: Duration = .seconds(2)
-    /// How many bytes may wait to be sent. 8 MiB by default. While there is no connection, publishing more
-    /// throws `bufferFull`; while there is one, it waits.
-    public var outgoingByteLimit = 8 * 1024 * 1024
-    /// How many messages of one subscription may wait for their handler. 65,536 by default. Further messages
-    /// are dropped and counted.
-    public var incomingLimit = 65_536
-    /// How many bytes they may have together. 128 MiB by default.
-    public var incomingByteLimit = 128 << 20
-
     /// The streams that store durable messages. Missing ones are created when they are first needed.
     public var streams: [NATSStream] = []
     /// How durable messages are delivered.
@@ -102,6 +71,32 @@ public struct NATSConfiguration: Sendable {
     public var inboxPrefix = "_INBOX"
     /// Whether missing streams and the missing bucket are created. False for a tool that only observes.
     package var createsStreams = true
+
+    // Constants, except for tests.
+
+    /// The timeout for connecting to one server.
+    package var connectTimeout: Duration = .seconds(2)
+    /// The delay after all servers have been tried without success, when the connection is lost, or after a connection
+    /// that has lasted less than four times as long. A random jitter of up to the same duration is added.
+    package var reconnectWait: Duration = .milliseconds(250)
+    /// The interval of pings to the server. The connection counts as broken after two unanswered ones.
+    package var pingInterval: Duration = .seconds(5)
+    /// How long a write to the socket may block before the connection counts as broken: longer than the ten seconds
+    /// after which a server ends the connection of another client that does not read, and for which it keeps those
+    /// waiting who publish to it.
+    package var writeTimeout: Duration = .seconds(15)
+    /// The timeout for requests to JetStream.
+    package var requestTimeout: Duration = .seconds(5)
+    /// For how long `publish` and `store` send a durable message or a state again until it is acknowledged.
+    package var acknowledgementTimeout: Duration = .seconds(10)
+    /// How long to wait for an acknowledgement before a durable message is sent again, with the same identifier.
+    package var retryInterval: Duration = .seconds(2)
+    /// How many bytes may wait to be sent.
+    package var outgoingByteLimit = 8 * 1024 * 1024
+    /// How many messages of one subscription may wait for their handler.
+    package var incomingLimit = 65_536
+    /// How many bytes they may have together.
+    package var incomingByteLimit = 128 << 20
 
     /// How durable messages are delivered to a durable name. A name that exists keeps the settings that it has: how
     /// they differ is reported as `TransportEvent.failed` with the code `settingsDiffer`.

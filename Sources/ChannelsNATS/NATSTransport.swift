@@ -20,7 +20,7 @@ import Synchronization
 ///   recognises.
 /// - Last values are stored in a bucket of JetStream's key-value store.
 /// - A lost connection is restored, with its subscriptions. Meanwhile, published messages wait, up to
-///   ``NATSConfiguration/outgoingByteLimit``.
+///   8 MiB.
 /// - Whatever ends a connection, it is restored: also when the server refuses the credentials for a while, or
 ///   sends an error of its own. `TransportEvent.failed` tells why an attempt failed, unless nobody was there.
 /// - Subjects and headers are validated again before they are sent. The C client does not validate them, and
@@ -53,7 +53,7 @@ public final class NATSTransport: Transport {
         if case .connected(let session, _) = phase.withLock({ $0 }) { session.connection.beginClosing() }
     }
 
-    /// All capabilities. With a server without JetStream, only headers and requests work.
+    /// All capabilities. With a server without JetStream, only requests work.
     public var capabilities: TransportCapabilities { .all }
 
     /// Connects to the first server that answers, also after it was closed. See `Transport/connect(onEvent:)`.

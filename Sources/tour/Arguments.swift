@@ -7,7 +7,7 @@ enum Arguments: Equatable {
     case file(String)
     /// To talk about its own sales with another process, over a NATS server.
     case overNATS(String)
-    /// The same, over an SQLite file.
+    /// The same over a file of SQLite.
     case overFile(String)
 
     /// Something the tour does not understand.
@@ -17,61 +17,61 @@ enum Arguments: Equatable {
 
     static let helpText = """
         Usage: tour [FILE | -]
-               tour --nats URL
                tour --file PATH
+               tour --nats URL
 
-        Shows objects that talk to each other through channels, about real sales: the bills of a restaurant. Each of the five ways of
-        talking has a source file of its own in Sources/tour, and so have requests.
+        Shows a day in a restaurant, in which objects communicate through channels. Each of the five ways to communicate, and requests, have
+        a source file in Sources/tour. On a terminal names are in colour, unless NO_COLOR is set.
 
-        FILE   comma-separated sales with the columns total_bill, tip, day, time and size; without it, the 244 bills that come along
+        FILE   comma-separated sales with the columns total_bill, tip, day, time and size; without it, the 244 included bills
         -      the same from standard input
 
+        --file PATH  in two terminals: the kitchen in the first process, the till in the second, over one SQLite file, which is created. Needs the
+                     package trait: swift run --traits SQLite tour --file sales.sqlite
         --nats URL   in two terminals: the kitchen in the first process, the till in the second, over the NATS server at the address, such as
                      nats://127.0.0.1:4222. Needs the package trait: swift run --traits NATS tour --nats URL
-        --file PATH  the same over an SQLite file, which is created if there is none: there is no server to start. Needs the package
-                     trait: swift run --traits SQLite tour --file sales.sqlite
 
-        A line that is no sale is skipped; the first 20 of them are reported on standard error with their numbers. At most 4 MiB are
-        read, with 366 different days and as many times. At the end the totals that the objects arrived at are compared with those of a plain
-        loop.
+        Invalid lines are skipped; the first 20 are reported on standard error with their numbers. At most 4 MiB are read, with 366 different
+        days and as many times. At the end the totals of the objects are compared with those of a plain loop.
 
-        The bills that come along are from P. G. Bryant and M. A. Smith, Practical Data Analysis: Case Studies in Business Statistics, 1995,
+        The included bills are from P. G. Bryant and M. A. Smith, Practical Data Analysis: Case Studies in Business Statistics, 1995,
         as distributed with the Python package plotly.
 
-        Exit status: 0; 1 where the sales cannot be read, the totals differ or the output cannot be written; 64 for arguments that are not
-        understood.
+        Exit status: 0; 1 if the sales cannot be read, the totals differ or the output cannot be written; 64 for invalid arguments.
         """
 
     static func parse(_ arguments: [String]) throws(Misuse) -> Arguments {
         var operands: [String] = []
         var takesOptions = true
-        var line: (option: String, place: String?)?
+        // An option that takes the next argument, and those that have.
+        var option: String?
+        var values: [String: String] = [:]
         for argument in arguments {
-            if let given = line, given.place == nil {
-                line = (given.option, argument)
+            if let name = option {
+                values[name] = argument
+                option = nil
                 continue
             }
             if takesOptions, argument == "--help" || argument == "-h" { return .help }
             if takesOptions, argument == "--" {
                 takesOptions = false
             } else if takesOptions, argument == "--nats" || argument == "--file" {
-                guard line == nil else { throw Misuse(description: "one of --nats and --file at most") }
-                line = (argument, nil)
+                option = argument
             } else if takesOptions, argument.hasPrefix("-"), argument != "-" {
                 throw Misuse(description: "unknown option '\(argument)'")
             } else {
                 operands.append(argument)
             }
         }
-        if let line {
-            guard let place = line.place else {
-                let what = line.option == "--nats" ? "the address of a server" : "a path"
-                throw Misuse(description: "\(line.option) needs \(what)")
-            }
+        if let option {
+            throw Misuse(description: "\(option) needs \(option == "--nats" ? "the address of a server" : "a path")")
+        }
+        if let (name, value) = values.first {
+            guard values.count == 1 else { throw Misuse(description: "--file and --nats exclude each other") }
             guard operands.isEmpty else {
-                throw Misuse(description: "\(line.option) shows the tour's own sales, not those of a file")
+                throw Misuse(description: "\(name) shows the tour's own sales, not those of a file")
             }
-            return line.option == "--nats" ? .overNATS(place) : .overFile(place)
+            return name == "--nats" ? .overNATS(value) : .overFile(value)
         }
         guard let first = operands.first else { return .ownSales }
         guard operands.count == 1 else {

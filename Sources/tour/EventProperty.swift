@@ -1,19 +1,19 @@
 import Channels
 
-/// B. An event as a property of the object that emits it. Nobody needs a name, and nobody has to unregister.
+/// B. An event as a property of the object that emits it. It needs no name, and listeners need not unregister.
 @MainActor
 final class Counter {
     let paid = Channel<Sale>()
 }
 
-/// Hears of one time of day.
+/// Counts the tables of one time of day.
 @MainActor
 final class Tally {
     private var count = 0
     private var largest = 0
 
     func listen(to counter: Counter, time: String) {
-        // Which time it is, the closure captures: no need for a context that is handed back.
+        // The context of this listener is a capture.
         counter.paid.listen(self) { me, sale in
             if sale.time == time { me.note(sale) }
         }
@@ -32,7 +32,7 @@ final class Tally {
 
 @MainActor
 func eventProperty(_ sales: [Sale], _ stage: Stage) {
-    heading("B. An event as a property")
+    heading("Payment: an event as a property")
     let counter = Counter()
     let lunch = Tally()
     var dinner: Tally? = Tally()
@@ -40,7 +40,7 @@ func eventProperty(_ sales: [Sale], _ stage: Stage) {
     dinner?.listen(to: counter, time: "Dinner")
 
     counter.paid.listen(lunch, once: true) { _, sale in say("the first guest", "paid \(sale.bill.dollars)") }
-    // Before any listener: may replace a message, or stop it.
+    // An interceptor runs before the listeners. It may replace a message, or stop it.
     let rule = counter.paid.intercept(priority: .high) { post in post.message.guests == 1 ? .stop : .continue }
 
     for sale in sales { counter.paid.post(sale) }
@@ -50,7 +50,7 @@ func eventProperty(_ sales: [Sale], _ stage: Stage) {
     dinner = nil
     say(
         "counter",
-        "\(counter.paid.listenerCount.of("listener", "listeners")) left now that dinner has gone; it did not say goodbye"
+        "\(counter.paid.listenerCount.of("listener", "listeners")) left after dinner was released, without unregistering"
     )
     stage.keep(counter, lunch, rule)
 }

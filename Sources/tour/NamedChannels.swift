@@ -2,16 +2,15 @@ import Channels
 import Dispatch
 import Synchronization
 
-// A. Named channels. Whoever knows the name can post and listen; the name carries the type of its messages.
+// A. Named channels. Any part that has the name can post and listen. The name has the type of its messages.
 extension ChannelName<Sale> {
     static var sale: Self { "till.sale" }
 }
 
-/// Rings sales up, and would hear of them itself.
+/// Posts the sales, and also listens to them.
 final class Till: Sendable {
     func ring(_ sale: Sale, on board: Switchboard) async {
-        // `echo: false` keeps the till from hearing its own voice. Waits until the kitchen and the printer
-        // have done with it, too.
+        // `echo: false` skips the till's own listener. Returns when the kitchen and the printer have finished, too.
         await board[.sale].postAndWait(sale, from: self, echo: false)
     }
 }
@@ -48,23 +47,32 @@ final class Printer: Sendable {
     }
 }
 
-/// Shows what is worth showing, on the main actor.
+/// Shows the highest bill, on the main actor.
 @MainActor
 final class Display {
-    private var highest = 0
+    private var highest: Sale?
+    private var records = 0
 
     func open(_ board: Switchboard) {
         board[.sale].listen(self, priority: .high) { me, sale in me.show(sale) }
     }
 
     private func show(_ sale: Sale) {
-        guard sale.bill > highest else { return }
-        highest = sale.bill
-        say("display", "the highest bill so far, \(sale.bill.dollars), a table of \(sale.guests) on \(sale.day)")
+        guard sale.bill > highest?.bill ?? 0 else { return }
+        highest = sale
+        records += 1
+    }
+
+    func report() {
+        guard let highest else { return }
+        say(
+            "display",
+            "the highest bill was \(highest.bill.dollars), a table of \(highest.guests) on \(highest.day); \(records.of("record", "records")) in all"
+        )
     }
 }
 
-/// Speaks and hears dictionaries, on the switchboard that every participant shares.
+/// Posts dictionaries and listens to them, on the switchboard that all participants share.
 final class Waiter: ChannelParticipant, Sendable {
     private let name: String
 
@@ -90,13 +98,13 @@ final class Waiter: ChannelParticipant, Sendable {
 
 @MainActor
 func namedChannels(_ sales: [Sale], _ stage: Stage) async -> Totals {
-    heading("A. Named channels")
+    heading("Orders: named channels")
     let board = stage.board
     let (till, kitchen, printer, display) = (Till(), Kitchen(), Printer(), Display())
     display.open(board)
     printer.open(board)
     await kitchen.open(board)
-    board[.sale].listen(till) { _, _ in say("till", "I should not hear myself") }
+    board[.sale].listen(till) { _, _ in say("till", "this should not arrive: it is my own message") }
     var patternHeard = 0
     let all = board[matching: "till.*"].listen { @MainActor _ in patternHeard += 1 }
 
@@ -105,15 +113,17 @@ func namedChannels(_ sales: [Sale], _ stage: Stage) async -> Totals {
     let heard = await kitchen.heard
     say("kitchen", "\(heard.sales.of("order", "orders")) for \(heard.guests.of("guest", "guests"))")
     printer.report()
+    display.report()
     say("till.*", "\(patternHeard.of("message", "messages")) matched the pattern")
+    all.cancel()
 
     let (anna, ben) = (Waiter("Anna"), Waiter("Ben"))
     anna.begin()
     ben.begin()
     anna.free(table: 4)
     ben.end()
-    say("Anna", "\(anna.reached(5).of("waiter", "waiters")) heard me after Ben had left")
-    stage.keep(till, kitchen, printer, display, all, anna, ben)
+    say("Anna", "\(anna.reached(5).of("waiter", "waiters")) received my message after Ben had left")
+    stage.keep(till, kitchen, printer, display, anna, ben)
     return heard
 }
 

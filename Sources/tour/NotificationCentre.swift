@@ -1,6 +1,6 @@
 import Channels
 
-/// E. A centre for observers: nobody is in it twice, and who does not implement a method is not bothered.
+/// E. A protocol and method centre: an observer is added once, and need not implement every method.
 @MainActor
 protocol HouseEvents: AnyObject, Sendable {
     func doorsOpened()
@@ -24,20 +24,25 @@ final class Cleaner: HouseEvents {
     func doorsClosed() { say("cleaner", "my turn") }
 }
 
+/// Opens the doors.
+///
+/// - Returns: Closes them.
 @MainActor
-func notificationCentre(_ stage: Stage) {
-    heading("E. Protocol and method, without duplicates")
+func notificationCentre(_ stage: Stage) -> @MainActor () -> Void {
+    heading("Opening: a protocol and method centre")
     let board = stage.board
     let (doorkeeper, cleaner) = (Doorkeeper(), Cleaner())
     board.add(doorkeeper, for: (any HouseEvents).self)
     board.add(cleaner, for: (any HouseEvents).self)
     let again = board.add(doorkeeper, for: (any HouseEvents).self)
-    say("centre", "the doorkeeper was \(again ? "added again" : "there already")")
+    say("centre", "the doorkeeper was \(again ? "added twice" : "added once, although it was asked for twice")")
 
     board.notify((any HouseEvents).self) { $0.doorsOpened() }
-    board.notify((any HouseEvents).self) { $0.doorsClosed() }
-    board.removeAll(doorkeeper)
-    let reached = board.notify((any HouseEvents).self) { $0.doorsOpened() }
-    say("centre", "\(reached.of("observer", "observers")) left without the doorkeeper")
     stage.keep(doorkeeper, cleaner)
+    return {
+        board.notify((any HouseEvents).self) { $0.doorsClosed() }
+        board.removeAll(doorkeeper)
+        let reached = board.notify((any HouseEvents).self) { $0.doorsOpened() }
+        say("centre", "\(reached.of("observer", "observers")) left without the doorkeeper")
+    }
 }

@@ -3,38 +3,100 @@ import Channels
 import ChannelsBridge
 import ChannelsSQLite
 
-extension ChannelName<Bool> {
-    fileprivate static var kitchenAsked: Self { "kitchen.asked" }
-}
-
 extension ChannelName<Totals> {
-    fileprivate static var kitchenTold: Self { "kitchen.told" }
+    /// What the till has rung, when it closes.
+    fileprivate static var tillClosed: Self { "till.closed" }
 }
 
-/// A file between the till and the kitchen. It carries no requests, so a question and its answer are messages on two
-/// channels here; neither the till nor the kitchen notices.
-struct OverFile: TwoProcesses.Line {
-    let place: String
-    let weakness = "the kitchen has heard what another till left in the file"
-    let isDurable = true
+extension StateName<Bool> {
+    fileprivate static var kitchenIsOpen: Self { "kitchen.open" }
+}
 
-    func transport() -> any Transport { SQLiteTransport(path: place) }
-
-    func answering(_ board: Switchboard) -> (routes: [BridgeRoute], token: ListenerToken?) {
-        let token = board[.kitchenAsked].listen { isClosing in
-            board[.kitchenTold].post(try await board.requests(.kitchenTotals).ask(isClosing))
+/// The till in one process and the kitchen in the other, over one file. The same objects as in one process, with a
+/// bridge between their switchboards. A sale that has been rung is in the file, whoever is killed.
+@MainActor
+enum OverFile {
+    /// - Returns: Whether all went well.
+    static func run(_ path: String, _ sales: [Sale]) async -> Bool {
+        do {
+            if try await isKitchenOpen(path) { try await till(path, sales) } else { try await kitchen(path) }
+            return true
+        } catch {
+            Input.report("tour: \(error)")
+            return false
         }
-        return ([.incoming(.kitchenAsked), .outgoing(.kitchenTold)], token)
     }
 
-    func asking(_ board: Switchboard) -> (routes: [BridgeRoute], token: ListenerToken?) {
-        let token = board.requests(.kitchenTotals).respond { isClosing in
-            let told = board[.kitchenTold].messages()
-            board[.kitchenAsked].post(isClosing)
-            for await totals in told { return totals }
-            throw CancellationError()
+    /// Whoever comes first is the kitchen.
+    private static func isKitchenOpen(_ path: String) async throws -> Bool {
+        let board = Switchboard()
+        let isOpen = board.state(.kitchenIsOpen, initial: false)
+        let running = try await bridge("probe", board, path, []).start()
+        running.cancel()
+        try await running.value
+        return isOpen.value
+    }
+
+    private static func kitchen(_ path: String) async throws {
+        heading("The kitchen")
+        let board = Switchboard()
+        let isOpen = board.state(.kitchenIsOpen, initial: false)
+        let heard = StateChannel(Totals())
+        let token = board[.sale].listen { sale in heard.update { $0.add(sale) } }
+        let display = Display()
+        display.open(board)
+        let closing = board[.tillClosed].messages()
+        let routes: [BridgeRoute] = [.incoming(.sale, durable: true), .incoming(.tillClosed, durable: true)]
+        let running = try await bridge("kitchen", board, path, routes).start()
+        isOpen.set(true)
+        say("kitchen", "open over '\(path)'; start the till in another terminal: the same command again")
+        for await rung in closing {
+            // The last sales may come behind this, which has a route of its own. An earlier kitchen may have had some.
+            _ = try? await heard.next(timeout: .seconds(5)) { $0.sales >= rung.sales }
+            let heard = heard.value
+            say("kitchen", "the till has closed: \(heard.sales) orders for \(heard.guests) guests")
+            say(
+                "kitchen",
+                heard == rung ? "They agree." : "The till rang \(rung.sales), and other kitchens heard some."
+            )
+            break
         }
-        return ([.outgoing(.kitchenAsked), .incoming(.kitchenTold)], token)
+        isOpen.set(false)
+        running.cancel()
+        try await running.value
+        withExtendedLifetime((token, display)) {}
+    }
+
+    private static func till(_ path: String, _ sales: [Sale]) async throws {
+        heading("The till")
+        let board = Switchboard()
+        let isOpen = board.state(.kitchenIsOpen, initial: false)
+        let till = Till()
+        let routes: [BridgeRoute] = [.outgoing(.sale, durable: true), .outgoing(.tillClosed, durable: true)]
+        let running = try await bridge("till", board, path, routes).start()
+        say("till", "the kitchen is in another process; what it does not hear now waits in the file")
+        var rung = Totals()
+        for sale in sales {
+            // Returns when the sale is stored.
+            await till.ring(sale, on: board)
+            rung.add(sale)
+        }
+        await board[.tillClosed].postAndWait(rung)
+        say("till", "rang \(rung.sales) sales of \(rung.bills.dollars)")
+        // Also for a kitchen that was killed: the next one hears what is left.
+        isOpen.set(false)
+        running.cancel()
+        try await running.value
+    }
+
+    private static func bridge(_ name: String, _ board: Switchboard, _ path: String, _ routes: [BridgeRoute]) -> Bridge
+    {
+        Bridge(
+            name,
+            switchboard: board,
+            transport: SQLiteTransport(path: path),
+            routes: routes + [.both(state: .kitchenIsOpen, initial: false)]
+        )
     }
 }
 #endif

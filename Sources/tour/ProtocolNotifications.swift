@@ -1,6 +1,6 @@
 import Channels
 
-/// C. A protocol is the message: its methods are what can be said, their parameters what is said with it.
+/// C. A protocol as the message: each of its methods is one kind of message, and the parameters are its content.
 @MainActor
 protocol ShiftEvents: AnyObject, Sendable {
     func dayEnded(_ day: String, takings: Int)
@@ -35,7 +35,7 @@ final class Owner: ShiftEvents {
 
 @MainActor
 func protocolNotifications(_ sales: [Sale], _ stage: Stage) {
-    heading("C. Protocol-typed notifications")
+    heading("Closing: a protocol as the message")
     let board = stage.board
     let (auditor, owner) = (Auditor(), Owner())
     board.add(owner, for: (any ShiftEvents).self)

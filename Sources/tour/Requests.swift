@@ -1,6 +1,6 @@
 import Channels
 
-// Requests: a question on a channel, and somebody answers.
+// Requests: one object asks, others respond.
 struct DayQuestion: Sendable {
     let day: String
 }
@@ -27,7 +27,7 @@ actor TipJar {
 /// Asks about every day; returns all the tips there are.
 @MainActor
 func requests(_ sales: [Sale], _ stage: Stage) async -> Int {
-    heading("Requests")
+    heading("The tips: requests")
     let tips = stage.board.requests(.tips)
     do {
         _ = try await tips.ask(DayQuestion(day: "Sun"))
@@ -35,23 +35,24 @@ func requests(_ sales: [Sale], _ stage: Stage) async -> Int {
         say("waiter", "\(error)")
     }
 
-    // Every jar answers; the amounts of its time of day only.
+    // Every jar responds with the tips of its time of day.
     let salesOfTime = Dictionary(grouping: sales, by: \.time)
     let jars = sales.distinct(\.time).map { time in TipJar(salesOfTime[time] ?? []) }
     for jar in jars { await jar.open(stage.board) }
 
     var all = 0
-    let days = sales.distinct(\.day)
-    for day in days {
+    var perDay: [String] = []
+    for day in sales.distinct(\.day) {
         let answers = await tips.askAll(DayQuestion(day: day)).compactMap { try? $0.get() }
-        all += answers.reduce(0, +)
-        if days.count <= 7 {
-            say(
-                "waiter",
-                "\(day): \(answers.map(\.dollars).joined(separator: " and ")) in \(answers.count.of("jar", "jars"))"
-            )
-        }
+        let ofDay = answers.reduce(0, +)
+        all += ofDay
+        perDay.append("\(day) \(ofDay.dollars)")
     }
+    let shown = perDay.prefix(7).joined(separator: ", ")
+    say(
+        "waiter",
+        "\(jars.count.of("jar answers", "jars answer")) for each day: \(shown)\(perDay.count > 7 ? " …" : "")"
+    )
     stage.keep(jars)
     return all
 }

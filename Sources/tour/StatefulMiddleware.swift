@@ -1,11 +1,11 @@
 import Channels
 
-// D. A state: who comes late gets the current value first, then every later one, without a gap.
+// D. A state: a late listener gets the current value first, then every later one, without a gap.
 extension StateName<Totals> {
     static var ledger: Self { "ledger" }
 }
 
-/// Joins when half the day is over, and misses nothing.
+/// Starts listening after half of the sales.
 @MainActor
 final class Latecomer {
     private var values = 0
@@ -24,14 +24,17 @@ final class Latecomer {
 
     func report() {
         guard let first, let last else { return }
-        say("latecomer", "I came at \(first.bills.dollars) after \(first.sales.of("sale", "sales"))")
-        say("latecomer", "I heard of \(values - 1) more, one by one, up to \(last.bills.dollars)")
+        let more = (values - 1).of("change", "changes")
+        say(
+            "latecomer",
+            "first \(first.bills.dollars), after \(first.sales.of("sale", "sales")); then \(more), up to \(last.bills.dollars)"
+        )
     }
 }
 
 @MainActor
 func statefulMiddleware(_ sales: [Sale], _ stage: Stage) -> Totals {
-    heading("D. A state and its changes")
+    heading("The ledger: a state")
     let ledger = stage.board.state(.ledger, initial: Totals())
     let latecomer = Latecomer()
     for (index, sale) in sales.enumerated() {

@@ -8,7 +8,7 @@ import Glibc
 import Musl
 #endif
 
-/// Objects talk about sales, in each of the five ways, and check their sums at the end.
+/// A day in a restaurant: objects communicate in each of the five ways, and compare their sums at the end.
 @main
 @MainActor
 struct Tour {
@@ -25,31 +25,31 @@ struct Tour {
             Input.finish(0)
         }
         let sales = read(arguments)
-        switch arguments {
-        case .overNATS(let url):
+        if case .overNATS(let url) = arguments {
             #if NATS
-            Input.finish(await TwoProcesses.run(over: OverNATS(place: url), sales) ? 0 : 1)
+            Input.finish(await OverNATS.run(url, sales) ? 0 : 1)
             #else
-            lacksTrait("NATS", "tour --nats \(url)")
+            Input.report(
+                "tour: built without NATS, so that \(url) cannot be reached. Use the trait: swift run --traits NATS tour --nats \(url)"
+            )
+            exit(1)
             #endif
-        case .overFile(let path):
+        }
+        if case .overFile(let path) = arguments {
             #if SQLite
-            Input.finish(await TwoProcesses.run(over: OverFile(place: path), sales) ? 0 : 1)
+            Input.finish(await OverFile.run(path, sales) ? 0 : 1)
             #else
-            lacksTrait("SQLite", "tour --file \(path)")
+            Input.report(
+                "tour: built without SQLite, so that '\(path)' cannot be opened. Use the trait: swift run --traits SQLite tour --file PATH"
+            )
+            exit(1)
             #endif
-        case .help, .ownSales, .standardInput, .file: break
         }
         let right = await talk(about: sales)
         Input.finish(right ? 0 : 1)
     }
 
-    private static func lacksTrait(_ trait: String, _ command: String) -> Never {
-        Input.report("tour: built without \(trait). Use the trait: swift run --traits \(trait) \(command)")
-        exit(1)
-    }
-
-    /// The sales to talk about. Ends the program where there are none.
+    /// Reads the sales. Ends the program if there are none.
     private static func read(_ arguments: Arguments) -> [Sale] {
         let source =
             switch arguments {
@@ -90,34 +90,37 @@ struct Tour {
     /// - Returns: Whether the totals of the objects are those of a plain loop.
     private static func talk(about sales: [Sale]) async -> Bool {
         let stage = Stage()
+        let closeDoors = notificationCentre(stage)
         let heard = await namedChannels(sales, stage)
         eventProperty(sales, stage)
-        protocolNotifications(sales, stage)
         let ledger = statefulMiddleware(sales, stage)
-        notificationCentre(stage)
         let tips = await requests(sales, stage)
+        protocolNotifications(sales, stage)
+        closeDoors()
 
-        heading("The switchboard, as print(board) shows it")
+        heading("The switchboard: print(board)")
         print(stage.board)
 
         heading("The totals")
         var loop = Totals()
         for sale in sales { loop.add(sale) }
-        print("a plain loop: \(loop.counts), \(loop.bills.dollars) and \(loop.tips.dollars) in tips")
-        print("the ledger:   \(ledger.counts), \(ledger.bills.dollars) and \(ledger.tips.dollars) in tips")
-        print("the kitchen:  \(heard.counts); the tip jars: \(tips.dollars)")
+        print("  a plain loop: \(loop.counts), \(loop.bills.dollars) and \(loop.tips.dollars) in tips")
         let right = ledger == loop && heard == loop && tips == loop.tips
-        print(right ? "They agree." : "THEY DIFFER.")
+        if !right {
+            print("  the ledger:   \(ledger.counts), \(ledger.bills.dollars) and \(ledger.tips.dollars) in tips")
+            print("  the kitchen:  \(heard.counts); the tip jars: \(tips.dollars)")
+        }
+        print(right ? "  The ledger, the kitchen and the tip jars agree with it." : "  THEY DIFFER.")
         withExtendedLifetime(stage) {}
         return right
     }
 }
 
-/// Prints what an object says.
+/// Prints a line of an object. On a terminal its name is in colour.
 func say(_ who: String, _ what: String) {
-    print("  \(who): \(what)".printable)
+    print("  \(Style.name(who.printable)): \(what.printable)")
 }
 
 func heading(_ title: String) {
-    print("\n\(title)")
+    print("\n\(Style.heading(title))")
 }

@@ -44,28 +44,26 @@ struct BoundTests {
         var transport = AlteredTransport(broker)
         // What is posted is encoded meanwhile.
         transport.connects = { await gate.wait() }
+        let names = (0..<8).map { try! ChannelName<Sale>(validating: "shop.till\($0)") }
         let till = await MiniProcess(
             "till",
             transport,
-            [.outgoing(.sold, durable: true), .outgoing(.ordered, durable: true)],
-            // A message has about 250 bytes with its headers.
-            configuration: .quick.with { $0.byteLimit = 2_000 },
+            names.map { BridgeRoute.outgoing($0, durable: true) },
+            // A message has about 250 bytes with its headers. One route has room for one, and all for less than eight.
+            configuration: .quick.with { $0.byteLimit = 2_400 },
             waits: false
         )
         async let reports = withTaskGroup(of: Bool.self) { group in
-            for number in 0..<10 {
-                group.addTask { await till.board[.sold].postAndWait(Sale(total: number)).isComplete }
-                group.addTask { await till.board[.ordered].postAndWait(Order(dish: "\(number)")).isComplete }
-            }
+            for name in names { group.addTask { await till.board[name].postAndWait(Sale(total: 1)).isComplete } }
             return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
-        await till.faults.wait { $0.filter { $0.code == .bridgeFailed }.count >= 14 }
+        await till.faults.wait { $0.filter { $0.code == .bridgeFailed }.count >= 2 }
         gate.open()
         #expect((2...6).contains(await reports))
-        #expect(await till.board[.sold].postAndWait(Sale(total: 1)).isComplete)
+        #expect(await till.board[names[7]].postAndWait(Sale(total: 1)).isComplete)
         try await till.stop()
         let statistics = till.bridge.statistics
-        #expect(statistics.sent + statistics.dropped == 21 && statistics.waitingToSend == 0)
+        #expect(statistics.sent + statistics.dropped == 9 && statistics.waitingToSend == 0)
     }
 
     @Test func aDurableRouteFetchesNoMoreThanItsShareOfTheBridge() async throws {

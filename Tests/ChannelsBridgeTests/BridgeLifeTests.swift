@@ -346,7 +346,7 @@ struct BridgeLifeTests {
                 switchboard: Switchboard(),
                 transport: InMemoryTransport(InMemoryBroker()),
                 routes: [],
-                configuration: BridgeConfiguration(attemptsPerFault: 0)
+                configuration: BridgeConfiguration(messageLimit: 0)
             )
         }
     }

@@ -86,7 +86,7 @@ struct DuplicateTests {
             // The first comes again behind three others.
             return kept.count == 4 ? [message, kept.all[0]] : [message]
         }
-        let configuration = BridgeConfiguration.quick.with { $0.duplicateWindow = 2 }
+        let configuration = BridgeConfiguration.quick.with { $0.messageLimit = 16 }
         let kitchen = await MiniProcess(
             "kitchen",
             doubling,

@@ -82,43 +82,54 @@ struct EnvelopeTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func dataOfAnEventIsTakenAsItIsWritten() {
-        func data(_ members: String, _ contentType: String? = nil) -> String {
-            let event = #"{"specversion":"1.0","id":"7","source":"/","type":"t""# + members + "}"
-            return String(
-                decoding: StructuredEvent.data(in: Array(event.utf8), contentType: contentType),
-                as: UTF8.self
-            )
-        }
-        #expect(data(#", "data" : {"z":12345678901234567890.10,"a":1} "#) == #"{"z":12345678901234567890.10,"a":1}"#)
-        #expect(data(#","data":"\u003cx/>""#, "text/xml; charset=utf-8") == "<x/>")
-        #expect(data(#","data":"x""#, "application/json") == #""x""#)
-        #expect(data(#","data_base64":"AAE=""#) == "\0\u{1}")
-        #expect(data("") == "")
-    }
-
-    /// Of JSON and of bytes that are none.
-    @Test(arguments: ["application/json", "text/x-reversed"])
-    func everyAttributeSurvivesBothModes(contentType: String) throws {
+    @Test func everyAttributeSurvivesTheHeaders() throws {
         let envelope = EventEnvelope(
             id: "7",
             source: "/till ü",
             type: "Sale",
             time: "2026-01-31T12:34:56.789Z",
-            contentType: contentType,
+            contentType: "text/x-reversed",
             trace: try TraceContext(traceparent: "00-1-2-01", tracestate: "a=b"),
             error: "sold out"
         )
-        let body = Array(#"{"total":1}"#.utf8)
-        let event = try StructuredEvent.encode(envelope, body: body)
-        #expect(try StructuredEvent.envelope(of: event, subject: "n") == envelope)
-        #expect(StructuredEvent.data(in: event, contentType: contentType) == body)
         #expect(try EventEnvelope(headers: envelope.headers, subject: "n") == envelope)
-        // Without any of them, too, and without a body.
-        let bare = try StructuredEvent.encode(EventEnvelope(), body: [])
-        #expect(try StructuredEvent.envelope(of: bare, subject: "n") == EventEnvelope())
-        #expect(StructuredEvent.data(in: bare, contentType: nil) == [])
         #expect(try EventEnvelope(headers: EventEnvelope().headers, subject: "n") == EventEnvelope())
+    }
+
+    @Test func everyAttributeIsReadFromAnEventInJSON() throws {
+        let event = #"""
+            {"specversion":"1.0","id":"7","source":"/till ü","type":"Sale","time":"2026-01-31T12:34:56.789Z",
+            "datacontenttype":"text/xml","traceparent":"00-1-2-01","tracestate":"a=b","channelserror":"sold out"}
+            """#
+        let envelope = EventEnvelope(
+            id: "7",
+            source: "/till ü",
+            type: "Sale",
+            time: "2026-01-31T12:34:56.789Z",
+            contentType: "text/xml",
+            trace: try TraceContext(traceparent: "00-1-2-01", tracestate: "a=b"),
+            error: "sold out"
+        )
+        #expect(try StructuredEvent.envelope(of: Array(event.utf8), subject: "n") == envelope)
+    }
+
+    @Test func theMessageOfAnEventMayBeJSONBase64OrText() throws {
+        func message<Message: Decodable>(
+            _ type: Message.Type,
+            _ members: String,
+            _ contentType: String = "application/json",
+            _ codec: any Codec = JSONCodec()
+        ) throws -> Message {
+            let event = #"{"specversion":"1.0","id":"7","source":"/","type":"t""# + members + "}"
+            return try StructuredEvent.decode(type, from: Array(event.utf8), contentType: contentType, codec)
+        }
+        #expect(try message(Sale.self, #", "data" : {"total":3,"x":1} "#) == Sale(total: 3))
+        #expect(try message(UInt64.self, #","data":18446744073709551615"#) == .max)
+        #expect(try message(String.self, #","data":"x""#) == "x")
+        #expect(try message(Sale.self, #","data_base64":"eyJ0b3RhbCI6NH0=""#) == Sale(total: 4))
+        let reversed = #","data":"}5:\"latot\"{""#
+        #expect(try message(Sale.self, reversed, "text/x-reversed", ReversedCodec()) == Sale(total: 5))
+        #expect(throws: DecodingError.self) { try message(Sale.self, "") }
     }
 
     @Test func structuredModeIsAccepted() async throws {
@@ -153,42 +164,6 @@ struct EnvelopeTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func aTransportWithoutHeadersCarriesEverythingInStructuredMode() async throws {
-        var bare = TransportCapabilities.all
-        bare.remove(.headers)
-        func headerless() -> AlteredTransport {
-            var transport = AlteredTransport(broker)
-            transport.capabilities = bare
-            transport.publishes = { message in
-                #expect(message.headers.isEmpty)
-                return message
-            }
-            return transport
-        }
-        let routes: [BridgeRoute] = [.both(.sold), .both(state: .lastSale, initial: Sale(total: 0))]
-        let left = await MiniProcess("left", headerless(), routes + [.asking(.price)])
-        let right = await MiniProcess("right", headerless(), routes + [.answering(.price)])
-        let (heard, token) = right.recorder(.sold)
-        let responder = right.board.requests(.price).respond { item in
-            guard item != "none" else { throw Trouble() }
-            return item.count
-        }
-        try TraceContext.$current.withValue(TraceContext(traceparent: "00-1-2-01", tracestate: "a=b")) {
-            _ = left.board[.sold].post(Sale(total: 1))
-        }
-        #expect(await heard.first(1) == [Sale(total: 1)])
-        #expect(try await left.board.requests(.price).ask("fig") == 3)
-        await #expect { try await left.board.requests(.price).ask("none") } throws: {
-            ($0 as? BridgeError)?.code == .remoteFailure
-        }
-        left.board.state(.lastSale, initial: Sale(total: 0)).set(Sale(total: 5))
-        _ = await right.board.state(.lastSale, initial: Sale(total: 0)).next { $0.total == 5 }
-        try await left.stop()
-        try await right.stop()
-        #expect(heard.count == 1 && left.bridge.statistics.echoes >= 1)
-        withExtendedLifetime((token, responder)) {}
-    }
-
     @Test func aTraceTravelsWithTheMessage() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold)])
         let kitchen = await MiniProcess("kitchen", InMemoryTransport(broker), [.incoming(.sold), .outgoing(.lastSale)])
@@ -211,15 +186,12 @@ struct EnvelopeTests {
 
     @Test func anotherCodecCarriesTheMessages() async throws {
         let configuration = BridgeConfiguration.quick.with { $0.codec = ReversedCodec() }
-        var bare = AlteredTransport(broker)
-        bare.capabilities.remove(.headers)
         let till = await MiniProcess(
             "till",
             InMemoryTransport(broker),
             [.outgoing(.sold)],
             configuration: configuration
         )
-        let headerless = await MiniProcess("bare", bare, [.outgoing(.sold)], configuration: configuration)
         let kitchen = await MiniProcess(
             "kitchen",
             InMemoryTransport(broker),
@@ -233,10 +205,7 @@ struct EnvelopeTests {
         till.board[.sold].post(Sale(total: 1))
         #expect(await heard.first(1) == [Sale(total: 1)])
         #expect(await raw.first(1).first?.headers["content-type"] == "text/x-reversed")
-        headerless.board[.sold].post(Sale(total: 2))
-        let structured = try #require(await raw.first(2).last)
-        #expect(String(decoding: structured.body, as: UTF8.self).contains("data_base64"))
-        for process in [till, headerless, kitchen] { try await process.stop() }
+        for process in [till, kitchen] { try await process.stop() }
         withExtendedLifetime(token) {}
     }
 

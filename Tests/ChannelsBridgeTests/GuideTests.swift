@@ -38,7 +38,7 @@ struct GuideTests {
         withExtendedLifetime(token) {}
     }
 
-    /// A transport with the least there can be: no headers, at most once.
+    /// A transport with the least there can be: at most once.
     actor LeastTransport: Transport {
         nonisolated let capabilities: TransportCapabilities = []
         private let client: InMemoryTransport
@@ -51,7 +51,7 @@ struct GuideTests {
 
         func publish(_ message: TransportMessage, durable: Bool) async throws {
             guard !durable else { throw BridgeError(.unsupported, subject: message.subject) }
-            try await client.publish(TransportMessage(subject: message.subject, body: message.body), durable: false)
+            try await client.publish(message, durable: false)
         }
 
         func subscribe(

@@ -62,11 +62,10 @@ struct PublishingTests {
     /// More attempts than ever were made before a message was given up.
     @Test func nothingIsGivenUpBecauseItTakesLong() async throws {
         let transport = Attempts()
-        let configuration = BridgeConfiguration.quick.with { $0.attemptsPerFault = 10 }
-        let till = await MiniProcess("till", transport, Self.routes, configuration: configuration)
+        let till = await MiniProcess("till", transport, Self.routes, configuration: .quick)
         till.board[.number].post(7)
-        for attempt in 1...50 { await transport.attempts.first(attempt)[attempt - 1].end(BridgeError(.timedOut)) }
-        await transport.attempts.first(51)[50].end(nil)
+        for attempt in 1...40 { await transport.attempts.first(attempt)[attempt - 1].end(BridgeError(.timedOut)) }
+        await transport.attempts.first(41)[40].end(nil)
         try await till.stop()
         #expect(till.bridge.statistics.sent == 1)
         #expect(till.faults.all.map(\.code) == Array(repeating: .bridgeFailed, count: 5))
@@ -75,7 +74,7 @@ struct PublishingTests {
     @Test func whatComesLastIsDroppedWhereThereIsNoRoom() async throws {
         let transport = Attempts()
         let configuration = BridgeConfiguration.quick.with {
-            $0.outgoingLimit = 3
+            $0.messageLimit = 24
             $0.unacknowledgedLimit = 1
         }
         let till = await MiniProcess("till", transport, Self.routes, configuration: configuration)
@@ -99,7 +98,7 @@ struct PublishingTests {
         let gate = Gate()
         var waiting = AlteredTransport(broker)
         waiting.connects = { await gate.wait() }
-        let configuration = BridgeConfiguration.quick.with { $0.outgoingByteLimit = 4_000 }
+        let configuration = BridgeConfiguration.quick.with { $0.byteLimit = 32_000 }
         let till = await MiniProcess(
             "till",
             waiting,
@@ -118,7 +117,7 @@ struct PublishingTests {
 
     @Test func whatIsRefusedDoesNotWait() async throws {
         let transport = Attempts()
-        let configuration = BridgeConfiguration.quick.with { $0.outgoingLimit = 4 }
+        let configuration = BridgeConfiguration.quick.with { $0.messageLimit = 32 }
         let till = await MiniProcess("till", transport, Self.routes, configuration: configuration)
         for number in 0..<1_000 { till.board[.number].post(number) }
         let first = await transport.attempts.first(4)

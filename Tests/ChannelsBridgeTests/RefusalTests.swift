@@ -164,7 +164,7 @@ struct RefusalTests {
         let gate = Gate()
         let events = Recorder<Int>()
         let tokens = Recorder<ListenerToken>()
-        let configuration = BridgeConfiguration.quick.with { $0.incomingLimit = 3 }
+        let configuration = BridgeConfiguration.quick.with { $0.messageLimit = 24 }
         let kitchen = await MiniProcess(
             "kitchen",
             InMemoryTransport(broker),
@@ -201,7 +201,8 @@ struct RefusalTests {
     @Test func theIncomingBufferIsBoundedInBytesToo() async throws {
         let sender = try await connectedTransport(broker)
         let gate = Gate()
-        let configuration = BridgeConfiguration.quick.with { $0.incomingByteLimit = 50 }
+        // A message has between 100 and 400 bytes with its headers: one waits, and a second has no room.
+        let configuration = BridgeConfiguration.quick.with { $0.byteLimit = 1_600 }
         let kitchen = await MiniProcess(
             "kitchen",
             InMemoryTransport(broker),

@@ -17,7 +17,7 @@ struct RoomTests {
             fetched.record($0.deliveryCount)
             return [$0]
         }
-        let configuration = BridgeConfiguration.quick.with { $0.incomingLimit = 2 }
+        let configuration = BridgeConfiguration.quick.with { $0.messageLimit = 16 }
         let kitchen = await MiniProcess(
             "kitchen",
             counting,

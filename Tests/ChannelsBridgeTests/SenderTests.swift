@@ -140,12 +140,10 @@ struct SenderTests {
 
     /// Whatever is full: the route, or the bridge.
     @Test(arguments: [true, false]) func whatIsRefusedTakesUpNoPlaceAndIsCounted(isOfRoute: Bool) throws {
-        let durable = Durable(
-            .quick.with {
-                $0.outgoingLimit = 4
-                if !isOfRoute { $0.messageLimit = 4 }
-            }
-        )
+        let durable = Durable(.quick.with { $0.messageLimit = 32 })
+        // Of the sixteen that all routes may hold, others hold fourteen.
+        let others = isOfRoute ? nil : durable.context.outgoing.charge(messages: 14)
+        defer { withExtendedLifetime(others) {} }
         let departures = (0..<1_000).compactMap { durable.take($0) }
         let taken = isOfRoute ? 4 : 2
         #expect(departures.count == taken)
@@ -156,7 +154,7 @@ struct SenderTests {
     }
 
     @MainActor @Test func placeThatIsFreeIsGivenToOneWhoWaits() async throws {
-        let durable = Durable(.quick.with { $0.outgoingLimit = 2 })
+        let durable = Durable(.quick.with { $0.messageLimit = 16 })
         var first: Reservation? = try await durable.sender.reserve(for: "shop.number")
         let second = try await durable.sender.reserve(for: "shop.number")
         let granted = Recorder<Reservation>()
@@ -187,7 +185,7 @@ struct SenderTests {
 
     /// A task that a listener or an interceptor begins inherits the place, as it does all that is local to a task.
     @Test func placeThatNoMessageTookReturnsWhenThePostHasEnded() async throws {
-        let durable = Durable(.quick.with { $0.outgoingLimit = 1 })
+        let durable = Durable(.quick.with { $0.messageLimit = 8 })
         let gate = Gate()
         let (reservation, task) = try await {
             let reservation = try await durable.sender.reserve(for: "shop.number")
@@ -234,7 +232,7 @@ struct SenderTests {
 
     /// No message was taken, so that nothing is published.
     @MainActor @Test func givingUpTellsWhoWaitsForAPlace() async throws {
-        let durable = Durable(.quick.with { $0.outgoingLimit = 1 })
+        let durable = Durable(.quick.with { $0.messageLimit = 8 })
         let held = try await durable.sender.reserve(for: "shop.number")
         let waiting = Task { @MainActor in try await durable.sender.reserve(for: "shop.number") }
         await others()

@@ -1,4 +1,4 @@
-// The guide ObservingInViews, compiled where there is something to compile it against.
+// The guide SwiftUIAndUIKit, compiled where there is something to compile it against.
 #if canImport(SwiftUI)
 import Channels
 import ChannelsFoundation

@@ -179,7 +179,7 @@ struct BridgeOverNATSTests {
             )
         }
         let configuration = BridgeConfiguration(
-            incomingByteLimit: 1 << 20,
+            byteLimit: 8 << 20,
             failureLimit: 1,
             closeTimeout: .patience
         )

@@ -20,11 +20,11 @@ struct OutboxTests {
         NATSMessage(subject: "large", payload: [UInt8](repeating: 9, count: 300_000)),
     ]
 
-    @Test(arguments: [false, true]) func messagesComeOutAsTheyWentIn(joiningHeaders joins: Bool) {
+    @Test func messagesComeOutAsTheyWentIn() {
         var packed = PackedMessages()
-        for message in Self.samples { packed.append(message, joinsHeaders: joins) }
+        for message in Self.samples { packed.append(message) }
         #expect(packed.count == Self.samples.count)
-        #expect(packed.byteCount == Self.samples.reduce(0) { $0 + PackedMessages.size(of: $1, joinsHeaders: joins) })
+        #expect(packed.byteCount == Self.samples.reduce(0) { $0 + PackedMessages.size(of: $1) })
         let taken = takeOut(&packed, atMost: .max)
         #expect(taken == Self.samples)
         #expect(packed.isEmpty && packed.byteCount == 0)
@@ -33,12 +33,12 @@ struct OutboxTests {
     /// As the last of the headers.
     @Test func identifierComesOutAsAHeader() {
         let known = NATSMessage.Header(name: "ce-id", value: "1")
-        for (headers, joins) in [([], true), ([known], true), ([], false), ([known], false)] {
+        for headers in [[], [known]] {
             var message = NATSMessage(subject: "a", headers: headers, payload: [1])
             message.identifier = "id"
             var packed = PackedMessages()
-            packed.append(message, joinsHeaders: joins)
-            #expect(packed.byteCount == PackedMessages.size(of: message, joinsHeaders: joins))
+            packed.append(message)
+            #expect(packed.byteCount == PackedMessages.size(of: message))
             let identifier = NATSMessage.Header(name: "Nats-Msg-Id", value: "id")
             let all = NATSMessage(subject: "a", headers: headers + [identifier], payload: [1])
             #expect(message.sizeForServer == all.sizeForServer)
@@ -203,12 +203,7 @@ struct OutboxTests {
                 reply: view.reply.map { String(cString: $0) }
             )
             view.forEachHeader { name, value in
-                // Of joined ones, the lines of all but the last are in the name; no name has a colon.
-                let text = "\(String(cString: name)): \(String(cString: value))"
-                for line in view.areJoined ? text.split(separator: "\r\n") : [text[...]] {
-                    let parts = line.split(separator: ": ", maxSplits: 1, omittingEmptySubsequences: false)
-                    message.headers.append(.init(name: String(parts[0]), value: String(parts[1])))
-                }
+                message.headers.append(.init(name: String(cString: name), value: String(cString: value)))
             }
             message.payload = Array(view.payload)
             messages.append(message)

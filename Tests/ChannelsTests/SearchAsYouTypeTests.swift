@@ -2,7 +2,7 @@ import Channels
 import ChannelsTesting
 import Testing
 
-/// The example of the guide *Calls that overlap*.
+/// The example of the guide *Overlapping calls*.
 @MainActor private final class SearchField {
     private(set) var results: [String] = []
 

@@ -48,25 +48,9 @@ private func checkBinary(_ headers: TransportHeaders) {
 
 private func checkStructured(_ body: [UInt8]) {
     // Whatever it is, it must not trap.
-    _ = JSONText(body)?["data"]
     guard let envelope = read({ try StructuredEvent.envelope(of: body, subject: "x") }) else { return }
-    let message = Sample(name: "Zoë", numbers: [1, -2.5], next: [Sample(name: "", numbers: [], next: nil)])
-    var plain = envelope
-    plain.contentType = JSONCodec().contentType
-    let written = try! StructuredEvent.encode(plain, body: try! JSONCodec().encode(message))
-    require(
-        read { try StructuredEvent.envelope(of: written, subject: "x") } == plain,
-        "event written and read again",
-        "\(plain)"
-    )
-    require(
-        (try? JSONCodec().decode(
-            Sample.self,
-            from: StructuredEvent.data(in: written, contentType: plain.contentType)
-        )) == message,
-        "message in an event",
-        "\(plain)"
-    )
+    let contentType = envelope.contentType ?? JSONCodec().contentType
+    _ = try? StructuredEvent.decode(Sample.self, from: body, contentType: contentType, JSONCodec())
 }
 
 private func checkPayload(_ body: [UInt8]) {

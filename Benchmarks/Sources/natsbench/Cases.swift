@@ -94,7 +94,6 @@ private func connected(_ url: String, _ change: (inout NATSConfiguration) -> Voi
     -> NATSTransport
 {
     var configuration = NATSConfiguration(servers: [url])
-    configuration.incomingLimit = Int(Int32.max)
     change(&configuration)
     let transport = NATSTransport(configuration)
     try await transport.connect { event in
@@ -151,9 +150,7 @@ struct BridgeCase: Case {
         token = receiving[.bench].listen { [arrivals] _ in arrivals.arrived() }
         for (board, routes) in [(sending, [BridgeRoute.outgoing(.bench)]), (receiving, [.incoming(.bench)])] {
             var configuration = BridgeConfiguration()
-            configuration.outgoingLimit = .max
-            configuration.incomingLimit = .max
-            configuration.incomingByteLimit = .max
+            (configuration.messageLimit, configuration.byteLimit) = (.max, .max)
             let bridge = Bridge(
                 "bench",
                 switchboard: board,

@@ -110,8 +110,7 @@ struct DurableBridgeCase: Case {
         ]
         for (board, route) in hears ? ends : Array(ends.prefix(1)) {
             var configuration = BridgeConfiguration()
-            configuration.outgoingLimit = .max / 4
-            configuration.outgoingByteLimit = .max
+            (configuration.messageLimit, configuration.byteLimit) = (.max, .max)
             var server = NATSConfiguration(servers: [url])
             server.streams = [NATSStream("STREAM", subjects: ["bench.stream.>"])]
             let bridge = Bridge(

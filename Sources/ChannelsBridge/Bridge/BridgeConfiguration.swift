@@ -16,37 +16,20 @@ public struct BridgeConfiguration: Sendable {
     /// large. The broker has to store these subjects. ``DeadLetterBox`` puts them back. Nil by default: dead
     /// letters are only passed to the handler.
     public var deadLetters: String?
-    /// How many messages all routes of the bridge may hold together, whatever the limits of each: one half those
-    /// that wait to be sent or acknowledged, the other half those that wait for listeners, in a buffer of the
-    /// bridge, or in a lane or mailbox. What does not fit is dropped, counted and reported as a fault; durable routes
-    /// fetch no more than their share. 131,072 by default.
+    /// How many messages all routes of the bridge may hold together: one half those that wait to be sent or
+    /// acknowledged, the other half those that wait for listeners, in a buffer of the bridge, or in a lane or mailbox.
+    /// One route may hold a quarter of its half. A message that does not fit is dropped, counted and reported as a
+    /// fault; durable routes fetch no more than their share, and remember as many to recognise duplicates. 131,072 by
+    /// default.
     public var messageLimit: Int
-    /// How many bytes they may have together once they are encoded, with their headers, and with the windows of
-    /// duplicates. One half is for each direction. What posted messages take up before they are encoded, and
-    /// what listeners keep, is not known to the bridge. 256 MiB by default.
+    /// How many bytes they may have together once they are encoded, with their headers, and with what is remembered of
+    /// duplicates. One half is for each direction, and a quarter of that for one route. What posted messages take up
+    /// before they are encoded, and what listeners keep, is not known to the bridge. 256 MiB by default.
     public var byteLimit: Int
-    /// How many messages of one outgoing route may wait to be sent, durable ones until they are acknowledged.
-    /// Further messages are dropped, counted and reported as faults. 16,384 by default.
-    public var outgoingLimit: Int
-    /// How many bytes the durable messages of one outgoing route may have together until they are acknowledged,
-    /// with their headers. 64 MiB by default.
-    public var outgoingByteLimit: Int
     /// How many durable messages of one outgoing route are published before the first is acknowledged. 1,024 by
     /// default. With 1, order is preserved even if the broker loses single messages, as a cluster may while it
     /// elects a leader.
     public var unacknowledgedLimit: Int
-    /// How many messages or requests of one incoming route may wait for their listeners. Further ones are
-    /// dropped, counted and reported as faults. A durable route fetches no more than that; the others wait at
-    /// the broker. 16,384 by default.
-    public var incomingLimit: Int
-    /// How many bytes the messages waiting in one incoming route may have together, with their headers. 64 MiB
-    /// by default.
-    public var incomingByteLimit: Int
-    /// How many durable messages an incoming route remembers, by subject, source and identifier, in order to
-    /// drop duplicates. A duplicate that arrives after that many other messages is delivered to listeners
-    /// again, and so is one that was stored before the message that it is like. 16,384 by default, which take
-    /// up to one megabyte.
-    public var duplicateWindow: Int
     /// How often the listeners of a durable message may fail, in this process, before it becomes a dead letter.
     /// Only what listeners throw, and the ``listenerTimeout``, count: not deliveries that ended with a shutdown
     /// or a crash, nor full buffers. 5 by default.
@@ -61,10 +44,6 @@ public struct BridgeConfiguration: Sendable {
     /// it, each as long, and that counts as a failure of each of them, though no listener has seen it: choose a
     /// limit that only a listener exceeds which hangs. Nil by default: as long as they like.
     public var listenerTimeout: Duration?
-    /// After how many failed attempts to publish a durable message or to store a state a fault is raised, each
-    /// time. A message is tried again until it is acknowledged, a state until it is stored or replaced; what the
-    /// broker refuses for good is a fault at once. 8 by default.
-    public var attemptsPerFault: Int
     /// The delays before a failed message is delivered again, and between attempts to publish. From 100
     /// milliseconds to 30 seconds by default.
     public var backoff: Backoff
@@ -85,16 +64,10 @@ public struct BridgeConfiguration: Sendable {
         deadLetters: String? = nil,
         messageLimit: Int = 131_072,
         byteLimit: Int = 256 << 20,
-        outgoingLimit: Int = 16_384,
-        outgoingByteLimit: Int = 64 << 20,
         unacknowledgedLimit: Int = 1_024,
-        incomingLimit: Int = 16_384,
-        incomingByteLimit: Int = 64 << 20,
-        duplicateWindow: Int = 16_384,
         failureLimit: Int = 5,
         deliveryLimit: Int? = nil,
         listenerTimeout: Duration? = nil,
-        attemptsPerFault: Int = 8,
         backoff: Backoff = Backoff(),
         requestTimeout: Duration = .seconds(10),
         concurrentRequestLimit: Int = 64,
@@ -106,22 +79,23 @@ public struct BridgeConfiguration: Sendable {
         self.deadLetters = deadLetters
         self.messageLimit = messageLimit
         self.byteLimit = byteLimit
-        self.outgoingLimit = outgoingLimit
-        self.outgoingByteLimit = outgoingByteLimit
         self.unacknowledgedLimit = unacknowledgedLimit
-        self.incomingLimit = incomingLimit
-        self.incomingByteLimit = incomingByteLimit
-        self.duplicateWindow = duplicateWindow
         self.failureLimit = failureLimit
         self.deliveryLimit = deliveryLimit
         self.listenerTimeout = listenerTimeout
-        self.attemptsPerFault = attemptsPerFault
         self.backoff = backoff
         self.requestTimeout = requestTimeout
         self.concurrentRequestLimit = concurrentRequestLimit
         self.closeTimeout = closeTimeout
         self.clock = clock
     }
+
+    /// How many messages one route may hold in one direction, and remember of those it has heard.
+    var routeLimit: Int { max(messageLimit / 8, 1) }
+    /// How many bytes they may have together.
+    var routeByteLimit: Int { max(byteLimit / 8, 1) }
+    /// After how many failed attempts to publish a durable message, or to store a state, a fault is raised, each time.
+    static let attemptsPerFault = 8
 
     /// Traps if a limit is not positive, or what is to be a name is none.
     func check() {
@@ -135,12 +109,8 @@ public struct BridgeConfiguration: Sendable {
         )
         require(listenerTimeout ?? .seconds(1) > .zero, "BridgeConfiguration.listenerTimeout is not positive")
         let limits = [
-            ("messageLimit", messageLimit), ("byteLimit", byteLimit),
-            ("outgoingLimit", outgoingLimit), ("outgoingByteLimit", outgoingByteLimit),
-            ("unacknowledgedLimit", unacknowledgedLimit), ("incomingLimit", incomingLimit),
-            ("incomingByteLimit", incomingByteLimit),
-            ("duplicateWindow", duplicateWindow), ("failureLimit", failureLimit),
-            ("attemptsPerFault", attemptsPerFault), ("deliveryLimit", deliveryLimit ?? 1),
+            ("messageLimit", messageLimit), ("byteLimit", byteLimit), ("unacknowledgedLimit", unacknowledgedLimit),
+            ("failureLimit", failureLimit), ("deliveryLimit", deliveryLimit ?? 1),
             ("concurrentRequestLimit", concurrentRequestLimit),
         ]
         for (name, limit) in limits {

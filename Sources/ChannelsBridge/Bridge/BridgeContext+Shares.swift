@@ -6,9 +6,9 @@ extension BridgeContext {
         let leftMessages = max(configuration.messageLimit / 2 - incoming.messages, 0)
         let leftBytes = max(configuration.byteLimit / 2 - incoming.bytes, 0)
         // What the window of duplicates, and that of failures, take up when they are full.
-        let window = min(configuration.duplicateWindow, leftBytes / 8 / Self.windowEntry) * Self.windowEntry
-        let messages = min(configuration.incomingLimit, max(leftMessages / 4, 1))
-        let bytes = min(configuration.incomingByteLimit, max(leftBytes / 4 - window, 1))
+        let window = min(configuration.routeLimit, leftBytes / 8 / Self.windowEntry) * Self.windowEntry
+        let messages = max(leftMessages / 4, 1)
+        let bytes = max(leftBytes / 4 - window, 1)
         return ((messages, bytes), incoming.charge(messages: messages, bytes: bytes + window, isForced: true))
     }
 

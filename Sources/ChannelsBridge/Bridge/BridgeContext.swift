@@ -79,12 +79,6 @@ final class BridgeContext: Sendable {
 
     // MARK: Encoding
 
-    /// A message for the transport: in binary mode if it has headers, otherwise in structured mode.
-    func pack(_ body: [UInt8], _ envelope: EventEnvelope, to subject: String) throws -> TransportMessage {
-        let (headers, body) = try pack(body, envelope, subject)
-        return try message(body, headers, to: subject)
-    }
-
     /// A message for the transport, with headers that are already made. Puts the prefix before the subject.
     func message(_ body: [UInt8], _ headers: TransportHeaders, to subject: String) throws -> TransportMessage {
         guard !configuration.subjectPrefix.isEmpty else {
@@ -94,34 +88,8 @@ final class BridgeContext: Sendable {
         return try TransportMessage(subject: self.subject(of: subject), headers: headers, body: body)
     }
 
-    /// A reply for the transport.
-    func packReply(_ body: [UInt8], _ envelope: EventEnvelope, of subject: String) throws -> TransportReply {
-        let (headers, body) = try pack(body, envelope, subject)
-        return TransportReply(headers: headers, body: body)
-    }
-
-    private func pack(_ body: [UInt8], _ envelope: EventEnvelope, _ subject: String) throws -> (
-        TransportHeaders, [UInt8]
-    ) {
-        guard transport.capabilities.contains(.headers) else {
-            do { return ([:], try StructuredEvent.encode(envelope, body: body)) } catch {
-                throw BridgeError(.unencodable, subject: subject, underlyingError: error)
-            }
-        }
-        return (envelope.headers, body)
-    }
-
     /// The format of a route, whose codec is the configured one unless it has one of its own.
     func format(_ typeName: String, _ options: BridgeRoute.Options) -> MessageFormat {
         MessageFormat(typeName: typeName, codec: options.codec ?? configuration.codec)
-    }
-
-    func arrival(_ headers: TransportHeaders, _ body: [UInt8], on subject: String) throws -> Arrival {
-        try Arrival(
-            headers: headers,
-            body: body,
-            subject: subject,
-            mayLackHeaders: !transport.capabilities.contains(.headers)
-        )
     }
 }

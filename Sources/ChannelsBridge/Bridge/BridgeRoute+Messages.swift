@@ -3,7 +3,7 @@ public import Channels
 extension BridgeRoute {
     /// Publishes the messages that are posted on a name in this process.
     ///
-    /// Messages posted before the bridge is connected wait, up to ``BridgeConfiguration/outgoingLimit``. Durable
+    /// Messages posted before the bridge is connected wait, up to ``BridgeConfiguration/messageLimit``. Durable
     /// ones are published in order, several before the first is acknowledged, until they are.
     /// `postAndWait` also waits for publishing: when it returns, a durable message has been acknowledged by
     /// the broker, or the report has the error.

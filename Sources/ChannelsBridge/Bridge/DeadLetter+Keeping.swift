@@ -25,13 +25,11 @@ extension BridgeContext {
         // One that cannot be handled is not kept again.
         guard !subject.utf8.starts(with: (prefix + ".").utf8) else { return }
         var headers = letter.message.headers
-        if transport.capabilities.contains(.headers) {
-            headers.setValid(subject, for: DeadLetterHeader.subject)
-            headers.setValid(durableName.percentEncoded, for: DeadLetterHeader.name)
-            headers.setValid(String(letter.error.description.prefix(500)).percentEncoded, for: DeadLetterHeader.reason)
-            if let id = headers[TransportHeaders.id] { headers.setValid(id, for: DeadLetterHeader.id) }
-            headers.setValid(randomIdentifier(), for: TransportHeaders.id)
-        }
+        headers.setValid(subject, for: DeadLetterHeader.subject)
+        headers.setValid(durableName.percentEncoded, for: DeadLetterHeader.name)
+        headers.setValid(String(letter.error.description.prefix(500)).percentEncoded, for: DeadLetterHeader.reason)
+        if let id = headers[TransportHeaders.id] { headers.setValid(id, for: DeadLetterHeader.id) }
+        headers.setValid(randomIdentifier(), for: TransportHeaders.id)
         let body = letter.message.body
         var kept = try TransportMessage(
             subject: "\(prefix).\(self.name(ofSubject: subject))",

@@ -6,9 +6,12 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// The structured mode of CloudEvents: attributes and message in one JSON object.
+/// The structured mode of CloudEvents: attributes and message in one JSON object. Clients of other libraries may send
+/// it; a bridge does not.
+///
+/// See [JSON event format](https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md).
 package enum StructuredEvent {
-    package static let contentType = "application/cloudevents+json"
+    private static let contentType = "application/cloudevents+json"
     /// Of a message whose event does not declare another one.
     static let defaultContentType = "application/json"
 
@@ -16,33 +19,6 @@ package enum StructuredEvent {
     package static func isContained(in headers: TransportHeaders) -> Bool {
         headers[TransportHeaders.contentType].map { MediaType($0) == MediaType(contentType) } ?? false
     }
-
-    // MARK: Writing
-
-    /// The JSON object of a message.
-    package static func encode(_ envelope: EventEnvelope, body: [UInt8]) throws -> [UInt8] {
-        var attributes = Attributes(specversion: EventEnvelope.version)
-        attributes.id = envelope.id
-        attributes.source = envelope.source
-        attributes.type = envelope.type
-        attributes.time = envelope.time
-        attributes.datacontenttype = envelope.contentType
-        attributes.traceparent = envelope.trace?.traceparent
-        attributes.tracestate = envelope.trace?.tracestate
-        attributes.channelserror = envelope.error
-        guard MediaType(envelope.contentType ?? defaultContentType).isJSON else {
-            attributes.data_base64 = Data(body)
-            return Array(try JSONEncoder().encode(attributes))
-        }
-        var bytes = Array(try JSONEncoder().encode(attributes))
-        guard !body.isEmpty else { return bytes }
-        // The message is JSON: it becomes the last member of the object.
-        bytes.removeLast()
-        bytes += Array(",\"data\":".utf8) + body + [UInt8(ascii: "}")]
-        return bytes
-    }
-
-    // MARK: Reading
 
     /// The attributes of a JSON object.
     ///
@@ -80,26 +56,29 @@ package enum StructuredEvent {
         }
     }
 
-    /// The message in a JSON object, in the encoding that the event declares; empty if there is none.
+    /// Decodes the message in a JSON object with a codec, which reads the content type of the event.
     ///
-    /// It is taken as it is written, and not decoded and encoded again: numbers keep their digits.
-    package static func data(in bytes: [UInt8], contentType: String?) -> [UInt8] {
-        guard let event = JSONText(bytes) else { return [] }
-        if let encoded = event["data_base64"], let data = try? JSONDecoder().decode(Data.self, from: Data(encoded)) {
-            return Array(data)
-        }
-        guard let data = event["data"] else { return [] }
-        // A text of another format is a string of JSON.
-        if !MediaType(contentType ?? defaultContentType).isJSON,
-            let text = try? JSONDecoder().decode(String.self, from: Data(data))
-        {
-            return Array(text.utf8)
-        }
-        return Array(data)
+    /// - Throws: What the codec throws, and an error of decoding if there is no message.
+    static func decode<Message: Decodable>(
+        _ type: Message.Type,
+        from bytes: [UInt8],
+        contentType: String?,
+        _ codec: any Codec
+    ) throws -> Message {
+        if let bytes = encodedData(in: bytes, contentType: contentType) { return try codec.decode(type, from: bytes) }
+        // The codec reads JSON, and so also the object around the message.
+        return try codec.decode(WithData<Message>.self, from: bytes).data
     }
 
-    // The names are those of the standard.
-    private struct Attributes: Codable {
+    /// The message where it is not a part of the JSON: Base64, or the text of another format.
+    package static func encodedData(in bytes: [UInt8], contentType: String?) -> [UInt8]? {
+        if let data = try? JSONDecoder().decode(WithBase64.self, from: Data(bytes)).data_base64 { return Array(data) }
+        guard !MediaType(contentType ?? defaultContentType).isJSON else { return nil }
+        return (try? JSONDecoder().decode(WithData<String>.self, from: Data(bytes))).map { Array($0.data.utf8) }
+    }
+
+    // The names of the members are those of the standard.
+    private struct Attributes: Decodable {
         var specversion: String
         var id: String?
         var source: String?
@@ -109,7 +88,10 @@ package enum StructuredEvent {
         var traceparent: String?
         var tracestate: String?
         var channelserror: String?
-        // swift-format-ignore: AlwaysUseLowerCamelCase
-        var data_base64: Data?
     }
+
+    private struct WithData<Message: Decodable>: Decodable { var data: Message }
+
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    private struct WithBase64: Decodable { var data_base64: Data? }
 }

@@ -1,4 +1,4 @@
-/// What a transport can do beyond publishing and subscribing at most once.
+/// What a transport can do beyond publishing and subscribing at most once, with headers.
 public struct TransportCapabilities: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: Int
@@ -8,20 +8,18 @@ public struct TransportCapabilities: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Messages have headers. Without this, a bridge puts the envelope into the body.
-    public static let headers = TransportCapabilities(rawValue: 1 << 0)
     /// Durable messages: the broker stores them until they are settled.
-    public static let durable = TransportCapabilities(rawValue: 1 << 1)
+    public static let durable = TransportCapabilities(rawValue: 1 << 0)
     /// Requests and replies.
-    public static let requests = TransportCapabilities(rawValue: 1 << 2)
+    public static let requests = TransportCapabilities(rawValue: 1 << 1)
     /// Last values: the broker stores the last value of a subject.
-    public static let lastValues = TransportCapabilities(rawValue: 1 << 3)
+    public static let lastValues = TransportCapabilities(rawValue: 1 << 2)
 
     /// Groups: of the subscribers of one group, each message that is not durable goes to one.
-    public static let groups = TransportCapabilities(rawValue: 1 << 4)
+    public static let groups = TransportCapabilities(rawValue: 1 << 3)
     /// Replay: a new durable name may begin with earlier messages.
-    public static let replay = TransportCapabilities(rawValue: 1 << 5)
+    public static let replay = TransportCapabilities(rawValue: 1 << 4)
 
     /// Everything.
-    public static let all: TransportCapabilities = [.headers, .durable, .requests, .lastValues, .groups, .replay]
+    public static let all: TransportCapabilities = [.durable, .requests, .lastValues, .groups, .replay]
 }

@@ -1,6 +1,6 @@
 /// The reply to a request.
 public struct TransportReply: Hashable, Sendable {
-    /// The headers; empty if the transport has none.
+    /// The headers.
     public var headers: TransportHeaders
     /// The encoded response.
     public var body: [UInt8]

@@ -22,8 +22,8 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         self.context = context
         channel = context.switchboard.requests(name)
         queue = InboundQueue(
-            limit: context.configuration.incomingLimit,
-            byteLimit: context.configuration.incomingByteLimit
+            limit: context.configuration.routeLimit,
+            byteLimit: context.configuration.routeByteLimit
         )
     }
 
@@ -48,7 +48,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
                 .bufferFull,
                 subject: name,
                 detail:
-                    "\(context.configuration.incomingLimit) requests wait for an answer, or as much as the bridge may hold"
+                    "\(context.configuration.routeLimit) requests wait for an answer, or as much as the bridge may hold"
             )
             context.lose(error, \.overflowed)
             reply(to: request, failure: "\(error)")
@@ -95,7 +95,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     private func answer(_ request: InboundRequest) async {
         let message = request.message
         do {
-            let arrival = try context.arrival(message.headers, message.body, on: name)
+            let arrival = try Arrival(message, on: name)
             // This process asked, because it has no responder.
             guard arrival.envelope.source != context.source else { throw BridgeError(.noResponder, subject: name) }
             let question = try arrival.decode(Request.self, format)
@@ -104,8 +104,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
                 try await TraceContext.withCurrent(arrival.envelope.trace) { try await channel.ask(question) }
             }
             let body = try format.encode(response, for: name)
-            let envelope = envelope(type: "\(Response.self)", error: nil)
-            let reply = try context.packReply(body, envelope, of: name)
+            let reply = TransportReply(headers: headers(type: "\(Response.self)", error: nil), body: body)
             // Whoever has the reply finds it counted.
             context.count(\.answered)
             request.reply(reply)
@@ -124,19 +123,18 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
 
     private func reply(to request: InboundRequest, failure: String) {
         context.count(\.answered)
-        // An envelope without a body can always be encoded.
-        guard let reply = try? context.packReply([], envelope(type: nil, error: failure), of: name) else { return }
-        request.reply(reply)
+        request.reply(TransportReply(headers: headers(type: "error", error: failure), body: []))
     }
 
-    private func envelope(type: String?, error: String?) -> EventEnvelope {
-        EventEnvelope(
+    private func headers(type: String, error: String?) -> TransportHeaders {
+        let envelope = EventEnvelope(
             id: randomIdentifier(),
             source: context.source,
-            type: type ?? "error",
+            type: type,
             time: Timestamp.now.text,
             contentType: format.codec.contentType,
             error: error
         )
+        return envelope.headers
     }
 }

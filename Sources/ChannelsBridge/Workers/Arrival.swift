@@ -8,20 +8,19 @@ struct Arrival: Sendable {
     private let isStructured: Bool
 
     /// - Throws: ``BridgeError/Code/invalidEnvelope``.
-    init(headers: TransportHeaders, body: [UInt8], subject: String, mayLackHeaders: Bool) throws {
+    init(_ message: TransportMessage, on name: String) throws {
+        try self.init(headers: message.headers, body: message.body, subject: name)
+    }
+
+    /// - Throws: ``BridgeError/Code/invalidEnvelope``.
+    init(headers: TransportHeaders, body: [UInt8], subject: String) throws {
         self.subject = subject
         self.body = body
-        if StructuredEvent.isContained(in: headers) {
-            isStructured = true
-            envelope = try StructuredEvent.envelope(of: body, subject: subject)
-        } else if mayLackHeaders, headers.isEmpty, let found = try? StructuredEvent.envelope(of: body, subject: subject)
-        {
-            isStructured = true
-            envelope = found
-        } else {
-            isStructured = false
-            envelope = try EventEnvelope(headers: headers, subject: subject)
-        }
+        isStructured = StructuredEvent.isContained(in: headers)
+        envelope =
+            isStructured
+            ? try StructuredEvent.envelope(of: body, subject: subject)
+            : try EventEnvelope(headers: headers, subject: subject)
         // Without any attribute, it is no event, and may be what another client has published.
         guard isStructured || headers[EventEnvelope.Header.version] != nil, envelope.error == nil else { return }
         if let missing = envelope.missingAttribute {
@@ -62,8 +61,8 @@ struct Arrival: Sendable {
             )
         }
         do {
-            let data = isStructured ? StructuredEvent.data(in: body, contentType: contentType) : body
-            return try codec.decode(type, from: data)
+            guard isStructured else { return try codec.decode(type, from: body) }
+            return try StructuredEvent.decode(type, from: body, contentType: contentType, codec)
         } catch {
             throw BridgeError(.undecodable, subject: subject, detail: "as \(Message.self)", underlyingError: error)
         }

@@ -50,7 +50,7 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
                 contentType: format.codec.contentType,
                 trace: TraceContext.current
             )
-            let message = try context.pack(body, envelope, to: name)
+            let message = try context.message(body, envelope.headers, to: name)
             let reply = try await context.transport.request(message, timeout: context.configuration.requestTimeout)
             let response = try read(reply)
             context.count(\.asked)
@@ -69,7 +69,7 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
     }
 
     private func read(_ reply: TransportReply) throws -> Response {
-        let arrival = try context.arrival(reply.headers, reply.body, on: name)
+        let arrival = try Arrival(headers: reply.headers, body: reply.body, subject: name)
         guard let error = arrival.envelope.error else {
             return try arrival.decode(Response.self, format.of(Response.self))
         }

@@ -35,8 +35,8 @@ struct IncomingDelivery: Sendable {
         self.decode = decode
         self.undecodableRetries = undecodableRetries
         self.unfinished = unfinished
-        delivered = DuplicateWindow(limit: context.configuration.duplicateWindow)
-        failures = FailureCounts(limit: context.configuration.duplicateWindow)
+        delivered = DuplicateWindow(limit: context.configuration.routeLimit)
+        failures = FailureCounts(limit: context.configuration.routeLimit)
     }
 
     /// - Parameter charge: What a message that is not durable takes up, until its listeners have finished.
@@ -45,7 +45,7 @@ struct IncomingDelivery: Sendable {
         let name = context.name(ofSubject: message.subject)
         var identity: MessageKey?
         do {
-            let arrival = try context.arrival(message.headers, message.body, on: name)
+            let arrival = try Arrival(message, on: name)
             guard arrival.envelope.source != context.source else { return settle(inbound, .acknowledged, \.echoes) }
             // Another route of this bridge delivers it.
             guard !earlier.contains(where: { $0.matches(name) }) else {

@@ -47,7 +47,7 @@ final class IncomingWorker: RouteWorker {
         if isDurable {
             (share, reserved) = context.shareOfDurableRoute()
         } else {
-            share = (context.configuration.incomingLimit, context.configuration.incomingByteLimit)
+            share = (context.configuration.routeLimit, context.configuration.routeByteLimit)
             reserved = nil
         }
         // A transport that keeps its promise fetches no more durable messages than the limits say. It may

@@ -186,7 +186,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             attempts.count += 1
             let isNew = isDenied && !attempts.wereDenied
             attempts.wereDenied = isDenied
-            if isNew || attempts.count % context.configuration.attemptsPerFault == 0 { context.lose(error, \.failed) }
+            if isNew || attempts.count % BridgeConfiguration.attemptsPerFault == 0 { context.lose(error, \.failed) }
             let released = guarded.withLock { $0.sync.postponed(outgoing) }
             withExtendedLifetime(released) {}
             await (isDenied ? context.isEnding : abandoned).wait(
@@ -205,7 +205,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             time: Timestamp.now.text,
             contentType: format.codec.contentType
         )
-        return try context.pack(body, envelope, to: name)
+        return try context.message(body, envelope.headers, to: name)
     }
 
     // MARK: From the broker
@@ -222,7 +222,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
 
     private func apply(_ value: StoredValue) async {
         do {
-            let arrival = try context.arrival(value.message.headers, value.message.body, on: name)
+            let arrival = try Arrival(value.message, on: name)
             // An earlier run may have stored it, and the state may have been set since.
             let isFirst = !guarded.withLock { $0.isSynchronised }
             guard isFirst || arrival.envelope.source != context.source else {

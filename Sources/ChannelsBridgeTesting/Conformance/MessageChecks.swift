@@ -43,7 +43,7 @@ extension TransportConformance {
                 "it arrived as \(subjects)"
             )
         },
-        check("headersArriveAsTheyWereSet", needs: .headers) { run in
+        check("headersArriveAsTheyWereSet") { run in
             let transport = try await run.connected()
             let heard = Recorder<TransportHeaders>()
             try await transport.subscribe(to: try run.pattern("a"), durableName: nil) {

@@ -5,7 +5,7 @@ internal import ChannelsTesting
 extension TransportConformance {
     /// Publishing without waiting for each acknowledgement, and fetching no more than there is room for.
     static let publishingChecks: [Check] = [
-        check("messagesPublishedInAPipelineAreAcknowledgedAndArriveInOrder", needs: [.durable, .headers]) { run in
+        check("messagesPublishedInAPipelineAreAcknowledgedAndArriveInOrder", needs: .durable) { run in
             let transport = try await run.connected()
             let heard = Recorder<String>()
             try await transport.subscribe(to: try run.pattern("a"), durableName: run.durableName("reader")) { message in
@@ -22,7 +22,7 @@ extension TransportConformance {
             let texts = await heard.first(200)
             run.expect(texts == numbered(200), "200 messages arrived in another order")
         },
-        check("aFirstAttemptWithAKnownIdentifierIsAnErrorAndARepeatedOneIsNot", needs: [.durable, .headers]) { run in
+        check("aFirstAttemptWithAKnownIdentifierIsAnErrorAndARepeatedOneIsNot", needs: .durable) { run in
             let transport = try await run.connected()
             try await transport.subscribe(to: try run.pattern("a"), durableName: run.durableName("reader")) {
                 $0.settle?(.acknowledged)

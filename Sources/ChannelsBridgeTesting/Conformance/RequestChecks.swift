@@ -12,11 +12,10 @@ extension TransportConformance {
                 request.reply(TransportReply(headers: headers, body: request.message.body.reversed()))
             }
             let asker = try await run.connected()
-            let hasHeaders = asker.capabilities.contains(.headers)
             let replies = try await withThrowingTaskGroup(of: (Int, TransportReply).self) { group in
                 for number in 0..<50 {
                     group.addTask {
-                        let headers: TransportHeaders = hasHeaders ? ["ce-id": "\(number)"] : [:]
+                        let headers: TransportHeaders = ["ce-id": "\(number)"]
                         let message = try TransportMessage(
                             subject: run.subject("echo"),
                             headers: headers,
@@ -30,7 +29,7 @@ extension TransportConformance {
             for (number, reply) in replies {
                 run.expect(reply.body == [UInt8(number), 1], "request \(number) got \(reply.body)")
                 run.expect(
-                    !hasHeaders || reply.headers["ce-id"] == "\(number)",
+                    reply.headers["ce-id"] == "\(number)",
                     "request \(number) got \(reply.headers["ce-id"] ?? "no header")"
                 )
             }

@@ -30,13 +30,6 @@ extension PackedMessages {
 }
 
 extension PackedMessages.View {
-    /// Whether the C client sends the name of a header as it is, so that it can hold the lines of others. For
-    /// each header that it is given by itself, it makes four allocations, which another thread frees: of seven
-    /// headers, that is most of what a message costs.
-    ///
-    /// True of the versions with which the tests have been run. To others, headers are given one by one.
-    static let mayJoinHeaders = (0x03_04_00..<0x03_05_00).contains(nats_GetVersionNumber())
-
     fileprivate func send(_ connection: OpaquePointer, _ spent: inout SpentMessages) -> natsStatus {
         // Payloads were compared with the server's limit, which is smaller.
         let count = Int32(clamping: payload.count)

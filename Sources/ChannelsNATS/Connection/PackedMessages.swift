@@ -9,14 +9,12 @@ import Foundation
 /// more than copying a few hundred bytes.
 struct PackedMessages: ~Copyable {
     /// Precedes each message. The texts follow, each terminated by a zero: the subject, the reply if there is
-    /// one, name and value of each header; then the payload. Joined headers are two texts: the value of the last,
-    /// and before it everything else, as it is sent.
+    /// one, name and value of each header; then the payload.
     fileprivate struct Head {
         var subject: Int
         /// -1 if there is none.
         var reply: Int
         var headerCount: Int
-        var areJoined: Bool
         /// The bytes of the headers, with their zeros.
         var headers: Int
         var payload: Int
@@ -34,24 +32,18 @@ struct PackedMessages: ~Copyable {
     var isEmpty: Bool { count == 0 }
 
     /// The number of bytes that ``append(_:)`` needs for a message.
-    static func size(of message: borrowing some OutgoingMessage, joinsHeaders: Bool = View.mayJoinHeaders) -> Int {
-        Head(message, joinsHeaders).size
-    }
+    static func size(of message: borrowing some OutgoingMessage) -> Int { Head(message).size }
 
     /// Copies a message whose texts have no zero in them; see ``NATSMessage/check()``.
-    mutating func append(_ message: borrowing some OutgoingMessage, joinsHeaders: Bool = View.mayJoinHeaders) {
-        _ = append(message, joinsHeaders: joinsHeaders, ifSizeIsAtMost: .max)
+    mutating func append(_ message: borrowing some OutgoingMessage) {
+        _ = append(message, ifSizeIsAtMost: .max)
     }
 
     /// Copies a message if it does not need more than some bytes.
     ///
     /// - Returns: Whether it has been copied.
-    mutating func append(
-        _ message: borrowing some OutgoingMessage,
-        joinsHeaders: Bool = View.mayJoinHeaders,
-        ifSizeIsAtMost limit: Int
-    ) -> Bool {
-        let head = Head(message, joinsHeaders)
+    mutating func append(_ message: borrowing some OutgoingMessage, ifSizeIsAtMost limit: Int) -> Bool {
+        let head = Head(message)
         let size = head.size
         guard size <= limit else { return false }
         let memory = queue.append(size)
@@ -60,9 +52,10 @@ struct PackedMessages: ~Copyable {
         var texts = TextWriter(
             UnsafeMutableRawBufferPointer(start: memory, count: size).dropFirst(MemoryLayout<Head>.size)
         )
-        texts.add(message.subject, then: "\0")
-        if let reply = message.reply { texts.add(reply, then: "\0") }
-        if head.headerCount > 0 { texts.add(headersOf: message, head) }
+        texts.add(message.subject)
+        if let reply = message.reply { texts.add(reply) }
+        for header in message.fields { texts.add(header.name, header.value) }
+        if let identifier = message.identifier { texts.add(NATSMessage.identifierHeader, identifier) }
         texts.add(message.payload)
         count += 1
         if message.isBoundToConnection { boundCount += 1 }
@@ -135,7 +128,6 @@ struct PackedMessages: ~Copyable {
             subject: subject.assumingMemoryBound(to: CChar.self),
             reply: head.reply < 0 ? nil : reply.assumingMemoryBound(to: CChar.self),
             headerCount: head.headerCount,
-            areJoined: head.areJoined,
             headers: headers.assumingMemoryBound(to: CChar.self),
             payload: UnsafeRawBufferPointer(start: payload, count: head.payload)
         )
@@ -149,15 +141,13 @@ extension PackedMessages {
         let subject: UnsafePointer<CChar>
         let reply: UnsafePointer<CChar>?
         let headerCount: Int
-        /// Whether the headers are two texts: `a: 1\r\nb: 2\r\nc`, and the value of the last.
-        let areJoined: Bool
         fileprivate let headers: UnsafePointer<CChar>
         let payload: UnsafeRawBufferPointer
 
-        /// Calls a body for each header; for those that are joined, once.
+        /// Calls a body for each header.
         func forEachHeader(_ body: (_ name: UnsafePointer<CChar>, _ value: UnsafePointer<CChar>) -> Void) {
             var text = headers
-            for _ in 0..<(areJoined ? min(headerCount, 1) : headerCount) {
+            for _ in 0..<headerCount {
                 // With its zero, each is a C string.
                 let value = text + strlen(text) + 1
                 body(text, value)
@@ -168,21 +158,17 @@ extension PackedMessages {
 }
 
 extension PackedMessages.Head {
-    fileprivate init(_ message: borrowing some OutgoingMessage, _ joinsHeaders: Bool) {
+    fileprivate init(_ message: borrowing some OutgoingMessage) {
         subject = message.subject.utf8.count
         reply = message.reply?.utf8.count ?? -1
         payload = message.payload.count
         isBound = message.isBoundToConnection
-        areJoined = joinsHeaders
         let fields = message.fields
         headerCount = fields.count + (message.identifier == nil ? 0 : 1)
-        headers = 0
-        guard headerCount > 0 else { return }
-        // Two zeros, or ": " and a line break; behind the last, two zeros.
-        let separators = joinsHeaders ? 4 : 2
-        headers = fields.reduce(2 - separators) { $0 + $1.name.utf8.count + $1.value.utf8.count + separators }
+        // With two zeros each.
+        headers = fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 2 }
         if let identifier = message.identifier {
-            headers += NATSMessage.identifierHeader.utf8.count + identifier.utf8.count + separators
+            headers += NATSMessage.identifierHeader.utf8.count + identifier.utf8.count + 2
         }
     }
 
@@ -198,27 +184,21 @@ private struct TextWriter {
         rest = UnsafeMutableRawBufferPointer(rebasing: memory)
     }
 
-    mutating func add(_ text: String, then separator: StaticString) {
+    mutating func add(_ name: String, _ value: String) {
+        add(name)
+        add(value)
+    }
+
+    /// With a zero behind it.
+    mutating func add(_ text: String) {
         // A text of Swift has its bytes in one place; others are copied there.
         if text.utf8.withContiguousStorageIfAvailable({ add(UnsafeRawBufferPointer($0)) }) == nil {
             add(Array(text.utf8))
         }
-        separator.withUTF8Buffer { add(UnsafeRawBufferPointer($0)) }
+        withUnsafeBytes(of: UInt8(0)) { add($0) }
     }
 
     mutating func add(_ bytes: [UInt8]) { bytes.withUnsafeBytes { add($0) } }
-
-    mutating func add(headersOf message: borrowing some OutgoingMessage, _ head: PackedMessages.Head) {
-        let last = head.headerCount - 1
-        for (index, header) in message.fields.enumerated() {
-            let isApart = !head.areJoined || index == last
-            add(header.name, then: isApart ? "\0" : ": ")
-            add(header.value, then: isApart ? "\0" : "\r\n")
-        }
-        guard let identifier = message.identifier else { return }
-        add(NATSMessage.identifierHeader, then: "\0")
-        add(identifier, then: "\0")
-    }
 
     private mutating func add(_ bytes: UnsafeRawBufferPointer) {
         // Traps where there is no room.

@@ -14,7 +14,7 @@ struct PermissionTable {
 
     init() throws {
         let guide = URL(filePath: #filePath).appending(
-            path: "../../../../Sources/ChannelsNATS/Documentation.docc/Guides/RunningOverNATS.md"
+            path: "../../../../Sources/ChannelsNATS/Documentation.docc/Guides/ConfiguringNATS.md"
         )
         let lines = try String(contentsOf: guide.standardized, encoding: .utf8).split(separator: "\n")
         let table = lines.drop { !$0.hasPrefix("| For | Publish | Subscribe |") }.dropFirst(2).prefix {

@@ -42,9 +42,8 @@ enum Bridged {
         // Without retries that wait for long, so that the proof ends soon. What comes at once when a neighbour is
         // cut off may wait for a listener that prints each message: how fast that one is is not what is proved.
         let bridging = BridgeConfiguration(
-            byteLimit: 2 << 30,
-            incomingLimit: 1 << 16,
-            incomingByteLimit: 1 << 30,
+            messageLimit: 1 << 19,
+            byteLimit: 1 << 33,
             backoff: Backoff(limit: .seconds(1))
         )
         let bridge = Bridge(

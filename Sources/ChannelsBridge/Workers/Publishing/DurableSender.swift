@@ -68,8 +68,8 @@ final class DurableSender: RouteSender {
         guarded = Locked(
             Guarded(
                 pipeline: PublishPipeline(
-                    limit: context.configuration.outgoingLimit,
-                    byteLimit: context.configuration.outgoingByteLimit,
+                    limit: context.configuration.routeLimit,
+                    byteLimit: context.configuration.routeByteLimit,
                     window: context.configuration.unacknowledgedLimit
                 )
             )
@@ -251,7 +251,7 @@ final class DurableSender: RouteSender {
             if error != nil { context.count(\.failed) }
         }
         if wakes { bell.ring() }
-        if outcome == .isToBeRepeated, let error, attempt % context.configuration.attemptsPerFault == 0 {
+        if outcome == .isToBeRepeated, let error, attempt % BridgeConfiguration.attemptsPerFault == 0 {
             // It is not lost; somebody should look.
             context.report(error, on: departure.subject)
         }
@@ -353,7 +353,7 @@ final class DurableSender: RouteSender {
             context.lose(error, \.dropped)
             return error
         }
-        let (limit, byteLimit) = (context.configuration.outgoingLimit, context.configuration.outgoingByteLimit)
+        let (limit, byteLimit) = (context.configuration.routeLimit, context.configuration.routeByteLimit)
         let detail =
             "\(limit) messages or \(byteLimit) bytes wait to be acknowledged, or as much as the bridge may hold"
         let error = BridgeError(.bufferFull, subject: subject, detail: detail)

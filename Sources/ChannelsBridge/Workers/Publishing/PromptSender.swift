@@ -23,7 +23,7 @@ final class PromptSender: RouteSender {
         self.packaging = packaging
     }
 
-    var buffering: BufferingPolicy { .oldest(context.configuration.outgoingLimit) }
+    var buffering: BufferingPolicy { .oldest(context.configuration.routeLimit) }
 
     func take(_ message: any Sendable, postedTo name: String) -> Departure? {
         guard isOpen.load(ordering: .acquiring), !earlier.contains(where: { $0.matches(name) }) else { return nil }

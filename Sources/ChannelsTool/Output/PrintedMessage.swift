@@ -26,7 +26,9 @@ struct PrintedMessage {
             let event = try? StructuredEvent.envelope(of: body, subject: channel ?? "")
         {
             envelope = event
-            data = Self.data(of: StructuredEvent.data(in: body, contentType: event.contentType))
+            let encoded = StructuredEvent.encodedData(in: body, contentType: event.contentType)
+            // As it is written: numbers keep their digits.
+            data = Self.data(of: encoded ?? JSONText(body)?["data"].map { Array($0) } ?? [])
         } else {
             envelope = (try? EventEnvelope(headers: headers, subject: channel ?? "")) ?? EventEnvelope()
             data = Self.data(of: body)

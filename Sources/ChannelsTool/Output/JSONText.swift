@@ -1,8 +1,9 @@
+#if NATS
 /// A text that has been found to be JSON, as RFC 8259 defines it, in UTF-8.
 ///
 /// It is read as it stands: numbers keep their digits, objects the order of their members. Time and memory are linear
 /// in the length, whatever the depth.
-package struct JSONText: Sendable {
+struct JSONText: Sendable {
     /// A member of the outermost object, or an element of the outermost array, as ranges of ``bytes``.
     private struct Member {
         /// Without quotation marks; empty in an array.
@@ -10,12 +11,12 @@ package struct JSONText: Sendable {
         let value: Range<Int>
     }
 
-    package let bytes: [UInt8]
+    let bytes: [UInt8]
     private let isObject: Bool
     private let members: [Member]
 
     /// Returns nil if the bytes are not JSON.
-    package init?(_ bytes: [UInt8]) {
+    init?(_ bytes: [UInt8]) {
         // What is outside of strings is ASCII, so this is about strings.
         guard String(validating: bytes, as: UTF8.self) != nil else { return nil }
         var reader = Reader(bytes: bytes)
@@ -27,13 +28,13 @@ package struct JSONText: Sendable {
 
     /// The value of a member of the outermost object, the last one of that name; nil if there is none. A name that is
     /// written with escapes is not found.
-    package subscript(name: String) -> ArraySlice<UInt8>? {
+    subscript(name: String) -> ArraySlice<UInt8>? {
         guard isObject else { return nil }
         return members.last { bytes[$0.name].elementsEqual(name.utf8) }.map { bytes[$0.value] }
     }
 
     /// The elements of the outermost array, or the values of the outermost object.
-    package var elements: [ArraySlice<UInt8>] { members.map { bytes[$0.value] } }
+    var elements: [ArraySlice<UInt8>] { members.map { bytes[$0.value] } }
 
     private struct Reader {
         private enum Expected { case value, valueOrEnd, name, nameOrEnd, colon, commaOrEnd, nothing }
@@ -193,3 +194,4 @@ package struct JSONText: Sendable {
         }
     }
 }
+#endif

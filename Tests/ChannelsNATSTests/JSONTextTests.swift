@@ -1,6 +1,8 @@
-import ChannelsBridge
+#if NATS
 import Foundation
 import Testing
+
+@testable import ChannelsTool
 
 /// What is JSON, and where its parts are.
 @Suite(.hangLimit)
@@ -52,3 +54,4 @@ struct JSONTextTests {
         #expect(JSONText(Array(deep.dropLast())) == nil)
     }
 }
+#endif

@@ -1,0 +1,19 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// Colours, for terminals only: what is written to a file or a pipe is plain text.
+enum Style {
+    /// Whether standard output is a terminal that shows colours. A `NO_COLOR` that is not empty switches them off.
+    private static let isColoured = isatty(1) != 0 && value("NO_COLOR").isEmpty && value("TERM") != "dumb"
+
+    static func name(_ text: String) -> String { isColoured ? "\u{1B}[36m\(text)\u{1B}[0m" : text }
+
+    static func heading(_ text: String) -> String { isColoured ? "\u{1B}[1m\(text)\u{1B}[0m" : text }
+
+    private static func value(_ variable: String) -> String { getenv(variable).map { String(cString: $0) } ?? "" }
+}
