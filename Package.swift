@@ -9,7 +9,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// What only the trait NATS needs: without it, neither libnats nor the argument parser is looked for.
+/// What only the trait NATS needs: without it, libnats is not looked for.
 let onlyWithNATS = TargetDependencyCondition.when(traits: ["NATS"])
 
 /// What only the trait Observability needs.
@@ -18,7 +18,11 @@ let onlyObserved = TargetDependencyCondition.when(traits: ["Observability"])
 let onlyWithInspector = TargetDependencyCondition.when(traits: ["Inspector"])
 
 /// What only the trait SQLite needs: without it, GRDB is not looked for, and with it SQLite.
-let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"]))
+let onlyWithSQLite = TargetDependencyCondition.when(traits: ["SQLite"])
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift", condition: onlyWithSQLite)
+
+/// What is for either way between processes.
+let betweenProcesses = TargetDependencyCondition.when(traits: ["NATS", "SQLite"])
 
 /// Only with the trait OpenCombine, and only where there is no Combine.
 let openCombine = Target.Dependency.product(
@@ -104,9 +108,9 @@ let package = Package(
             name: "tour",
             dependencies: [
                 "Channels",
-                .target(name: "ChannelsBridge", condition: .when(traits: ["NATS", "SQLite"])),
+                .target(name: "ChannelsBridge", condition: betweenProcesses),
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
-                .target(name: "ChannelsSQLite", condition: .when(traits: ["SQLite"])),
+                .target(name: "ChannelsSQLite", condition: onlyWithSQLite),
             ],
             exclude: ["Resources/README.md"],
             resources: [.embedInCode("Resources/tips.csv")],
@@ -163,10 +167,11 @@ let package = Package(
             // Not of the product's name: that would be the module Channels where file names ignore case.
             name: "ChannelsTool",
             dependencies: [
-                .target(name: "Channels", condition: onlyWithNATS),
-                .target(name: "ChannelsBridge", condition: onlyWithNATS),
+                .target(name: "Channels", condition: betweenProcesses),
+                .target(name: "ChannelsBridge", condition: betweenProcesses),
                 .target(name: "ChannelsNATS", condition: onlyWithNATS),
-                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: onlyWithNATS),
+                .target(name: "ChannelsSQLite", condition: onlyWithSQLite),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: betweenProcesses),
             ],
             swiftSettings: settings
         ),

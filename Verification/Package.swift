@@ -16,14 +16,19 @@ let package = Package(
     platforms: [.macOS(.v15)],
     traits: [
         .trait(name: "NATS", description: "For the product bridged: a bridge over NATS. Needs libnats."),
+        .trait(name: "SQLite", description: "For the product filed: channels over a file. On Debian: libsqlite3-dev."),
         .trait(name: "OpenCombine", description: "For the product conformance: what channels are compared with."),
     ],
     dependencies: [
         .package(
             name: "swift-channels",
             path: "..",
-            traits: [.trait(name: "NATS", condition: .when(traits: ["NATS"]))]
+            traits: [
+                .trait(name: "NATS", condition: .when(traits: ["NATS"])),
+                .trait(name: "SQLite", condition: .when(traits: ["SQLite"])),
+            ]
         ),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.8.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     ],
     targets: [
@@ -37,6 +42,15 @@ let package = Package(
             dependencies: channels + [
                 .product(name: "ChannelsBridge", package: "swift-channels"),
                 .product(name: "ChannelsNATS", package: "swift-channels"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "filed",
+            dependencies: channels + [
+                .product(name: "ChannelsBridge", package: "swift-channels"),
+                .product(name: "ChannelsSQLite", package: "swift-channels"),
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"])),
             ],
             swiftSettings: settings
         ),

@@ -36,8 +36,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     /// The path of the file, which is created if there is none. It may be a database of your own: the transport's
     /// tables begin with `channels_`.
     public var path: String
-    /// How long a process may be gone before what it had not settled is delivered to another. While a process lives,
-    /// its messages stay its own; one that stands still for longer counts as gone.
+    /// How long a process may be gone before what it had not settled is delivered to another that is there. While a
+    /// process lives, its messages stay its own; one that stands still for longer counts as gone.
     public var acknowledgementWait: Duration
     /// What is kept.
     public var retention: Retention
@@ -47,6 +47,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     public var busyTimeout: Duration
     /// The most bytes of a body.
     public var bodyLimit: Int
+    /// Whether a missing file and missing tables are created. False for a tool that only observes.
+    package var createsFile = true
 
     /// Creates a configuration.
     public init(

@@ -50,16 +50,34 @@ final class SQLiteDurableName: Sendable {
                 sql: "INSERT OR IGNORE INTO channels_consumers (name, pattern, position) VALUES (?, ?, ?)",
                 arguments: [name, pattern, position]
             )
-            return try Int64.fetchOne(
+            let id = try Int64.fetchOne(
                 db,
                 sql: "SELECT id FROM channels_consumers WHERE name = ? AND pattern = ?",
                 arguments: [name, pattern]
             )!  // it was entered
+            try Self.releaseWhatTheGoneHeld(id, db)
+            return id
         }
         state.withLock { $0.id = id }
     }
 
-    private static func position(of start: ReplayStart?, _ db: Database) throws -> Int64 {
+    /// Whoever comes after a process that was killed takes what that one had first, and so in order.
+    private static func releaseWhatTheGoneHeld(_ id: Int64, _ db: Database) throws {
+        let holders = try String.fetchAll(
+            db,
+            sql: "SELECT DISTINCT holder FROM channels_unsettled WHERE consumer = ? AND holder IS NOT NULL",
+            arguments: [id]
+        )
+        for holder in holders where SQLiteHolder.isGone(holder) {
+            try db.execute(
+                sql: "UPDATE channels_unsettled SET due = 0, holder = NULL WHERE consumer = ? AND holder = ?",
+                arguments: [id, holder]
+            )
+        }
+    }
+
+    /// The number of the message before the first one.
+    static func position(of start: ReplayStart?, _ db: Database) throws -> Int64 {
         switch start?.position {
         case nil, .new: return try SQLiteSchema.lastNumber(db)
         case .stored: return 0

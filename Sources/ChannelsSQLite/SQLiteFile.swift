@@ -55,6 +55,7 @@ final class SQLiteFile: Sendable {
         let synchronous = configuration.synchronous == .full ? "FULL" : "NORMAL"
         settings.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = \(synchronous)") }
         do {
+            if !configuration.createsFile { try SQLiteSchema.expect(in: path) }
             let pool = try DatabasePool(path: path, configuration: settings)
             try await pool.write { try SQLiteSchema.prepare($0) }
             settings.readonly = true

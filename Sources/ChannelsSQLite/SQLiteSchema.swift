@@ -12,10 +12,7 @@ enum SQLiteSchema {
     ///
     /// - Throws: ``BridgeError/Code/settingsDiffer`` for tables of a later version.
     static func prepare(_ db: Database) throws {
-        guard try String.fetchOne(db, sql: "SELECT name FROM sqlite_master WHERE name = 'channels_schema'") != nil
-        else {
-            return try create(db)
-        }
+        guard try isPrepared(db) else { return try create(db) }
         let found = try Int.fetchOne(db, sql: "SELECT version FROM channels_schema") ?? 0
         guard found <= version else {
             throw BridgeError(
@@ -23,6 +20,21 @@ enum SQLiteSchema {
                 detail:
                     "the file has version \(found) of the tables, and this program knows \(version): use a newer one"
             )
+        }
+    }
+
+    private static func isPrepared(_ db: Database) throws -> Bool {
+        try String.fetchOne(db, sql: "SELECT name FROM sqlite_master WHERE name = 'channels_schema'") != nil
+    }
+
+    /// Looks whether a file has the tables, without changing it.
+    static func expect(in path: String) throws {
+        var settings = Configuration()
+        settings.readonly = true
+        settings.busyMode = .timeout(5)
+        let queue = try DatabaseQueue(path: path, configuration: settings)
+        guard try queue.read(isPrepared) else {
+            throw BridgeError(.transportFailure, detail: "no channels have gone through this file")
         }
     }
 

@@ -4,8 +4,15 @@ internal import ChannelsBridge
 internal import GRDB
 
 extension SQLiteSession {
-    func subscribe(_ pattern: ChannelPattern, group: String?, _ queue: HandlerQueue<InboundMessage>) async throws {
-        let last = try await file.read { try SQLiteSchema.lastNumber($0) }
+    /// - Parameter start: Where it begins in the file; nil for what is published from now on. Only for the first
+    ///   subscription of the session: the others hear nothing twice.
+    func subscribe(
+        _ pattern: ChannelPattern,
+        group: String?,
+        from start: ReplayStart? = nil,
+        _ queue: HandlerQueue<InboundMessage>
+    ) async throws {
+        let last = try await file.read { try SQLiteDurableName.position(of: start, $0) }
         await betweenLooks { state in
             if state.plain.isEmpty && state.durable.isEmpty { state.lastNumber = last }
             state.plain.append(Plain(pattern: pattern, group: group, after: last, queue: queue))

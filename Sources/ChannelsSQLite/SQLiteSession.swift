@@ -74,7 +74,7 @@ final class SQLiteSession: Sendable {
     init(_ configuration: SQLiteConfiguration, _ events: HandlerQueue<TransportEvent>) async throws {
         self.configuration = configuration
         self.events = events
-        holder = "\(ProcessInfo.processInfo.processIdentifier)-\(UInt64.random(in: .min ... .max))"
+        holder = SQLiteHolder.new()
         let (stream, commands) = AsyncStream.makeStream(of: Command.self)
         self.commands = commands
         let bell = Bell()
@@ -276,11 +276,13 @@ final class SQLiteSession: Sendable {
         var groups: [String: [Found]] = [:]
         for item in found {
             guard let message = item.message else { continue }
+            var inbound = InboundMessage(message)
+            inbound.storedAt = Timestamp(secondsSince1970: item.time)
             for subscriber in plain where item.number > subscriber.after && subscriber.pattern.matches(item.subject) {
                 if let group = subscriber.group {
                     if groups[group]?.last?.number != item.number { groups[group, default: []].append(item) }
                 } else {
-                    subscriber.queue.enqueue(InboundMessage(message))
+                    subscriber.queue.enqueue(inbound)
                     reached.append(subscriber.queue)
                 }
             }

@@ -13,8 +13,9 @@ public import ChannelsBridge
 ///
 /// ## Behavior
 ///
-/// - Durable messages are delivered at least once, in the order in which they were stored; what a killed process had
-///   not settled is delivered again after ``SQLiteConfiguration/acknowledgementWait``.
+/// - Durable messages are delivered at least once, in the order in which they were stored. What a killed process had
+///   not settled comes first for the next one that subscribes under the name; one that is there already, or in another
+///   container, gets it after ``SQLiteConfiguration/acknowledgementWait``.
 /// - Messages that are not durable are delivered at most once, to those who subscribe when they are published.
 /// - Publishing is committed in groups: many messages that are published at a time share a commit.
 /// - Subscribers of the same connection are woken at once. Those of other processes look every 5 ms while there is
@@ -81,7 +82,7 @@ public final class SQLiteTransport: Transport {
         }
     }
 
-    private func session(_ subject: String? = nil) throws -> SQLiteSession {
+    func session(_ subject: String? = nil) throws -> SQLiteSession {
         try phase.withLock { phase in
             switch phase {
             case .connected(let session, _): return session

@@ -1,4 +1,4 @@
-#if NATS
+#if NATS || SQLite
 import ArgumentParser
 
 @main
@@ -9,11 +9,11 @@ enum Main {
     }
 }
 
-/// Shows people what flows through channels that travel over NATS, and lets them take part.
+/// Shows people what flows through channels that travel over NATS or a file, and lets them take part.
 struct ChannelsTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "channels",
-        abstract: "Shows what travels through channels over NATS, and takes part.",
+        abstract: "Shows what travels through channels over NATS or an SQLite file, and takes part.",
         discussion: """
             EXAMPLES
               channels tail 'shop.>' --pretty
@@ -26,6 +26,10 @@ struct ChannelsTool: AsyncParsableCommand {
               channels streams
               channels putback dead
               channels top
+              channels tail 'shop.>' --file sales.sqlite
+
+            FILE
+              --file, with every command but ask and respond
 
             SERVER
               --server, or else $NATS_URL, or else nats://127.0.0.1:4222
@@ -53,11 +57,11 @@ import Glibc
 import Musl
 #endif
 
-/// What stands in for the tool where the package is built without NATS.
+/// What stands in for the tool where the package is built with neither NATS nor SQLite.
 @main
 enum ChannelsTool {
     static func main() {
-        let line = "channels: built without NATS. Build it with the trait: swift run --traits NATS channels\n"
+        let line = "channels: built with neither NATS nor SQLite. Use a trait: swift run --traits NATS,SQLite channels\n"
         _ = line.withCString { write(2, $0, strlen($0)) }
         exit(1)
     }

@@ -1,7 +1,6 @@
-#if NATS
+#if NATS || SQLite
 import ArgumentParser
 import ChannelsBridge
-import ChannelsNATS
 import Foundation
 
 struct Post: AsyncParsableCommand {

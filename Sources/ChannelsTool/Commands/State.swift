@@ -1,7 +1,6 @@
-#if NATS
+#if NATS || SQLite
 import ArgumentParser
 import ChannelsBridge
-import ChannelsNATS
 import Synchronization
 
 struct State: AsyncParsableCommand {
@@ -55,7 +54,7 @@ struct State: AsyncParsableCommand {
         }
     }
 
-    private func set(_ message: TransportMessage, _ transport: NATSTransport) async throws {
+    private func set(_ message: TransportMessage, _ transport: any Transport) async throws {
         do {
             _ = try await transport.store(message)
         } catch let error as BridgeError where error.code == .unsupported {
@@ -65,7 +64,7 @@ struct State: AsyncParsableCommand {
     }
 
     /// The current value.
-    private func show(_ name: String, _ transport: NATSTransport) async throws {
+    private func show(_ name: String, _ transport: any Transport) async throws {
         let current = Mutex<StoredValue?>(nil)
         try await Self.watch(name, transport) { value in current.withLock { $0 = $0 ?? value } }
         guard let value = current.withLock({ $0 }) else { throw Failure("there is no state \(name)") }
@@ -74,7 +73,7 @@ struct State: AsyncParsableCommand {
     }
 
     /// The current value, and each change.
-    private func show(_ name: String, _ transport: NATSTransport, _ ending: Ending) async throws {
+    private func show(_ name: String, _ transport: any Transport, _ ending: Ending) async throws {
         try await Self.watch(name, transport) { value in
             guard ending.takesOne() else { return }
             if ending.shows(printed(value).text(output)) { ending.endIfEnough() }
@@ -86,7 +85,7 @@ struct State: AsyncParsableCommand {
     /// The value that is stored now is handed over before this returns.
     private static func watch(
         _ name: String,
-        _ transport: NATSTransport,
+        _ transport: any Transport,
         onValue: @escaping @Sendable (StoredValue) -> Void
     ) async throws {
         do {

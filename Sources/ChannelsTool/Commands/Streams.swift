@@ -1,8 +1,11 @@
-#if NATS
+#if NATS || SQLite
 import ArgumentParser
 import ChannelsBridge
-import ChannelsNATS
 import Foundation
+
+#if SQLite
+import ChannelsSQLite
+#endif
 
 struct Streams: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -12,9 +15,13 @@ struct Streams: AsyncParsableCommand {
               channels streams
               channels streams SHOP
               channels streams --json | jq .state.messages
+              channels streams messages --file sales.sqlite
 
             PROCESSES are those that ask for messages of the name now; the server does not say which they are, and one that has no room for
             more does not ask. --json prints what the server says of each, as it says it.
+
+            A file has one stream, 'messages', and PROCESSES are those that have taken
+            messages which they have not settled.
             """
     )
 
@@ -30,6 +37,12 @@ struct Streams: AsyncParsableCommand {
         await reportingFailures {
             if let stream, try validName(stream).contains(".") { throw Failure("\(stream) is not a name of a stream") }
             let transport = try await connection.connect()
+            #if SQLite
+            if let file = transport as? SQLiteTransport {
+                try show(try await file.contents())
+                return try await file.close(within: .seconds(5))
+            }
+            #endif
             if let stream {
                 try await list(transport, "CONSUMER.LIST.\(stream)", "consumers", Consumer.columns, Consumer.row)
             } else {
@@ -39,9 +52,50 @@ struct Streams: AsyncParsableCommand {
         }
     }
 
+    #if SQLite
+    private func show(_ contents: SQLiteTransport.Contents) throws {
+        let name = "messages"
+        guard stream == nil || stream == name else {
+            throw Failure("a file has one stream, '\(name)', and no \(stream ?? "")")
+        }
+        if stream == nil {
+            let stream = Stream(
+                config: .init(name: name, subjects: [">"], retention: "limits", numReplicas: 1),
+                state: .init(
+                    messages: contents.messages,
+                    bytes: contents.bytes,
+                    consumerCount: contents.names.count,
+                    lastTs: contents.last?.text
+                )
+            )
+            try show([stream], Stream.columns, Stream.row)
+        } else {
+            let names = contents.names.map { name in
+                Consumer(
+                    name: name.name,
+                    config: .init(filterSubject: name.pattern),
+                    numPending: name.waiting,
+                    numAckPending: name.unsettled,
+                    numRedelivered: name.redelivered,
+                    numWaiting: name.holders
+                )
+            }
+            try show(names, Consumer.columns, Consumer.row)
+        }
+    }
+
+    private func show<Entry: Encodable>(_ entries: [Entry], _ columns: [String], _ row: (Entry) -> [String]) throws {
+        guard json else { return StandardStreams.show(Self.table([columns] + entries.map(row))) }
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
+        for entry in entries { StandardStreams.show(String(decoding: try encoder.encode(entry), as: UTF8.self)) }
+    }
+    #endif
+
     /// Asks for a list, which comes in pages, and prints it.
     private func list<Entry: Decodable>(
-        _ transport: NATSTransport,
+        _ transport: any Transport,
         _ call: String,
         _ key: String,
         _ columns: [String],
@@ -68,7 +122,7 @@ struct Streams: AsyncParsableCommand {
         if !json { StandardStreams.show(Self.table(rows)) }
     }
 
-    private func ask(_ transport: NATSTransport, _ call: String, offset: Int) async throws -> [UInt8] {
+    private func ask(_ transport: any Transport, _ call: String, offset: Int) async throws -> [UInt8] {
         let question = try TransportMessage(subject: "$JS.API.\(call)", body: Array("{\"offset\":\(offset)}".utf8))
         do {
             return try await transport.request(question, timeout: .seconds(5)).body
@@ -105,14 +159,14 @@ struct Streams: AsyncParsableCommand {
         var error: Problem?
     }
 
-    private struct Stream: Decodable {
-        struct Configuration: Decodable {
+    private struct Stream: Codable {
+        struct Configuration: Codable {
             var name: String
             var subjects: [String]?
             var retention: String?
             var numReplicas: Int?
         }
-        struct State: Decodable {
+        struct State: Codable {
             var messages: Int
             var bytes: Int
             var consumerCount: Int?
@@ -133,8 +187,8 @@ struct Streams: AsyncParsableCommand {
         }
     }
 
-    private struct Consumer: Decodable {
-        struct Configuration: Decodable { var filterSubject: String? }
+    private struct Consumer: Codable {
+        struct Configuration: Codable { var filterSubject: String? }
         var name: String
         var config: Configuration
         var numPending: Int?

@@ -1,9 +1,15 @@
-#if NATS
+#if NATS || SQLite
 import ArgumentParser
 import Channels
 import ChannelsBridge
-import ChannelsNATS
 import Foundation
+
+#if NATS
+import ChannelsNATS
+#endif
+#if SQLite
+import ChannelsSQLite
+#endif
 
 struct Tail: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -23,6 +29,8 @@ struct Tail: AsyncParsableCommand {
             With --since or --durable, it prints what a stream stores. --durable
             takes the messages of that name: a bridge of the same name and pattern
             does not get those that are printed here.
+
+            Over a file, it prints messages; 'channels state' shows a state.
             """
     )
 
@@ -74,9 +82,7 @@ struct Tail: AsyncParsableCommand {
     func run() async {
         await reportingFailures {
             let valid = try validPattern(pattern)
-            let transport = try await connection.connect { configuration in
-                configuration.deliveries.isTemporary = since != nil
-            }
+            let transport = try await connection.connect(temporarily: since != nil)
             let ending = Ending(after: count)
             if since != nil || durable != nil {
                 try await printStored(valid, transport, ending)
@@ -89,10 +95,24 @@ struct Tail: AsyncParsableCommand {
     }
 
     /// What is posted from now on, and states as they change.
-    private func printPosted(_ valid: ChannelPattern, _ transport: NATSTransport, _ ending: Ending) async throws {
+    private func printPosted(_ valid: ChannelPattern, _ transport: any Transport, _ ending: Ending) async throws {
+        let subscription = TransportSubscription(to: valid, group: group)
+        #if NATS
+        if transport is NATSTransport { return try await printPosted(valid, subscription, transport, ending) }
+        #endif
+        try await transport.subscribe(subscription) { show($0, ending) }
+    }
+
+    #if NATS
+    private func printPosted(
+        _ valid: ChannelPattern,
+        _ subscription: TransportSubscription,
+        _ transport: any Transport,
+        _ ending: Ending
+    ) async throws {
         let states = "$KV.\(NATSConfiguration().stateBucket)."
         let isForStates = pattern.hasPrefix("$")
-        try await transport.subscribe(TransportSubscription(to: valid, group: group)) { inbound in
+        try await transport.subscribe(subscription) { inbound in
             // A pattern such as '>' matches where states are kept, too; they come by the subscription below.
             if isForStates || !inbound.message.subject.utf8.starts(with: states.utf8) { show(inbound, ending) }
         }
@@ -102,9 +122,15 @@ struct Tail: AsyncParsableCommand {
             show($0, as: String(decoding: $0.message.subject.utf8.dropFirst(states.utf8.count), as: UTF8.self), ending)
         }
     }
+    #endif
 
     /// What a stream stores, each message once.
-    private func printStored(_ valid: ChannelPattern, _ transport: NATSTransport, _ ending: Ending) async throws {
+    private func printStored(_ valid: ChannelPattern, _ transport: any Transport, _ ending: Ending) async throws {
+        #if SQLite
+        if let since, let file = transport as? SQLiteTransport {
+            return try await file.replay(valid, from: since.start) { show($0, ending) }
+        }
+        #endif
         let subscription = TransportSubscription(
             to: valid,
             durableName: durable ?? "tail-\(UUID().uuidString)",

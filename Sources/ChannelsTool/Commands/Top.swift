@@ -1,8 +1,7 @@
-#if NATS
+#if NATS || SQLite
 import ArgumentParser
 import Channels
 import ChannelsBridge
-import ChannelsNATS
 import Foundation
 
 struct Top: AsyncParsableCommand {
@@ -39,7 +38,7 @@ struct Top: AsyncParsableCommand {
     func run() async {
         await reportingFailures {
             let valid = try validPattern(pattern)
-            let transport = try await connection.connect { _ in }
+            let transport = try await connection.connect()
             let ending = Ending(after: times)
             let counts = SharedCounts()
             let isForInternal = pattern.hasPrefix("$") || pattern.hasPrefix("_")

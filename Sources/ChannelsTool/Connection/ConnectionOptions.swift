@@ -1,11 +1,23 @@
-#if NATS
+#if NATS || SQLite
 import ArgumentParser
 import ChannelsBridge
-import ChannelsNATS
 import Foundation
 
-/// Which server to talk to, and as whom.
+#if NATS
+import ChannelsNATS
+#endif
+#if SQLite
+import ChannelsSQLite
+#endif
+
+/// Which server to talk to, and as whom; or which file to read and write.
 struct ConnectionOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The SQLite file that the messages go through, instead of a server.", valueName: "path")
+    )
+    var file: String?
+
+    #if NATS
     @Option(
         name: [.short, .long],
         help: ArgumentHelp(
@@ -48,32 +60,40 @@ struct ConnectionOptions: ParsableArguments {
     )
     var inboxPrefix: String?
 
+    #endif
+
+    /// Connects to the server, or opens the file.
+    ///
+    /// - Parameter temporarily: Whether the server is to forget the durable name that the command subscribes under.
     /// - Throws: A failure of one line.
-    func connect(_ change: (inout NATSConfiguration) -> Void = { _ in }) async throws -> NATSTransport {
-        let addresses = (server ?? Self.variable("NATS_URL") ?? "nats://127.0.0.1:4222").split(separator: ",").map {
-            $0.trimmingCharacters(in: .whitespaces)
+    func connect(temporarily: Bool = false) async throws -> any Transport {
+        if let file { return try await open(file) }
+        #if NATS
+        return try await connectToServer(temporarily)
+        #else
+        throw Failure("give --file: built without NATS, so that there is no server to connect to")
+        #endif
+    }
+
+    private func open(_ path: String) async throws -> any Transport {
+        #if SQLite
+        #if NATS
+        guard server == nil else { throw Failure("give either --file or --server") }
+        #endif
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw Failure("\(path): there is no such file")
         }
-        let servers = try addresses.map(ServerAddress.init)
-        guard !servers.isEmpty else { throw Failure("no server is given") }
-        var configuration = NATSConfiguration(servers: servers.map(\.text), name: "channels")
-        configuration.authentication = try authentication()
-        let tls = NATSConfiguration.TLS(
-            trustedCertificates: ca ?? Self.variable("NATS_CA"),
-            certificate: cert ?? Self.variable("NATS_CERT"),
-            key: key ?? Self.variable("NATS_KEY")
-        )
-        if tls.trustedCertificates != nil || tls.certificate != nil || tls.key != nil { configuration.tls = tls }
+        guard !isFolder.boolValue else { throw Failure("\(path): this is a folder") }
+        var configuration = SQLiteConfiguration(path: path)
         // It looks at what others have set up, and sets up nothing.
-        configuration.createsStreams = false
-        if let inboxPrefix { configuration.inboxPrefix = inboxPrefix }
-        change(&configuration)
-        let transport = NATSTransport(configuration)
-        do {
-            try await transport.connect(onEvent: Self.report)
-        } catch let error as BridgeError where error.code == .notConnected {
-            throw servers.lazy.compactMap { $0.problem() }.first ?? error
-        }
+        configuration.createsFile = false
+        let transport = SQLiteTransport(configuration)
+        try await transport.connect(onEvent: Self.report)
         return transport
+        #else
+        throw Failure("built without SQLite, so that \(path) cannot be read: swift run --traits SQLite channels")
+        #endif
     }
 
     private static func report(_ event: TransportEvent) {
@@ -91,6 +111,34 @@ struct ConnectionOptions: ParsableArguments {
             _exit(1)
         case .connected: break
         }
+    }
+
+    #if NATS
+    private func connectToServer(_ temporarily: Bool) async throws -> any Transport {
+        let addresses = (server ?? Self.variable("NATS_URL") ?? "nats://127.0.0.1:4222").split(separator: ",").map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
+        let servers = try addresses.map(ServerAddress.init)
+        guard !servers.isEmpty else { throw Failure("no server is given") }
+        var configuration = NATSConfiguration(servers: servers.map(\.text), name: "channels")
+        configuration.authentication = try authentication()
+        let tls = NATSConfiguration.TLS(
+            trustedCertificates: ca ?? Self.variable("NATS_CA"),
+            certificate: cert ?? Self.variable("NATS_CERT"),
+            key: key ?? Self.variable("NATS_KEY")
+        )
+        if tls.trustedCertificates != nil || tls.certificate != nil || tls.key != nil { configuration.tls = tls }
+        // It looks at what others have set up, and sets up nothing.
+        configuration.createsStreams = false
+        if let inboxPrefix { configuration.inboxPrefix = inboxPrefix }
+        configuration.deliveries.isTemporary = temporarily
+        let transport = NATSTransport(configuration)
+        do {
+            try await transport.connect(onEvent: Self.report)
+        } catch let error as BridgeError where error.code == .notConnected {
+            throw servers.lazy.compactMap { $0.problem() }.first ?? error
+        }
+        return transport
     }
 
     /// What the command line says, or else the environment.
@@ -127,5 +175,6 @@ struct ConnectionOptions: ParsableArguments {
     private static func variable(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
+    #endif
 }
 #endif

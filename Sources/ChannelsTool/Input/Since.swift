@@ -1,4 +1,4 @@
-#if NATS
+#if NATS || SQLite
 import ArgumentParser
 import ChannelsBridge
 import Foundation

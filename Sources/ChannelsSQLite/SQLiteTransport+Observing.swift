@@ -1,0 +1,93 @@
+#if SQLite
+package import Channels
+package import ChannelsBridge
+internal import GRDB
+
+/// What the channels tool asks of a file.
+extension SQLiteTransport {
+    /// What a file stores.
+    package struct Contents: Sendable {
+        /// A durable name.
+        package struct Name: Sendable {
+            package let name: String
+            package let pattern: String
+            /// How many messages it has not taken.
+            package let waiting: Int
+            /// How many it has taken and not settled.
+            package let unsettled: Int
+            /// How many of those were delivered more than once.
+            package let redelivered: Int
+            /// How many connections have such messages.
+            package let holders: Int
+        }
+
+        package let messages: Int
+        package let bytes: Int
+        /// When the newest durable message was stored.
+        package let last: Timestamp?
+        package let names: [Name]
+    }
+
+    /// Counts the durable messages, and what each durable name has of them.
+    ///
+    /// - Complexity: O(*n*) in the number of messages, for each name.
+    package func contents() async throws -> Contents {
+        try await session().file.read { db in
+            let totals = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT COUNT(*), SUM(LENGTH(headers) + LENGTH(body)), MAX(time) FROM channels_messages WHERE durable
+                    """
+            )!  // an aggregate has always a row
+            let names = try Row.fetchAll(db, sql: "SELECT * FROM channels_consumers ORDER BY name, pattern").map {
+                try Self.name($0, db)
+            }
+            let last: Double? = totals[2]
+            return Contents(
+                messages: totals[0],
+                bytes: totals[1] ?? 0,
+                last: last.map { Timestamp(secondsSince1970: $0) },
+                names: names
+            )
+        }
+    }
+
+    private static func name(_ row: Row, _ db: Database) throws -> Contents.Name {
+        let pattern = try ChannelPattern(validating: row["pattern"])
+        let subjects = try Row.fetchCursor(
+            db,
+            sql: "SELECT subject, COUNT(*) FROM channels_messages WHERE durable AND number > ? GROUP BY subject",
+            arguments: [row["position"] as Int64]
+        )
+        var waiting = 0
+        while let row = try subjects.next() {
+            if pattern.matches(row[0]) { waiting += row[1] }
+        }
+        let unsettled = try Row.fetchOne(
+            db,
+            sql: """
+                SELECT COUNT(*), SUM(deliveries > 1), COUNT(DISTINCT holder) FROM channels_unsettled WHERE consumer = ?
+                """,
+            arguments: [row["id"] as Int64]
+        )!  // an aggregate has always a row
+        return Contents.Name(
+            name: row["name"],
+            pattern: row["pattern"],
+            waiting: waiting,
+            unsettled: unsettled[0],
+            redelivered: unsettled[1] ?? 0,
+            holders: unsettled[2]
+        )
+    }
+
+    /// Subscribes to what the file has and what comes later, and leaves no trace in the file. Nothing is to be settled.
+    /// It has to be the first subscription of the connection.
+    package func replay(
+        _ pattern: ChannelPattern,
+        from start: ReplayStart,
+        onMessage: @escaping @Sendable (InboundMessage) -> Void
+    ) async throws {
+        try await session().subscribe(pattern, group: nil, from: start, HandlerQueue(onMessage))
+    }
+}
+#endif

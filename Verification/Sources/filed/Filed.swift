@@ -1,0 +1,271 @@
+import Channels
+import ChannelsBridge
+import ChannelsSQLite
+import Foundation
+import GRDB
+import Synchronization
+
+/// Prints a line at once: it must be there when the process is killed.
+private func say(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+}
+
+/// One process of the proofs over a file. It prints a line for each thing that happens.
+///
+///     filed send FILE WRITER FIRST END PAUSE   stores numbers; each is printed once it is stored; PAUSE milliseconds after each,
+///                                              or as many at a time as there is room, and then only how long it took
+///     filed hear FILE NAME PAUSE               prints what it hears, and settles it; each takes PAUSE milliseconds
+///     filed count FILE NAME WRITERS END        hears the numbers of some writers up to an end, and prints what was wrong with them
+///     filed unsettled FILE                     prints what is taken and not settled
+///     filed order FILE FIRST END               stores an order and a message in one transaction for each number
+///     filed compare FILE                       prints how many orders there are without a message, and messages without an order
+///     filed latency FILE COUNT                 sends to itself by an echo in another process
+///     filed echo FILE                          is that other process
+///     filed fill FILE COUNT                    stores numbers that nobody hears
+///     filed idle FILE NAMES SECONDS            subscribes under durable names, and prints what part of a core that takes
+@main
+enum Filed {
+    static func main() async throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        func number(_ index: Int) -> Int { Int(arguments[index])! }
+        guard arguments.count > 1 else { exit(64) }
+        let file = arguments[1]
+        switch (arguments[0], arguments.count) {
+        case ("send", 6): try await send(file, arguments[2], number(3)..<number(4), pause: number(5))
+        case ("hear", 4): try await hear(file, arguments[2], pause: number(3))
+        case ("count", 5): try await count(file, arguments[2], arguments[3].split(separator: ","), end: number(4))
+        case ("unsettled", 2): try await unsettled(file)
+        case ("order", 4): try await order(file, number(2)..<number(3))
+        case ("compare", 2): try await compare(file)
+        case ("latency", 3): try await latency(file, number(2))
+        case ("echo", 2): try await echo(file)
+        case ("fill", 3): try await fill(file, number(2))
+        case ("idle", 4): try await idle(file, names: number(2), seconds: number(3))
+        default: exit(64)
+        }
+    }
+
+    private static let subject = "proof.numbered"
+
+    private static func transport(_ file: String) async throws -> SQLiteTransport {
+        let transport = SQLiteTransport(SQLiteConfiguration(path: file, acknowledgementWait: .seconds(5)))
+        try await transport.connect { event in
+            if case .failed(let error) = event { say("fault \(error)") }
+        }
+        return transport
+    }
+
+    private static func message(_ writer: String, _ number: Int) throws -> TransportMessage {
+        try TransportMessage(
+            subject: subject,
+            headers: ["ce-id": "\(writer)-\(number)"],
+            body: Array("\(writer) \(number)".utf8)
+        )
+    }
+
+    private static func send(_ file: String, _ writer: String, _ numbers: Range<Int>, pause: Int) async throws {
+        let transport = try await transport(file)
+        let start = ContinuousClock.now
+        if pause > 0 {
+            for number in numbers {
+                try await transport.publish(message(writer, number), durable: true)
+                say("sent \(number)")
+                try await Task.sleep(for: .milliseconds(pause))
+            }
+        } else {
+            try await sendAtOnce(numbers, over: transport, writer)
+        }
+        let seconds = start.duration(to: .now) / .seconds(1)
+        try await transport.close(within: .seconds(5))
+        say("stored \(numbers.count) in \(seconds) s, \(Int(Double(numbers.count) / seconds)) a second")
+    }
+
+    /// As a bridge does: a thousand on their way.
+    private static func sendAtOnce(_ numbers: Range<Int>, over transport: SQLiteTransport, _ writer: String) async throws {
+        let (ends, end) = AsyncStream.makeStream(of: BridgeError?.self)
+        var iterator = ends.makeAsyncIterator()
+        var open = 0
+        for number in numbers {
+            if open >= 1_000 {
+                if let error = await iterator.next() ?? nil { throw error }
+                open -= 1
+            }
+            try await transport.publishDurably(message(writer, number), isRepeated: false) { end.yield($0) }
+            open += 1
+        }
+        for _ in 0..<open { if let error = await iterator.next() ?? nil { throw error } }
+    }
+
+    private static func hear(_ file: String, _ name: String, pause: Int) async throws {
+        let transport = try await transport(file)
+        let subscription = TransportSubscription(to: "proof.>", durableName: name, start: .stored)
+        try await transport.subscribe(subscription) { message in
+            if pause > 0 { Thread.sleep(forTimeInterval: Double(pause) / 1_000) }
+            say("heard \(String(decoding: message.message.body, as: UTF8.self))")
+            message.settle?(.acknowledged)
+        }
+        say("ready")
+        try await Task.sleep(for: .seconds(86_400))
+    }
+
+    private struct Counts {
+        var next: [Substring: Int]
+        var disordered = 0
+        var count = 0
+    }
+
+    private static func count(_ file: String, _ name: String, _ writers: [Substring], end: Int) async throws {
+        let transport = try await transport(file)
+        let counts = Mutex(Counts(next: Dictionary(uniqueKeysWithValues: writers.map { ($0, 0) })))
+        let (done, finish) = AsyncStream.makeStream(of: Void.self)
+        let start = Mutex<ContinuousClock.Instant?>(nil)
+        let subscription = TransportSubscription(to: "proof.>", durableName: name, start: .stored)
+        try await transport.subscribe(subscription) { message in
+            start.withLock { $0 = $0 ?? .now }
+            let words = String(decoding: message.message.body, as: UTF8.self).split(separator: " ")
+            let isDone = counts.withLock { counts in
+                counts.count += 1
+                let number = Int(words[1])!
+                if counts.next[words[0]] != number { counts.disordered += 1 }
+                counts.next[words[0]] = number + 1
+                return counts.next.values.allSatisfy { $0 == end }
+            }
+            message.settle?(.acknowledged)
+            if isDone { finish.finish() }
+        }
+        say("ready")
+        for await _ in done {}
+        let seconds = start.withLock { $0 }!.duration(to: .now) / .seconds(1)
+        try await transport.close(within: .seconds(30))
+        let (heard, disordered) = counts.withLock { ($0.count, $0.disordered) }
+        say(
+            "heard \(heard) in \(seconds) s, \(Int(Double(heard) / seconds)) a second; "
+                + "\(heard - writers.count * end) too many, \(disordered) out of order"
+        )
+    }
+
+    private static func unsettled(_ file: String) async throws {
+        let bodies = try await DatabaseQueue(path: file).read { db in
+            try String.fetchAll(
+                db,
+                sql: "SELECT CAST(body AS TEXT) FROM channels_unsettled JOIN channels_messages USING (number)"
+            )
+        }
+        for body in bodies { say(body) }
+    }
+
+    // MARK: Outbox
+
+    private static let ordered: ChannelName<Int> = "proof.ordered"
+
+    private static func database(_ file: String) async throws -> DatabasePool {
+        var settings = Configuration()
+        settings.busyMode = .timeout(60)
+        let database = try DatabasePool(path: file, configuration: settings)
+        try await database.write { try $0.execute(sql: "CREATE TABLE IF NOT EXISTS orders (number INTEGER PRIMARY KEY)") }
+        return database
+    }
+
+    private static func order(_ file: String, _ numbers: Range<Int>) async throws {
+        let database = try await database(file)
+        let board = Switchboard()
+        for number in numbers {
+            try await database.write { db in
+                try db.execute(sql: "INSERT OR IGNORE INTO orders VALUES (?)", arguments: [number])
+                // False after a restart for one that was committed and not said.
+                let isNew = db.changesCount > 0
+                say("begun \(number)")
+                Thread.sleep(forTimeInterval: 0.002)
+                if isNew { try board[ordered].post(number, in: db) }
+                Thread.sleep(forTimeInterval: 0.002)
+            }
+            say("committed \(number)")
+        }
+    }
+
+    private static func compare(_ file: String) async throws {
+        let (orders, messages) = try await database(file).read { db in
+            (
+                try Int.fetchAll(db, sql: "SELECT number FROM orders"),
+                try String.fetchAll(db, sql: "SELECT CAST(body AS TEXT) FROM channels_messages WHERE subject = 'proof.ordered'")
+                    .map { Int($0)! }
+            )
+        }
+        let (first, second) = (Set(orders), Set(messages))
+        say(
+            "\(orders.count) orders, \(first.subtracting(second).count) without a message, "
+                + "\(second.subtracting(first).count) messages without an order, \(messages.count - second.count) messages twice"
+        )
+        for number in orders.sorted() { say("order \(number)") }
+    }
+
+    // MARK: Figures
+
+    private static func latency(_ file: String, _ count: Int) async throws {
+        let transport = try await transport(file)
+        let (answers, answered) = AsyncStream.makeStream(of: Void.self)
+        var iterator = answers.makeAsyncIterator()
+        try await transport.subscribe(
+            TransportSubscription(to: "proof.answer", durableName: "asker", start: .new)
+        ) { message in
+            message.settle?(.acknowledged)
+            answered.yield()
+        }
+        var times: [Double] = []
+        for number in 0..<count {
+            let start = ContinuousClock.now
+            try await transport.publish(
+                TransportMessage(subject: "proof.question", headers: ["ce-id": "\(UUID())"], body: Array("\(number)".utf8)),
+                durable: true
+            )
+            _ = await iterator.next()
+            times.append(start.duration(to: .now) / .milliseconds(1) / 2)
+        }
+        try await transport.close(within: .seconds(5))
+        times.sort()
+        func percentile(_ part: Double) -> String { String(format: "%.2f", times[Int(part * Double(count - 1))]) }
+        say("latency of one way, ms: p50 \(percentile(0.5)), p99 \(percentile(0.99)), most \(percentile(1))")
+    }
+
+    private static func echo(_ file: String) async throws {
+        let transport = try await transport(file)
+        try await transport.subscribe(
+            TransportSubscription(to: "proof.question", durableName: "echo", start: .new)
+        ) { message in
+            message.settle?(.acknowledged)
+            Task {
+                try await transport.publish(
+                    TransportMessage(subject: "proof.answer", headers: ["ce-id": "\(UUID())"], body: message.message.body),
+                    durable: true
+                )
+            }
+        }
+        say("ready")
+        try await Task.sleep(for: .seconds(86_400))
+    }
+
+    private static func fill(_ file: String, _ count: Int) async throws {
+        let transport = try await transport(file)
+        try await sendAtOnce(0..<count, over: transport, "filler")
+        try await transport.close(within: .seconds(60))
+    }
+
+    private static func idle(_ file: String, names: Int, seconds: Int) async throws {
+        let transport = try await transport(file)
+        for name in 0..<names {
+            try await transport.subscribe(
+                TransportSubscription(to: "proof.>", durableName: "idle-\(name)", start: .new)
+            ) { message in message.settle?(.acknowledged) }
+        }
+        try await Task.sleep(for: .seconds(2))
+        let before = processorTime()
+        try await Task.sleep(for: .seconds(seconds))
+        let part = (processorTime() - before) / Double(seconds) * 100
+        say("\(names) durable names, idle: \(String(format: "%.2f", part)) % of a core")
+        try await transport.close(within: .seconds(5))
+    }
+
+    private static func processorTime() -> Double {
+        Double(clock()) / Double(CLOCKS_PER_SEC)
+    }
+}
