@@ -11,6 +11,9 @@ public struct DeadLetterBox: Sendable {
     private let prefix: String
     private let configuration: BridgeConfiguration
 
+    /// Under which the box takes letters.
+    package static let durableName = "dead-letters"
+
     /// Creates a box.
     ///
     /// - Parameters:
@@ -66,7 +69,7 @@ public struct DeadLetterBox: Sendable {
         do { pattern = try ChannelPattern(validating: "\(prefix).>") } catch {
             throw BridgeError(.invalidName, subject: prefix, underlyingError: error)
         }
-        var subscription = TransportSubscription(to: pattern, durableName: "dead-letters")
+        var subscription = TransportSubscription(to: pattern, durableName: Self.durableName)
         if transport.capabilities.contains(.replay) { subscription.start = .stored }
         try await transport.subscribe(subscription) { letter in
             _ = letters.add(letter, bytes: letter.message.byteCount)

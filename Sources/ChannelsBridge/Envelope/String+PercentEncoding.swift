@@ -19,7 +19,7 @@ extension String {
     }
 
     /// The inverse of ``percentEncoded``. A percent sign that does not begin an escape is kept.
-    func percentDecoded(_ header: String, _ subject: String) throws -> String {
+    package func percentDecoded(_ header: String, _ subject: String) throws -> String {
         guard utf8.contains(UInt8(ascii: "%")) else { return self }
         var bytes: [UInt8] = []
         var rest = utf8[...]

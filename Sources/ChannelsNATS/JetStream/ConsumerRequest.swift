@@ -59,7 +59,7 @@ struct ConsumerRequest: Encodable {
 
     /// A name of a consumer is one token of letters, digits, `-` and `_`; the hash keeps different names and
     /// patterns apart.
-    private static func consumerName(_ name: String, _ pattern: String) -> String {
+    static func consumerName(_ name: String, _ pattern: String) -> String {
         let readable = name.utf8.prefix(40).map { byte -> Character in
             let scalar = Unicode.Scalar(byte)
             let isPlain =
@@ -83,6 +83,8 @@ struct KnownConsumer: Decodable {
     }
 
     var config: Configuration?
+    var numPending: Int?
+    var numAckPending: Int?
 
     /// How long the server waits for a sign of life before it delivers a message again.
     var acknowledgementWait: Duration? { config?.ackWait.map { .nanoseconds($0) } }

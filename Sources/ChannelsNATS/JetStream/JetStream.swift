@@ -114,7 +114,8 @@ final class JetStream: Sendable {
         if names.count == 1 { return names[0] }
         let problem =
             names.isEmpty ? "no stream keeps it" : "several streams keep parts of it: \(names.joined(separator: ", "))"
-        throw BridgeError(.unsupported, subject: pattern, "\(problem.singleLine); see NATSConfiguration.streams")
+        let advice = configuration.createsStreams ? "see NATSConfiguration.streams" : "'channels streams' lists all"
+        throw BridgeError(.unsupported, subject: pattern, "\(problem.singleLine); \(advice)")
     }
 
     /// When a stream was created, its last sequence, and of how many subjects it has messages.

@@ -2,6 +2,13 @@
 import ArgumentParser
 import ChannelsBridge
 
+#if NATS
+import ChannelsNATS
+#endif
+#if SQLite
+import ChannelsSQLite
+#endif
+
 struct PutBack: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "putback",
@@ -9,9 +16,9 @@ struct PutBack: AsyncParsableCommand {
         discussion: """
             Bridges keep the durable messages that their listeners could not handle
             under the name that BridgeConfiguration.deadLetters says. Each letter is
-            put back once, on the channel it came from. Prints how many there were.
-            One that cannot be put back stays, and the tool fails when it has put back
-            the others.
+            put back once, on the channel it came from. Prints how many were put back,
+            and on standard error how many are left, if any are. One that cannot be
+            put back stays, and the tool fails when it has put back the others.
 
             EXAMPLES
               channels putback dead
@@ -39,7 +46,35 @@ struct PutBack: AsyncParsableCommand {
             let transport = try await connection.connect()
             try await transport.close(within: .seconds(5))
             StandardStreams.show("\(try await box.putBack(over: transport, atMost: count ?? .max))")
+            let left = try await lettersLeft()
+            if left > 0 { StandardStreams.report("\(left) \(left == 1 ? "letter is" : "letters are") left") }
         }
+    }
+
+    /// How many letters the box has not put back.
+    private func lettersLeft() async throws -> Int {
+        let transport = try await connection.connect()
+        let left = try await lettersLeft(transport)
+        try await transport.close(within: .seconds(5))
+        return left
+    }
+
+    private func lettersLeft(_ transport: any Transport) async throws -> Int {
+        let pattern = name + ".>"
+        #if SQLite
+        if let file = transport as? SQLiteTransport {
+            let names = try await file.contents().names.filter {
+                $0.name == DeadLetterBox.durableName && $0.pattern == pattern
+            }
+            return names.reduce(0) { $0 + $1.waiting + $1.unsettled }
+        }
+        #endif
+        #if NATS
+        if let server = transport as? NATSTransport {
+            return try await server.unsettledCount(of: DeadLetterBox.durableName, on: pattern)
+        }
+        #endif
+        return 0
     }
 }
 #endif

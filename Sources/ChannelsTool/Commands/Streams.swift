@@ -108,7 +108,12 @@ struct Streams: AsyncParsableCommand {
             let answer = try await ask(transport, call, offset: offset)
             guard let text = JSONText(answer) else { throw Failure("the server's answer cannot be read") }
             page = try Self.decode(Page.self, answer)
-            if let error = page.error { throw Failure(error.description ?? "error \(error.code ?? 0)") }
+            if let error = page.error {
+                if error.code == 404, let stream {
+                    throw Failure("the server has no stream \(stream); 'channels streams' lists all")
+                }
+                throw Failure(error.description ?? "error \(error.code ?? 0)")
+            }
             for entry in text[key].flatMap({ JSONText(Array($0)) })?.elements.compactMap({ JSONText(Array($0)) }) ?? []
             {
                 offset += 1

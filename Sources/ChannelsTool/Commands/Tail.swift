@@ -118,9 +118,12 @@ struct Tail: AsyncParsableCommand {
         }
         guard !isForStates, group == nil else { return }
         // A user who may not read states still sees messages.
-        try? await transport.subscribe(to: try ChannelPattern(validating: states + pattern), durableName: nil) {
-            show($0, as: String(decoding: $0.message.subject.utf8.dropFirst(states.utf8.count), as: UTF8.self), ending)
-        }
+        do {
+            try await transport.subscribe(to: try ChannelPattern(validating: states + pattern), durableName: nil) {
+                let name = String(decoding: $0.message.subject.utf8.dropFirst(states.utf8.count), as: UTF8.self)
+                show($0, as: name, ending)
+            }
+        } catch { StandardStreams.report("states are not shown: \(error)") }
     }
     #endif
 

@@ -65,8 +65,17 @@ struct PrintedMessage {
             case .nothing: "\"\""
             }
         let parts = [options.timestamps ? time.escaped : nil, channel?.escaped, data]
-        let header = options.headers ? headers.map { "\n  \($0.name.escaped): \($0.value.escaped)" }.joined() : ""
+        let header = options.headers ? decodedHeaders.map { "\n  \($0.escaped): \($1.escaped)" }.joined() : ""
         return parts.compactMap { $0 }.joined(separator: " ") + header
+    }
+
+    /// With the escapes of CloudEvents, and of dead letters, resolved.
+    private var decodedHeaders: [(String, String)] {
+        headers.map { header in
+            let isEscaped = header.name.hasPrefix("ce-") || header.name.hasPrefix("dead-letter-")
+            let decoded = isEscaped ? try? header.value.percentDecoded(header.name, channel ?? "") : nil
+            return (header.name, decoded ?? header.value)
+        }
     }
 
     private func object(withHeaders: Bool) -> JSONText {
@@ -80,7 +89,7 @@ struct PrintedMessage {
         add("source", envelope.source)
         add("type", envelope.type)
         if withHeaders {
-            let values = Dictionary(headers.map { ($0.name, $0.value) }) { first, second in first + ", " + second }
+            let values = Dictionary(decodedHeaders) { first, second in first + ", " + second }
             members.append(("headers", JSONText(encoding: values)))
         }
         switch data {
