@@ -49,6 +49,8 @@ enum OverFile {
         let routes: [BridgeRoute] = [.incoming(.sale, durable: true), .incoming(.tillClosed, durable: true)]
         let running = try await bridge("kitchen", board, path, routes).start()
         isOpen.set(true)
+        // It is stored a moment later. A till that came before would be a kitchen, too.
+        while try await !isKitchenOpen(path) {}
         say("kitchen", "open over '\(path)'; start the till in another terminal: the same command again")
         for await rung in closing {
             // The last sales may arrive after this message, which has a route of its own. An earlier kitchen may have

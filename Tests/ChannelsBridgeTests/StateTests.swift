@@ -1,5 +1,6 @@
 import Channels
 import ChannelsTesting
+import Dispatch
 import Testing
 
 @testable import ChannelsBridge
@@ -100,6 +101,29 @@ struct StateTests {
         _ = await state(of: till).next { $0.total == 9 }
         try await till.stop()
         #expect(till.bridge.statistics.sent == 0)
+    }
+
+    /// What is set from then on is not replaced by what the broker had before.
+    @Test func bridgeIsReadyWhenTheStateOfTheBrokerIsHere() async throws {
+        let sender = try await connectedTransport(broker)
+        _ = try await sender.store(try .event(#"{"total":1}"#, to: "shop.lastSale", id: "1"))
+        let (gate, order) = (DispatchSemaphore(value: 0), Recorder<String>())
+        let codec = HeldCodec(gate: gate, order: order)
+        let late = await MiniProcess("late", InMemoryTransport(broker), [route.encoded(with: codec)], waits: false)
+        async let ready: Void = {
+            try await late.bridge.waitUntilReady()
+            order.record("ready")
+        }()
+        _ = await order.first(1)
+        gate.signal()
+        try await ready
+        #expect(order.all == ["decoding", "decoded", "ready"])
+        #expect(state(of: late).value == Sale(total: 1))
+        let stored = Recorder<String>()
+        try await sender.watch("shop.lastSale") { stored.record(String(decoding: $0.message.body, as: UTF8.self)) }
+        state(of: late).set(Sale(total: 2))
+        await stored.wait { $0.last == #"{"total":2}"# }
+        try await late.stop()
     }
 
     @Test func directionsAreRespected() async throws {
@@ -378,5 +402,22 @@ struct StateTests {
         _ = await clock.sleeps.first(1)
         try await till.stop()
         #expect(till.bridge.statistics.sent == 0 && till.bridge.statistics.dropped == 0)
+    }
+}
+
+/// Decodes when it is let.
+private struct HeldCodec: Codec {
+    let contentType = "application/json"
+    let gate: DispatchSemaphore
+    let order: Recorder<String>
+
+    func encode<Message: Encodable>(_ message: Message) throws -> [UInt8] { try JSONCodec().encode(message) }
+
+    func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) throws -> Message {
+        order.record("decoding")
+        gate.wait()
+        gate.signal()
+        order.record("decoded")
+        return try JSONCodec().decode(type, from: bytes)
     }
 }

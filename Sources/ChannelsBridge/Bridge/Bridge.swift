@@ -210,6 +210,8 @@ public final class Bridge: Sendable {
         }
         for worker in workers { worker.work() }
         context.isReady.open()
+        // What is set from then on is newer than what the broker had.
+        for worker in workers { await worker.caughtUp() }
         // The connection may have been lost meanwhile: that status stays.
         status.update { if $0.phase == .connecting { $0 = BridgeStatus(.running) } }
     }

@@ -14,6 +14,9 @@ protocol RouteWorker: AnyObject, Sendable {
     /// Begins to deliver and to send.
     func work()
 
+    /// Returns when what the broker had at the start has been delivered, as far as the bridge is not ready without it.
+    func caughtUp() async
+
     /// The connection was lost and is back.
     func connectionIsBack()
 
@@ -34,6 +37,7 @@ protocol RouteWorker: AnyObject, Sendable {
 extension RouteWorker {
     func start() async throws {}
     func work() {}
+    func caughtUp() async {}
     func connectionIsBack() {}
     func lastValuesLost(on subject: String?) {}
     func add(to statistics: inout BridgeStatistics) {}

@@ -39,6 +39,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private let guarded = Locked(Guarded())
     private let bell = Bell()
     private let abandoned = Latch()
+    /// Opens when the value that the broker had at the start has been set here, or cannot be.
+    private let hasCaughtUp = Latch()
 
     init(
         _ name: StateName<State>,
@@ -73,8 +75,10 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         if sends { listen() }
         let work = Task { [self] in
             var attempts = Attempts()
+            defer { hasCaughtUp.open() }
             while !abandoned.isOpen {
                 let (action, isOver) = guarded.withLock { ($0.sync.next(), $0.isClosed && $0.sync.isSettled) }
+                if case .apply = action {} else { hasCaughtUp.open() }
                 switch action {
                 case .store(let value): await store(value, &attempts)
                 case .apply(let value): await apply(value)
@@ -86,6 +90,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         }
         guarded.withLock { $0.task = work }
     }
+
+    func caughtUp() async { try? await hasCaughtUp.wait() }
 
     private func listen() {
         guarded.withLock { $0.sync.beginListening() }
