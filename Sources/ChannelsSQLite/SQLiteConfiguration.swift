@@ -75,7 +75,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         require(!path.isEmpty, "SQLiteConfiguration.path is empty")
         require(!path.utf8.contains(0), "SQLiteConfiguration.path contains a zero byte")
         for (name, duration) in [
-            ("acknowledgementWait", acknowledgementWait), ("busyTimeout", busyTimeout), ("retention.age", retention.age),
+            ("acknowledgementWait", acknowledgementWait), ("busyTimeout", busyTimeout),
+            ("retention.age", retention.age),
         ] {
             require(duration > .zero, "SQLiteConfiguration.\(name) is \(duration); it must be positive")
         }

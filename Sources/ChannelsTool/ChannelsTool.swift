@@ -61,7 +61,8 @@ import Musl
 @main
 enum ChannelsTool {
     static func main() {
-        let line = "channels: built with neither NATS nor SQLite. Use a trait: swift run --traits NATS,SQLite channels\n"
+        let line =
+            "channels: built with neither NATS nor SQLite. Use a trait: swift run --traits NATS,SQLite channels\n"
         _ = line.withCString { write(2, $0, strlen($0)) }
         exit(1)
     }

@@ -81,7 +81,9 @@ enum Filed {
     }
 
     /// As a bridge does: a thousand on their way.
-    private static func sendAtOnce(_ numbers: Range<Int>, over transport: SQLiteTransport, _ writer: String) async throws {
+    private static func sendAtOnce(_ numbers: Range<Int>, over transport: SQLiteTransport, _ writer: String)
+        async throws
+    {
         let (ends, end) = AsyncStream.makeStream(of: BridgeError?.self)
         var iterator = ends.makeAsyncIterator()
         var open = 0
@@ -162,7 +164,9 @@ enum Filed {
         var settings = Configuration()
         settings.busyMode = .timeout(60)
         let database = try DatabasePool(path: file, configuration: settings)
-        try await database.write { try $0.execute(sql: "CREATE TABLE IF NOT EXISTS orders (number INTEGER PRIMARY KEY)") }
+        try await database.write {
+            try $0.execute(sql: "CREATE TABLE IF NOT EXISTS orders (number INTEGER PRIMARY KEY)")
+        }
         return database
     }
 
@@ -187,8 +191,11 @@ enum Filed {
         let (orders, messages) = try await database(file).read { db in
             (
                 try Int.fetchAll(db, sql: "SELECT number FROM orders"),
-                try String.fetchAll(db, sql: "SELECT CAST(body AS TEXT) FROM channels_messages WHERE subject = 'proof.ordered'")
-                    .map { Int($0)! }
+                try String.fetchAll(
+                    db,
+                    sql: "SELECT CAST(body AS TEXT) FROM channels_messages WHERE subject = 'proof.ordered'"
+                )
+                .map { Int($0)! }
             )
         }
         let (first, second) = (Set(orders), Set(messages))
@@ -215,7 +222,11 @@ enum Filed {
         for number in 0..<count {
             let start = ContinuousClock.now
             try await transport.publish(
-                TransportMessage(subject: "proof.question", headers: ["ce-id": "\(UUID())"], body: Array("\(number)".utf8)),
+                TransportMessage(
+                    subject: "proof.question",
+                    headers: ["ce-id": "\(UUID())"],
+                    body: Array("\(number)".utf8)
+                ),
                 durable: true
             )
             _ = await iterator.next()
@@ -235,7 +246,11 @@ enum Filed {
             message.settle?(.acknowledged)
             Task {
                 try await transport.publish(
-                    TransportMessage(subject: "proof.answer", headers: ["ce-id": "\(UUID())"], body: message.message.body),
+                    TransportMessage(
+                        subject: "proof.answer",
+                        headers: ["ce-id": "\(UUID())"],
+                        body: message.message.body
+                    ),
                     durable: true
                 )
             }
