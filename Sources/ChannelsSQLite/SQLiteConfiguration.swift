@@ -1,5 +1,8 @@
 #if SQLite
-/// Where a ``SQLiteTransport`` keeps its messages, and for how long.
+internal import Channels
+
+/// Where a ``SQLiteTransport`` keeps its messages, and for how long. Every limit must be positive, and the path must
+/// not be empty; otherwise creating the transport traps.
 public struct SQLiteConfiguration: Hashable, Sendable {
     /// When a commit counts as done.
     public enum Synchronous: Hashable, Sendable {
@@ -65,6 +68,23 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         self.synchronous = synchronous
         self.busyTimeout = busyTimeout
         self.bodyLimit = bodyLimit
+    }
+
+    /// Traps for values that make no sense.
+    func check() {
+        require(!path.isEmpty, "SQLiteConfiguration.path is empty")
+        require(!path.utf8.contains(0), "SQLiteConfiguration.path contains a zero byte")
+        for (name, duration) in [
+            ("acknowledgementWait", acknowledgementWait), ("busyTimeout", busyTimeout),
+            ("retention.age", retention.age),
+        ] {
+            require(duration > .zero, "SQLiteConfiguration.\(name) is \(duration); it must be positive")
+        }
+        for (name, limit) in [
+            ("bodyLimit", bodyLimit), ("retention.messages", retention.messages), ("retention.bytes", retention.bytes),
+        ] {
+            require(limit > 0, "SQLiteConfiguration.\(name) is \(limit); it must be positive")
+        }
     }
 }
 #endif

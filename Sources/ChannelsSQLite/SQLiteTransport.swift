@@ -38,7 +38,10 @@ public final class SQLiteTransport: Transport {
     private let phase = Locked(Phase.new)
 
     /// Creates a transport that is not connected yet.
-    public init(_ configuration: SQLiteConfiguration) { self.configuration = configuration }
+    public init(_ configuration: SQLiteConfiguration) {
+        configuration.check()
+        self.configuration = configuration
+    }
 
     /// Creates a transport over a file, with the usual settings.
     public convenience init(path: String) { self.init(SQLiteConfiguration(path: path)) }
