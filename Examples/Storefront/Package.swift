@@ -17,7 +17,7 @@ let package = Package(
         .package(
             name: "swift-channels",
             path: "../..",
-            traits: ["Inspector", .trait(name: "NATS", condition: .when(traits: ["NATS"]))]
+            traits: ["Inspector", "SQLite", .trait(name: "NATS", condition: .when(traits: ["NATS"]))]
         ),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
@@ -36,6 +36,7 @@ let package = Package(
                 .product(name: "ChannelsBridge", package: "swift-channels"),
                 .product(name: "ChannelsInspector", package: "swift-channels"),
                 .product(name: "ChannelsNATS", package: "swift-channels", condition: onlyWithNATS),
+                .product(name: "ChannelsSQLite", package: "swift-channels"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -22,8 +22,8 @@ struct Booking: Codable, Hashable, Sendable {
     let sale: Sale
 }
 
-// What is said in this program, and what it is called. Names that begin with `till.` are stored by the broker
-// where there are two processes.
+// What is said in this program, and what it is called. Names that begin with `till.` are stored by the file or the
+// broker where there are two processes.
 extension ChannelName<Sale> {
     /// Somebody pays. Who waits for the post knows that the sale is in the ledger.
     static var rung: Self { "till.rung" }
@@ -39,12 +39,17 @@ extension StateName<Office> {
     static var office: Self { "office.now" }
 }
 
-extension RequestName<BillsAsked, Int> {
-    /// How many bills of the feed are in the ledger.
+extension StateName<BillsBooked> {
+    /// Where the feed begins. A state and not a request: a file carries no requests, and the till gets the last value
+    /// also while no office runs.
     static var billsBooked: Self { "office.bills" }
 }
 
-struct BillsAsked: Codable, Sendable {}
+/// How many bills of the feed are in the ledger.
+struct BillsBooked: Codable, Hashable, Sendable {
+    /// Nil where it is not known yet.
+    var count: Int?
+}
 
 extension Sale {
     /// Decodes a sale that comes from elsewhere, by HTTP or from a broker, and so may be anything.

@@ -45,7 +45,7 @@ struct Shop {
         let present = try store.office()
         let office = board.state(.office, initial: present)
         let events = PageEvents(office)
-        let ledger = Ledger(store, on: board)
+        let ledger = try Ledger(store, on: board)
         let web = Web(board: board, ledger: ledger, events: events, logger: logger)
         return [
             Staff(members: [FraudCheck(on: board, logger: logger), StockKeeper(on: board, logger: logger)]),

@@ -20,10 +20,13 @@ struct Storefront: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The port of a second page, which shows what is said; 0 for any.", valueName: "port"))
     var inspector: Int?
 
+    @Option(help: ArgumentHelp("A file that joins the till and the office.", valueName: "path"))
+    var file: String?
+
     @Option(help: ArgumentHelp("A NATS server that joins the till and the office.", valueName: "url"))
     var nats: String?
 
-    @Option(help: "What to run: shop (everything), till (the feed) or office (the rest); the last two need --nats.")
+    @Option(help: "What to run: shop (everything), till (the feed) or office (the rest), with --file or --nats.")
     var role = Role.shop
 
     func validate() throws {
@@ -34,9 +37,11 @@ struct Storefront: AsyncParsableCommand {
         guard rate == 0 || (0.001...10_000).contains(rate) else {
             throw ValidationError("--rate is 0, or a number from 0.001 to 10000")
         }
-        guard (nats == nil) == (role == .shop) else {
-            throw ValidationError("--nats and --role till or office belong together")
+        guard file == nil || nats == nil else { throw ValidationError("--file and --nats exclude each other") }
+        guard (file == nil && nats == nil) == (role == .shop) else {
+            throw ValidationError("--role till or office and either --file or --nats belong together")
         }
+        guard file != "" else { throw ValidationError("--file is the path of a file") }
     }
 
     func run() async throws {
@@ -44,7 +49,8 @@ struct Storefront: AsyncParsableCommand {
         var shop = Shop(role: role, port: port, directory: data, rate: rate, inspector: inspector)
         shop.logger.logLevel = .notice
         shop.onRunning = { port in Self.say("Storefront is at http://127.0.0.1:\(port)/") }
-        let bridge = try nats.map { try Bridges.service($0, shop) }
+        let link = file.map(Link.file) ?? nats.map(Link.nats)
+        let bridge = try link.map { try Bridges.service($0, shop) }
         let group = ServiceGroup(
             configuration: .init(
                 services: try shop.services(bridge),
@@ -52,7 +58,7 @@ struct Storefront: AsyncParsableCommand {
                 logger: shop.logger
             )
         )
-        if role == .till { Self.say("The till sends its sales to \(nats ?? "")") }
+        if role == .till { Self.say("The till sends its sales to \(file ?? nats ?? "")") }
         try await group.run()
     }
 

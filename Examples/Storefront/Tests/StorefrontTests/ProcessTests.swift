@@ -126,6 +126,8 @@ struct ProcessTests {
         .timeLimit(.minutes(1)),
         arguments: [
             ["--port", "70000"], ["--rate", "-1"], ["--rate", "nan"], ["--role", "till"], ["--role", "cook"],
+            ["--file", "shop.sqlite"], ["--file", "", "--role", "till"],
+            ["--file", "shop.sqlite", "--nats", "nats://127.0.0.1:4222", "--role", "till"],
         ]
     )
     func wrongArgumentsAreRefusedInWords(arguments: [String]) async throws {

@@ -19,7 +19,7 @@ struct RoleTests {
         try await withDirectory { directory in
             let store = try LedgerStore(directory: directory)
             try await withSwitchboard { board in
-                let ledger = Ledger(store, on: board)
+                let ledger = try Ledger(store, on: board)
                 let booked = Recorder(of: board[.booked])
                 let sales = (1...20).map { Sale.test("s\($0)") }
                 for sale in sales + sales { board[.rung].post(sale) }
@@ -106,7 +106,7 @@ struct RoleTests {
 
     @Test func feedBeginsBehindWhatIsInTheLedger() async throws {
         try await withSwitchboard { [logger] board in
-            let answering = board.requests(.billsBooked).respond { _ in 17 }
+            let booked = board.state(.billsBooked, initial: BillsBooked(count: 17))
             let rung = Recorder(of: board[.rung])
             let feed = Feed(board: board, bills: try Bills(), rate: 1_000, logger: logger)
             let group = ServiceGroup(configuration: .init(services: [feed], logger: logger))
@@ -115,7 +115,7 @@ struct RoleTests {
             #expect(ids == (18...317).map { "bill-\($0)" })
             await group.triggerGracefulShutdown()
             try await running
-            withExtendedLifetime(answering) {}
+            withExtendedLifetime(booked) {}
         }
     }
 
@@ -137,7 +137,7 @@ struct RoleTests {
             let store = try LedgerStore(directory: directory)
             for id in booked { _ = try await store.book(.test(id)) }
             let board = Switchboard()
-            let ledger = Ledger(store, on: board)
+            let ledger = try Ledger(store, on: board)
             let mail = MailQueue(store, postman, on: board, logger: logger)
             let group = ServiceGroup(configuration: .init(services: [mail], logger: logger))
             async let running: Void = group.run()

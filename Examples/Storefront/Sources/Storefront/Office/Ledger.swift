@@ -5,14 +5,16 @@ final class Ledger: Sendable {
     private let board: Switchboard
     private let store: LedgerStore
     private let office: StateChannel<Office>
+    private let billsBooked: StateChannel<BillsBooked>
 
-    init(_ store: LedgerStore, on board: Switchboard) {
+    init(_ store: LedgerStore, on board: Switchboard) throws {
         self.board = board
         self.store = store
         office = board.state(.office, initial: Office())
+        billsBooked = board.state(.billsBooked, initial: BillsBooked())
+        billsBooked.set(BillsBooked(count: try store.count(ofIDsWith: Bills.prefix)))
         // One call at a time. While 64 sales wait, whoever posts another learns from the report that it was dropped.
         board[.rung].listen(self, buffering: .oldest(64)) { me, sale in try await me.book(sale) }
-        board.requests(.billsBooked).respond(self) { me, _ in try await me.store.count(ofIDsWith: Bills.prefix) }
     }
 
     /// Throws where the ledger cannot be written: the report of the post has the error.
@@ -20,6 +22,7 @@ final class Ledger: Sendable {
         // Nil for a sale that was booked before: it is as good as booked, and nobody hears of it twice.
         guard let booking = try await store.book(sale) else { return }
         office.update { $0.add(booking) }
+        if sale.id.hasPrefix(Bills.prefix) { billsBooked.update { $0.count = ($0.count ?? 0) + 1 } }
         board[.booked].post(booking)
     }
 

@@ -65,8 +65,8 @@ final class LedgerStore: Sendable {
         }
     }
 
-    func count(ofIDsWith prefix: String) async throws -> Int {
-        try await queue.read { db in
+    func count(ofIDsWith prefix: String) throws -> Int {
+        try queue.read { db in
             try Int.fetchOne(db, sql: "SELECT count(*) FROM sales WHERE id LIKE ? || '%'", arguments: [prefix]) ?? 0
         }
     }

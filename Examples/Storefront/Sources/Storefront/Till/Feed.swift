@@ -14,7 +14,7 @@ struct Feed: Service {
         var number = await firstNumber()
         var next = ContinuousClock.now
         while !Task.isEnding {
-            // Returns when the sale is in the ledger, here or in another process.
+            // Returns when the sale is in the ledger, or, where that is in another process, stored on the way there.
             let report = await board[.rung].postAndWait(bills[number])
             if report.isComplete {
                 number += 1
@@ -29,17 +29,12 @@ struct Feed: Service {
         }
     }
 
-    /// Behind what an earlier run has rung up.
+    /// Behind what is in the ledger, as soon as that is known. What is on its way there is rung up again: the ledger
+    /// books it once.
     private func firstNumber() async -> Int {
-        while !Task.isEnding {
-            do {
-                return try await board.requests(.billsBooked).ask(BillsAsked(), timeout: .seconds(5)) + 1
-            } catch {
-                logger.info("the ledger does not answer yet: \(error)")
-                await pause(until: .now + .seconds(1))
-            }
-        }
-        return 1
+        let booked = board.state(.billsBooked, initial: BillsBooked())
+        let known = await cancelWhenGracefulShutdown { await booked.next { $0.count != nil } }
+        return (known?.count ?? 0) + 1
     }
 
     /// Ends early when the process shuts down. What is being posted is not interrupted, only the pause is.
