@@ -1,3 +1,4 @@
+import ChannelsTesting
 import Foundation
 import GRDB
 import Testing
@@ -38,6 +39,7 @@ struct ProcessTests {
             let shop = try await RunningProcess(directory, ["--rate", "500"])
             let tab = try await Tab(shop.port)
             _ = await tab.wait(forSales: 100)
+            let answered = Recorder<String>()
             let acknowledged = try await withThrowingTaskGroup(of: [String].self) { tasks in
                 for till in 1...4 {
                     tasks.addTask {
@@ -48,11 +50,13 @@ struct ProcessTests {
                             let answer = try? await postSale(shop.port, Sale.test(id).json)
                             guard answer?.status == 201 else { break }
                             acknowledged.append(id)
+                            answered.record(id)
                         }
                         return acknowledged
                     }
                 }
-                _ = await tab.wait(forSales: 200)
+                // In the middle of the sales of the tills, and not before the first.
+                _ = try await answered.next(20, within: .seconds(60))
                 #expect(try await shop.process.terminate() == "0")
                 return try await tasks.reduce(into: []) { $0 += $1 }
             }
