@@ -42,6 +42,11 @@ struct Storefront: AsyncParsableCommand {
             throw ValidationError("--role till or office and either --file or --nats belong together")
         }
         guard file != "" else { throw ValidationError("--file is the path of a file") }
+        // The office keeps it locked.
+        let ledger = URL(filePath: data).appending(path: LedgerStore.fileName).standardizedFileURL
+        guard file.map({ URL(filePath: $0).standardizedFileURL }) != ledger else {
+            throw ValidationError("--file is the ledger itself: choose another file")
+        }
     }
 
     func run() async throws {

@@ -9,6 +9,8 @@ final class LedgerStore: Sendable {
     /// What has become of the receipt.
     enum Mail: Int { case due, sent, undeliverable }
 
+    static let fileName = "ledger.sqlite"
+
     private let queue: DatabaseQueue
 
     init(directory: String) throws {
@@ -22,7 +24,7 @@ final class LedgerStore: Sendable {
                 sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL"
             )
         }
-        queue = try DatabaseQueue(path: directory + "/ledger.sqlite", configuration: configuration)
+        queue = try DatabaseQueue(path: directory + "/" + Self.fileName, configuration: configuration)
         try queue.write { db in
             try db.execute(
                 sql: """
