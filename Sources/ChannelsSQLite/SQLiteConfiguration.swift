@@ -1,8 +1,8 @@
 #if SQLite
 internal import Channels
 
-/// Where a ``SQLiteTransport`` keeps its messages, and for how long. Every limit must be positive, and the path must
-/// not be empty; otherwise creating the transport traps.
+/// Where a ``SQLiteTransport`` keeps its messages, and for how long. The path must not be empty, and every limit and
+/// duration must be positive; otherwise creating the transport traps.
 public struct SQLiteConfiguration: Hashable, Sendable {
     /// When a commit counts as done.
     public enum Synchronous: Hashable, Sendable {
@@ -39,8 +39,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     /// The path of the file, which is created if there is none. It may be a database of your own: the transport's
     /// tables begin with `channels_`.
     public var path: String
-    /// How long a process may be gone before what it had not settled is delivered to another that is there. While a
-    /// process lives, its messages stay its own; one that stands still for longer counts as gone.
+    /// How long a process may be gone before what it had not settled is delivered to another. While a process lives,
+    /// its messages stay its own; one that stands still for longer counts as gone.
     public var acknowledgementWait: Duration
     /// What is kept.
     public var retention: Retention
@@ -50,8 +50,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     public var busyTimeout: Duration
     /// The most bytes of a body.
     public var bodyLimit: Int
-    /// Whether a missing file and missing tables are created. False for a tool that only observes.
-    package var createsFile = true
+    /// Whether the file and the tables have to be there, and nothing is removed. For a tool that only looks.
+    package var isObserver = false
 
     /// Creates a configuration.
     public init(
@@ -70,19 +70,21 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         self.bodyLimit = bodyLimit
     }
 
-    /// Traps for values that make no sense.
+    /// Traps if the path is empty, or a limit or a duration is not positive.
     func check() {
-        require(!path.isEmpty, "SQLiteConfiguration.path is empty")
+        require(!path.isEmpty, "SQLiteConfiguration.path is empty; it must be the path of a file")
         require(!path.utf8.contains(0), "SQLiteConfiguration.path contains a zero byte")
-        for (name, duration) in [
-            ("acknowledgementWait", acknowledgementWait), ("busyTimeout", busyTimeout),
-            ("retention.age", retention.age),
-        ] {
+        let durations = [
+            ("acknowledgementWait", acknowledgementWait), ("retention.age", retention.age),
+            ("busyTimeout", busyTimeout),
+        ]
+        for (name, duration) in durations {
             require(duration > .zero, "SQLiteConfiguration.\(name) is \(duration); it must be positive")
         }
-        for (name, limit) in [
-            ("bodyLimit", bodyLimit), ("retention.messages", retention.messages), ("retention.bytes", retention.bytes),
-        ] {
+        let limits = [
+            ("retention.messages", retention.messages), ("retention.bytes", retention.bytes), ("bodyLimit", bodyLimit),
+        ]
+        for (name, limit) in limits {
             require(limit > 0, "SQLiteConfiguration.\(name) is \(limit); it must be positive")
         }
     }

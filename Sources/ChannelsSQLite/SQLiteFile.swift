@@ -55,13 +55,40 @@ final class SQLiteFile: Sendable {
         let synchronous = configuration.synchronous == .full ? "FULL" : "NORMAL"
         settings.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = \(synchronous)") }
         do {
-            if !configuration.createsFile { try SQLiteSchema.expect(in: path) }
-            let pool = try DatabasePool(path: path, configuration: settings)
+            var reading = settings
+            reading.readonly = true
+            // Before it is opened for writing, which changes the file of somebody else, too.
+            if configuration.isObserver {
+                var isFolder: ObjCBool = false
+                guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+                    throw BridgeError(.notConnected, detail: "there is no such file")
+                }
+                guard !isFolder.boolValue else { throw BridgeError(.notConnected, detail: "this is a folder") }
+                try await DatabaseQueue(path: path, configuration: reading).read {
+                    try SQLiteSchema.prepare($0, creates: false)
+                }
+            }
+            let pool = try await openPool(path, settings, until: .now + configuration.busyTimeout)
             try await pool.write { try SQLiteSchema.prepare($0) }
-            settings.readonly = true
-            return SQLiteFile(path, pool, try DatabaseQueue(path: path, configuration: settings), committed: committed)
+            return SQLiteFile(path, pool, try DatabaseQueue(path: path, configuration: reading), committed: committed)
         } catch {
             throw BridgeError(error, path: path)
+        }
+    }
+
+    /// SQLite does not wait for a lock when it sets up the write-ahead log, as two processes do that create the file at
+    /// the same time.
+    private static func openPool(
+        _ path: String,
+        _ settings: Configuration,
+        until deadline: ContinuousClock.Instant
+    ) async throws -> DatabasePool {
+        while true {
+            do { return try DatabasePool(path: path, configuration: settings) } catch let error as DatabaseError
+                where error.resultCode.primaryResultCode == .SQLITE_BUSY && .now < deadline
+            {
+                try await Task.sleep(for: .milliseconds(2))
+            }
         }
     }
 
@@ -127,8 +154,8 @@ final class SQLiteFile: Sendable {
             }
             guard !batch.isEmpty else { return }
             let error = await commit(batch)
-            if error != nil, batch.count > 1 {
-                // A change that fails takes no other with it.
+            if let error, error.code != .notConnected, batch.count > 1 {
+                // A change that fails takes no other with it. For a file that is locked, each would wait again.
                 for write in batch { write.end(await commit([write])) }
             } else {
                 for write in batch { write.end(error) }
@@ -183,7 +210,7 @@ extension BridgeError {
                 (.notConnected, "the file cannot be opened: its folder must exist, and it must not be a folder itself")
             case .SQLITE_NOTADB: (.transportFailure, "this is no SQLite database: choose another path")
             case .SQLITE_CORRUPT: (.transportFailure, "the file is damaged: restore it, or move it away")
-            case .SQLITE_IOERR: (.transportFailure, "the disk failed")
+            case .SQLITE_IOERR: (.transportFailure, "the disk failed, or the file may not grow")
             default: (.transportFailure, "SQLite failed")
             }
         self.init(code, detail: "\(path): \(what)", underlyingError: error)

@@ -10,9 +10,16 @@ enum SQLiteSchema {
 
     /// Creates the tables, if they are not there.
     ///
-    /// - Throws: ``BridgeError/Code/settingsDiffer`` for tables of a later version.
-    static func prepare(_ db: Database) throws {
-        guard try isPrepared(db) else { return try create(db) }
+    /// - Throws: ``BridgeError/Code/settingsDiffer`` for tables of a later version; ``BridgeError/Code/notConnected``
+    ///   if there are none and none are to be created.
+    static func prepare(_ db: Database, creates: Bool = true) throws {
+        guard try String.fetchOne(db, sql: "SELECT name FROM sqlite_master WHERE name = 'channels_schema'") != nil
+        else {
+            guard creates else {
+                throw BridgeError(.notConnected, detail: "no channels have gone through this file")
+            }
+            return try create(db)
+        }
         let found = try Int.fetchOne(db, sql: "SELECT version FROM channels_schema") ?? 0
         guard found <= version else {
             throw BridgeError(
@@ -20,21 +27,6 @@ enum SQLiteSchema {
                 detail:
                     "the file has version \(found) of the tables, and this program knows \(version): use a newer one"
             )
-        }
-    }
-
-    private static func isPrepared(_ db: Database) throws -> Bool {
-        try String.fetchOne(db, sql: "SELECT name FROM sqlite_master WHERE name = 'channels_schema'") != nil
-    }
-
-    /// Looks whether a file has the tables, without changing it.
-    static func expect(in path: String) throws {
-        var settings = Configuration()
-        settings.readonly = true
-        settings.busyMode = .timeout(5)
-        let queue = try DatabaseQueue(path: path, configuration: settings)
-        guard try queue.read(isPrepared) else {
-            throw BridgeError(.transportFailure, detail: "no channels have gone through this file")
         }
     }
 
@@ -54,6 +46,8 @@ enum SQLiteSchema {
                     time REAL NOT NULL
                 );
                 CREATE UNIQUE INDEX channels_identifiers ON channels_messages (identifier) WHERE identifier IS NOT NULL;
+                -- Those that are removed soon.
+                CREATE INDEX channels_plain ON channels_messages (time) WHERE NOT durable;
                 -- What a durable name has taken: everything up to the position.
                 CREATE TABLE channels_consumers (
                     id INTEGER PRIMARY KEY,
@@ -109,6 +103,22 @@ enum SQLiteSchema {
             Timestamp.now.secondsSince1970,
         ])
         return db.changesCount > 0
+    }
+
+    /// The number after which one begins to hear.
+    static func position(of start: ReplayStart?, _ db: Database) throws -> Int64 {
+        switch start?.position {
+        case nil, .new: return try lastNumber(db)
+        case .stored: return 0
+        case .sequence(let number): return Int64(clamping: number) - 1
+        case .time(let seconds):
+            let first = try Int64.fetchOne(
+                db,
+                sql: "SELECT MIN(number) FROM channels_messages WHERE durable AND time >= ?",
+                arguments: [seconds]
+            )
+            return try first.map { $0 - 1 } ?? lastNumber(db)
+        }
     }
 
     /// The newest message's number, or that of the newest that there ever was.

@@ -13,13 +13,13 @@ extension SQLiteSession {
     func joinGroups() async throws {
         let members = state.withLock { $0.plain.compactMap { plain in plain.group.map { ($0, plain.pattern.text) } } }
         guard !members.isEmpty else { return }
-        let (holder, end) = (holder, leaseEnd)
+        let (holder, lease) = (holder, lease)
         try await file.write { db in
             for (group, pattern) in members {
                 try db.execute(
                     sql:
                         "INSERT OR REPLACE INTO channels_members (group_name, holder, pattern, due) VALUES (?, ?, ?, ?)",
-                    arguments: [group, holder, pattern, end]
+                    arguments: [group, holder, pattern, Timestamp.now.secondsSince1970 + lease]
                 )
             }
         }
@@ -61,7 +61,10 @@ extension SQLiteSession {
                 }
             }
             for item in taken { deliver(item.found, in: group) }
-        } catch { report(error) }
+        } catch {
+            report(error)
+            left.withLock { $0 = items }
+        }
         let rest = left.withLock { $0 }
         guard !rest.isEmpty else { return }
         state.withLock { $0.shared[group] = rest + ($0.shared[group] ?? []) }

@@ -4,15 +4,14 @@ internal import ChannelsBridge
 internal import GRDB
 
 extension SQLiteSession {
-    /// - Parameter start: Where it begins in the file; nil for what is published from now on. Only for the first
-    ///   subscription of the session: the others hear nothing twice.
+    /// - Parameter start: For the first subscription of a connection.
     func subscribe(
         _ pattern: ChannelPattern,
         group: String?,
-        from start: ReplayStart? = nil,
+        from start: ReplayStart = .new,
         _ queue: HandlerQueue<InboundMessage>
     ) async throws {
-        let last = try await file.read { try SQLiteDurableName.position(of: start, $0) }
+        let last = try await file.read { try SQLiteSchema.position(of: start, $0) }
         await betweenLooks { state in
             if state.plain.isEmpty && state.durable.isEmpty { state.lastNumber = last }
             state.plain.append(Plain(pattern: pattern, group: group, after: last, queue: queue))

@@ -61,6 +61,8 @@ final class SQLiteSession: Sendable {
     /// How often the file is asked whether it has changed, soon after it has and later.
     private static let (shortest, longest) = (Duration.milliseconds(5), Duration.milliseconds(50))
     private static let portion = 500
+    /// How long it waits after the file has failed.
+    static let failurePause = Duration.seconds(1)
 
     let file: SQLiteFile
     let configuration: SQLiteConfiguration
@@ -74,7 +76,7 @@ final class SQLiteSession: Sendable {
     init(_ configuration: SQLiteConfiguration, _ events: HandlerQueue<TransportEvent>) async throws {
         self.configuration = configuration
         self.events = events
-        holder = SQLiteHolder.new()
+        holder = "\(ProcessInfo.processInfo.processIdentifier)-\(UInt64.random(in: .min ... .max))"
         let (stream, commands) = AsyncStream.makeStream(of: Command.self)
         self.commands = commands
         let bell = Bell()
@@ -148,7 +150,7 @@ final class SQLiteSession: Sendable {
             let now = ContinuousClock.now
             let (isDue, beats, prunes) = state.withLock { state in
                 let isDue = state.due.map { $0 <= Timestamp.now.secondsSince1970 } ?? false
-                let (beats, prunes) = (state.nextBeat <= now, state.nextPruning <= now)
+                let (beats, prunes) = (state.nextBeat <= now, !configuration.isObserver && state.nextPruning <= now)
                 if isDue {
                     state.due = nil
                     for name in state.durable { name.lookAgain() }
@@ -183,16 +185,17 @@ final class SQLiteSession: Sendable {
     func extendLeases() async throws {
         try await joinGroups()
         guard state.withLock({ $0.durable.contains { $0.heldCount > 0 } }) else { return }
-        let (holder, due) = (holder, leaseEnd)
+        let (holder, lease) = (holder, lease)
         try await file.write { db in
             try db.execute(
                 sql: "UPDATE channels_unsettled SET due = ? WHERE holder = ?",
-                arguments: [due, holder]
+                arguments: [Timestamp.now.secondsSince1970 + lease, holder]
             )
         }
     }
 
-    var leaseEnd: Double { Timestamp.now.secondsSince1970 + configuration.acknowledgementWait / .seconds(1) }
+    /// For how many seconds what it takes stays its own, unless that is extended.
+    var lease: Double { configuration.acknowledgementWait / .seconds(1) }
 
     private func prune() async throws {
         let retention = configuration.retention
@@ -220,7 +223,6 @@ final class SQLiteSession: Sendable {
     private func look() async {
         state.withLock { $0.isLookPending = false }
         do {
-            var durableSubjects: Set<String> = []
             while true {
                 let (last, patterns, isNeeded) = state.withLock { state in
                     (
@@ -232,16 +234,19 @@ final class SQLiteSession: Sendable {
                 let found = try await file.read { try Self.find(after: last, patterns, $0) }
                 guard let end = found.last?.number else { break }
                 state.withLock { $0.lastNumber = end }
-                try await deliver(found)
-                for message in found where message.isDurable { durableSubjects.insert(message.subject) }
+                let names = state.withLock { $0.durable }
+                for subject in Set(found.lazy.filter(\.isDurable).map(\.subject)) {
+                    for name in names where name.pattern.matches(subject) { name.lookAgain() }
+                }
+                await deliver(found)
                 if found.count < Self.portion { break }
             }
-            for name in state.withLock({ $0.durable }) {
-                let isMatched = durableSubjects.contains { name.pattern.matches($0) }
-                if isMatched || name.wantsMore { try await name.fetch(self) }
-            }
+            for name in state.withLock({ $0.durable }) where name.wantsMore { try await name.fetch(self) }
             try await deliverValues()
-        } catch { report(error) }
+        } catch {
+            report(error)
+            ring(at: Timestamp.now.secondsSince1970 + Self.failurePause / .seconds(1))
+        }
     }
 
     private static func find(after last: Int64, _ patterns: [ChannelPattern], _ db: Database) throws -> [Found] {
@@ -270,18 +275,18 @@ final class SQLiteSession: Sendable {
         return found
     }
 
-    private func deliver(_ found: [Found]) async throws {
+    private func deliver(_ found: [Found]) async {
         let plain = state.withLock { $0.plain }
         var reached: [HandlerQueue<InboundMessage>] = []
         var groups: [String: [Found]] = [:]
         for item in found {
             guard let message = item.message else { continue }
-            var inbound = InboundMessage(message)
-            inbound.storedAt = Timestamp(secondsSince1970: item.time)
             for subscriber in plain where item.number > subscriber.after && subscriber.pattern.matches(item.subject) {
                 if let group = subscriber.group {
                     if groups[group]?.last?.number != item.number { groups[group, default: []].append(item) }
                 } else {
+                    var inbound = InboundMessage(message)
+                    inbound.storedAt = Timestamp(secondsSince1970: item.time)
                     subscriber.queue.enqueue(inbound)
                     reached.append(subscriber.queue)
                 }

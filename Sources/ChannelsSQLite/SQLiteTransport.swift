@@ -13,9 +13,11 @@ public import ChannelsBridge
 ///
 /// ## Behavior
 ///
-/// - Durable messages are delivered at least once, in the order in which they were stored. What a killed process had
-///   not settled comes first for the next one that subscribes under the name; one that is there already, or in another
-///   container, gets it after ``SQLiteConfiguration/acknowledgementWait``.
+/// - Durable messages are delivered at least once, in the order in which they were stored. Several processes of one
+///   name share them, and then the order is that of each.
+/// - What a killed process had not settled is delivered again after ``SQLiteConfiguration/acknowledgementWait``: to a
+///   process that is started after that before what was stored later, to one that was there already behind it.
+/// - What the file refuses, because it is locked or the disk is full, is reported and tried again each second.
 /// - Messages that are not durable are delivered at most once, to those who subscribe when they are published.
 /// - Publishing is committed in groups: many messages that are published at a time share a commit.
 /// - Subscribers of the same connection are woken at once. Those of other processes look every 5 ms while there is

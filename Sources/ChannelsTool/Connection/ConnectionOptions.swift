@@ -80,14 +80,9 @@ struct ConnectionOptions: ParsableArguments {
         #if NATS
         guard server == nil else { throw Failure("give either --file or --server") }
         #endif
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-            throw Failure("\(path): there is no such file")
-        }
-        guard !isFolder.boolValue else { throw Failure("\(path): this is a folder") }
         var configuration = SQLiteConfiguration(path: path)
         // It looks at what others have set up, and sets up nothing.
-        configuration.createsFile = false
+        configuration.isObserver = true
         let transport = SQLiteTransport(configuration)
         try await transport.connect(onEvent: Self.report)
         return transport

@@ -1,0 +1,267 @@
+#if SQLite
+import Channels
+import ChannelsBridge
+@testable import ChannelsSQLite
+import ChannelsTesting
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+/// What a file holds, for whom, and what is wrong with it.
+struct SQLiteFileTests {
+    private let file = TemporaryFile()
+
+    // MARK: Outbox and relay
+
+    @Test func aMessageInATransactionIsHeardAfterTheCommitAndNeverAfterARollback() async throws {
+        struct Refusal: Error {}
+        var settings = Configuration()
+        settings.busyMode = .timeout(60)
+        let database = try DatabasePool(path: file.path, configuration: settings)
+        try await database.write { try $0.execute(sql: "CREATE TABLE orders (dish TEXT)") }
+        let (board, other) = (Switchboard(), Switchboard())
+        let heard = Recorder(of: other[.sold])
+        let bridge = Bridge(
+            "kitchen",
+            switchboard: other,
+            transport: SQLiteTransport(path: file.path),
+            routes: [.incoming(.sold, durable: true).replaying(from: .stored)]
+        )
+        let running = Task { try await bridge.run() }
+        try await database.write { db in
+            try db.execute(sql: "INSERT INTO orders VALUES ('soup')")
+            try board[.sold].post(Sale(dish: "soup", total: 4), in: db)
+        }
+        await #expect(throws: Refusal.self) {
+            try await database.write { db in
+                try board[.sold].post(Sale(dish: "never", total: 0), in: db)
+                throw Refusal()
+            }
+        }
+        try await database.write { try board[.sold].post(Sale(dish: "cake", total: 3), in: $0) }
+        await heard.wait(count: 2)
+        #expect(heard.all == [Sale(dish: "soup", total: 4), Sale(dish: "cake", total: 3)])
+        running.cancel()
+        _ = await running.result
+    }
+
+    @Test func theChannelOfATypeHasNoOutbox() async throws {
+        let database = try DatabaseQueue()
+        let error = await #expect(throws: BridgeError.self) {
+            try await database.write { try Switchboard()[Sale.self].post(Sale(dish: "soup", total: 1), in: $0) }
+        }
+        #expect(error?.code == .invalidName)
+    }
+
+    @Test func aRelayHandsOnInOrderAndContinuesAfterAnOutage() async throws {
+        let broker = InMemoryBroker(limits: .init(replayedMessages: 1_000))
+        let receiver = InMemoryTransport(broker)
+        try await receiver.connect { _ in }
+        let heard = Recorder<String>()
+        try await receiver.subscribe(to: "shop.>", durableName: "far") { message in
+            heard.record(String(decoding: message.message.body, as: UTF8.self))
+            message.settle?(.acknowledged)
+        }
+        let target = InMemoryTransport(broker)
+        let sender = try await file.connected()
+        for number in 0..<50 { try await sender.publish(message("\(number)", id: "id-\(number)"), durable: true) }
+        let failures = Recorder<BridgeError>()
+        let relay = Relay(
+            from: SQLiteTransport(path: file.path),
+            to: target,
+            matching: "shop.>",
+            backoff: Backoff(first: .milliseconds(1), limit: .milliseconds(10)),
+            onFailure: { failures.record($0) }
+        )
+        let running = Task { try await relay.run() }
+        await heard.wait(count: 50)
+        target.breakConnection()
+        for number in 50..<60 { try await sender.publish(message("\(number)", id: "id-\(number)"), durable: true) }
+        await failures.wait(count: 1)
+        target.restoreConnection()
+        await heard.wait(count: 60)
+        #expect(heard.all == (0..<60).map(String.init))
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
+        try await sender.close(within: .seconds(5))
+        try await receiver.close(within: .seconds(5))
+    }
+
+    // MARK: Retention
+
+    @Test func retentionKeepsWhatADurableNameHasNotSettled() async throws {
+        let database = try DatabasePool(path: file.path)
+        let transport = try await file.connected()
+        let held = Recorder<InboundMessage>()
+        try await transport.subscribe(to: "shop.>", durableName: "kitchen") { held.record($0) }
+        for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
+        await held.wait(count: 10)
+        try await transport.close(within: .seconds(5))
+        let retention = SQLiteConfiguration.Retention(messages: 2)
+        let kept = try await pruned(retention, database)
+        #expect(kept == (10, 0))
+        let lossy = SQLiteConfiguration.Retention(messages: 2, keepsUnsettled: false)
+        let lost = try await pruned(lossy, database)
+        #expect(lost == (2, 8))
+    }
+
+    @Test func retentionLimitsNumberAgeAndBytes() async throws {
+        let database = try DatabasePool(path: file.path)
+        let transport = try await file.connected()
+        let body = String(repeating: "x", count: 10_000)
+        for _ in 0..<10 { try await transport.publish(message(body), durable: true) }
+        try await transport.close(within: .seconds(5))
+        #expect(try await pruned(.init(messages: 10, bytes: 1 << 20), database) == (10, 0))
+        #expect(try await pruned(.init(messages: 8), database) == (8, 0))
+        #expect(try await pruned(.init(bytes: 50_000), database) == (5, 0))
+        let old = "UPDATE channels_messages SET time = time - 100 WHERE number <= 7"
+        try await database.write { try $0.execute(sql: old) }
+        #expect(try await pruned(.init(age: .seconds(50)), database) == (3, 0))
+    }
+
+    /// Nothing that it is to hear is stored, so it needs nothing of it.
+    @Test func retentionDoesNotKeepWhatNoNameMatches() async throws {
+        let database = try DatabasePool(path: file.path)
+        let transport = try await file.connected()
+        try await transport.subscribe(to: "bank.>", durableName: "books") { _ in }
+        for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
+        try await transport.close(within: .seconds(5))
+        #expect(try await pruned(.init(messages: 2), database) == (2, 0))
+    }
+
+    private func pruned(
+        _ retention: SQLiteConfiguration.Retention,
+        _ database: DatabasePool
+    ) async throws -> (left: Int, lost: Int) {
+        try await database.write { db in
+            let lost = try SQLiteRetention.prune(db, retention)
+            return (try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM channels_messages")!, lost)
+        }
+    }
+
+    // MARK: Bad files
+
+    private func failure(of path: String) async -> BridgeError? {
+        await #expect(throws: BridgeError.self) { try await SQLiteTransport(path: path).connect { _ in } }
+    }
+
+    @Test func aFileThatCannotBeUsedIsNamedWithWhatToDo() async throws {
+        let folder = FileManager.default.temporaryDirectory.path()
+        let missing = await failure(of: "/nowhere/at/all.sqlite")
+        #expect(missing?.detail?.contains("/nowhere/at/all.sqlite: the file cannot be opened") == true)
+        let isFolder = await failure(of: folder)
+        #expect(isFolder?.detail?.contains(folder) == true)
+        try Data(
+            "this is not a database, and is longer than its header would be, which has 100 bytes in it ........".utf8
+        )
+        .write(to: URL(filePath: file.path))
+        let foreign = await failure(of: file.path)
+        #expect(foreign?.detail?.contains("\(file.path): this is no SQLite database") == true)
+    }
+
+    @Test func tablesOfANewerVersionAreRefusedWithBothVersions() async throws {
+        try await file.connected().close(within: .seconds(5))
+        try await DatabaseQueue(path: file.path).write { try $0.execute(sql: "UPDATE channels_schema SET version = 7") }
+        let newer = await failure(of: file.path)
+        #expect(newer?.code == .settingsDiffer)
+        #expect(newer?.detail?.contains("version 7") == true && newer?.detail?.contains("knows 1") == true)
+    }
+
+    @Test func aForeignLockIsWaitedForAndThenNamed() async throws {
+        // What it does by itself meanwhile fails, too.
+        let transport = SQLiteTransport(SQLiteConfiguration(path: file.path, busyTimeout: .milliseconds(100)))
+        try await transport.connect { _ in }
+        let foreign = try DatabaseQueue(path: file.path)
+        let error = try await foreign.writeWithoutTransaction { db in
+            try db.execute(sql: "BEGIN IMMEDIATE")
+            defer { try? db.execute(sql: "ROLLBACK") }
+            let failed = DispatchSemaphore(value: 0)
+            let thrown = Slot<BridgeError>()
+            let message = try message("late")
+            Task {
+                do { try await transport.publish(message, durable: true) } catch {
+                    thrown.value = error as? BridgeError
+                }
+                failed.signal()
+            }
+            failed.wait()
+            return thrown.value
+        }
+        #expect(error?.code == .notConnected && error?.detail?.contains("locked") == true)
+        try await transport.publish(message("later"), durable: true)
+        try await transport.close(within: .seconds(5))
+    }
+
+    /// SQLite itself does not wait for a writer when it sets up its write-ahead log.
+    @Test func aFileThatIsWrittenWhileItIsSetUpIsWaitedFor() async throws {
+        var settings = Configuration()
+        settings.allowsUnsafeTransactions = true
+        let writer = try DatabaseQueue(path: file.path, configuration: settings)
+        try await writer.write { try $0.execute(sql: "CREATE TABLE dishes (name TEXT)") }
+        try await writer.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        let timeout = Duration.milliseconds(200)
+        let transport = SQLiteTransport(SQLiteConfiguration(path: file.path, busyTimeout: timeout))
+        let begin = ContinuousClock.now
+        let error = await #expect(throws: BridgeError.self) { try await transport.connect { _ in } }
+        #expect(error?.code == .notConnected && ContinuousClock.now - begin >= timeout)
+        try await writer.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+        try await transport.connect { _ in }
+        try await transport.close(within: .seconds(5))
+    }
+
+    @Test func bodiesHaveALimit() async throws {
+        let transport = try await file.connected(SQLiteConfiguration(path: file.path, bodyLimit: 10))
+        let error = await #expect(throws: BridgeError.self) {
+            try await transport.publish(message("more than ten bytes"), durable: false)
+        }
+        #expect(error?.code == .payloadTooLarge)
+        try await transport.close(within: .seconds(5))
+    }
+
+    // MARK: Bridges
+
+    @Test func theListenersOfABridgeDoNotNoticeTheDifference() async throws {
+        let (till, kitchen) = (Switchboard(), Switchboard())
+        let heard = Recorder(of: kitchen[.sold])
+        let states = Recorder(of: kitchen.state("shop.open", initial: false))
+        let bridges = [
+            Bridge(
+                "till",
+                switchboard: till,
+                transport: SQLiteTransport(path: file.path),
+                routes: [.outgoing(.sold, durable: true), .both(state: "shop.open", initial: false)]
+            ),
+            Bridge(
+                "kitchen",
+                switchboard: kitchen,
+                transport: SQLiteTransport(path: file.path),
+                routes: [
+                    .incoming(.sold, durable: true).replaying(from: .stored), .both(state: "shop.open", initial: false),
+                ]
+            ),
+        ]
+        let running = bridges.map { bridge in Task { try await bridge.run() } }
+        till.state("shop.open", initial: false).set(true)
+        let report = await till[.sold].postAndWait(Sale(dish: "soup", total: 4))
+        #expect(report.failures.isEmpty)
+        await heard.wait(count: 1)
+        _ = await states.wait { $0.last == true }
+        #expect(heard.all == [Sale(dish: "soup", total: 4)])
+        for task in running {
+            task.cancel()
+            _ = await task.result
+        }
+    }
+}
+
+/// A variable for closures that run on any thread.
+private final class Slot<Value: Sendable>: @unchecked Sendable {  // guarded by its lock
+    private let lock = NSLock()
+    private var stored: Value?
+    var value: Value? {
+        get { lock.withLock { stored } }
+        set { lock.withLock { stored = newValue } }
+    }
+}
+#endif

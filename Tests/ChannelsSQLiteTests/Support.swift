@@ -1,0 +1,46 @@
+#if SQLite
+import Channels
+import ChannelsBridge
+@testable import ChannelsSQLite
+import ChannelsTesting
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+struct Sale: Codable, Sendable, Equatable {
+    var dish: String
+    var total: Int
+}
+
+extension ChannelName<Sale> {
+    static var sold: Self { "shop.sold" }
+}
+
+extension TemporaryFile {
+    func connected(_ configuration: SQLiteConfiguration? = nil) async throws -> SQLiteTransport {
+        let transport = SQLiteTransport(configuration ?? SQLiteConfiguration(path: path))
+        try await transport.connect { event in
+            if case .failed(let error) = event { Issue.record("\(error)") }
+        }
+        return transport
+    }
+}
+
+func message(_ text: String, to subject: String = "shop.sold", id: String? = nil) throws -> TransportMessage {
+    try TransportMessage(subject: subject, headers: id.map { ["ce-id": $0] } ?? [:], body: Array(text.utf8))
+}
+
+/// What a durable name hears, settled.
+func hear(_ name: String, on transport: SQLiteTransport, from start: ReplayStart? = nil) async throws
+    -> Recorder<String>
+{
+    let heard = Recorder<String>()
+    let subscription = TransportSubscription(to: "shop.>", durableName: name, start: start)
+    try await transport.subscribe(subscription) { message in
+        heard.record(String(decoding: message.message.body, as: UTF8.self))
+        message.settle?(.acknowledged)
+    }
+    return heard
+}
+#endif
