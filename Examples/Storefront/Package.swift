@@ -10,7 +10,7 @@ let package = Package(
     name: "Storefront",
     platforms: [.macOS(.v15)],
     traits: [
-        .trait(name: "NATS", description: "The till and the office in two processes. Needs libnats.")
+        .trait(name: "NATS", description: "The till and the office on two machines. Needs libnats.")
     ],
     dependencies: [
         // The trait of this package enables that of swift-channels.
@@ -35,8 +35,8 @@ let package = Package(
                 .product(name: "Channels", package: "swift-channels"),
                 .product(name: "ChannelsBridge", package: "swift-channels"),
                 .product(name: "ChannelsInspector", package: "swift-channels"),
-                .product(name: "ChannelsNATS", package: "swift-channels", condition: onlyWithNATS),
                 .product(name: "ChannelsSQLite", package: "swift-channels"),
+                .product(name: "ChannelsNATS", package: "swift-channels", condition: onlyWithNATS),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

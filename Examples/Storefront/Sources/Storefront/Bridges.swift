@@ -1,64 +1,62 @@
 import Channels
 import ChannelsBridge
 import ChannelsSQLite
+import Foundation
 import ServiceLifecycle
 
 #if NATS
 import ChannelsNATS
 #endif
 
-/// What joins the till and the office where they are two processes.
-enum Link: Sendable {
-    /// A file, on one machine.
-    case file(String)
-    /// A NATS server.
-    case nats(String)
-}
-
-/// Joins the till and the office. Nothing else of this program knows whether they are two processes.
+/// Joins the till and the office where they are two processes. Nothing else of this program knows whether they are, and
+/// the routes do not know over what.
 enum Bridges {
-    static func service(_ link: Link, _ shop: Shop) throws -> any Service {
+    /// - Parameter url: A NATS server; nil for the file in which the ledger is.
+    static func service(_ url: String?, _ shop: Shop) throws -> any Service {
         let routes: [BridgeRoute] =
             switch shop.role {
-            case .till: [.outgoing(.rung, durable: true), .incoming(state: .billsBooked, initial: BillsBooked())]
-            case .office, .shop:
-                [.incoming(.rung, durable: true), .outgoing(state: .billsBooked, initial: BillsBooked())]
+            case .till: [.outgoing(.rung, durable: true), .incoming(state: .billsBooked, initial: nil)]
+            case .office, .shop: [.incoming(.rung, durable: true), .outgoing(state: .billsBooked, initial: nil)]
             }
         return BridgeService(
             bridge: Bridge(
                 shop.role.rawValue,
                 switchboard: shop.board,
-                transport: try transport(link, shop.role),
+                transport: try url.map { try overNATS($0, shop) } ?? overFile(shop.directory),
                 routes: routes
             )
         )
     }
 
-    private static func transport(_ link: Link, _ role: Role) throws -> any Transport {
-        switch link {
-        case .file(let path): return SQLiteTransport(path: path)
-        case .nats(let url): return try nats(url, role)
-        }
+    /// What a process that was killed had not booked goes to the next one after this time.
+    private static let wait = Duration.seconds(3)
+
+    /// The sales stand in the file until the office has booked them.
+    static func overFile(_ directory: String) throws -> any Transport {
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        // As the ledger, which says why.
+        return SQLiteTransport(
+            SQLiteConfiguration(path: LedgerStore.path(directory), acknowledgementWait: wait, synchronous: .normal)
+        )
     }
 
     #if NATS
-    private static func nats(_ url: String, _ role: Role) throws -> any Transport {
+    private static func overNATS(_ url: String, _ shop: Shop) throws -> any Transport {
         // Stored by the broker until the office has booked them: one at a time, so that the order stays.
         var sales = NATSStream("STOREFRONT", subjects: ["till.>"])
         sales.ageLimit = .seconds(7 * 24 * 60 * 60)
-        var configuration = NATSConfiguration(servers: [url], name: role.rawValue)
+        var configuration = NATSConfiguration(servers: [url], name: shop.role.rawValue)
         configuration.streams = [sales]
         configuration.deliveries.unsettledLimit = 1
-        // What a process that was killed had not booked goes to the next one after this time.
-        configuration.deliveries.acknowledgementWait = .seconds(3)
+        configuration.deliveries.acknowledgementWait = wait
         return NATSTransport(configuration)
     }
     #else
     struct NotThere: Error, CustomStringConvertible {
-        let description = "built without NATS: swift run --traits NATS Storefront --nats URL, or use --file PATH"
+        let description = "built without NATS: swift run --traits NATS Storefront --nats URL"
     }
 
-    private static func nats(_ url: String, _ role: Role) throws -> any Transport { throw NotThere() }
+    private static func overNATS(_ url: String, _ shop: Shop) throws -> any Transport { throw NotThere() }
     #endif
 
     private struct BridgeService: Service {

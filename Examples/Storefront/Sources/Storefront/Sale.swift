@@ -22,8 +22,8 @@ struct Booking: Codable, Hashable, Sendable {
     let sale: Sale
 }
 
-// What is said in this program, and what it is called. Names that begin with `till.` are stored by the file or the
-// broker where there are two processes.
+// What is said in this program, and what it is called. Names that begin with `till.` are stored until they are booked
+// where there are two processes.
 extension ChannelName<Sale> {
     /// Somebody pays. Who waits for the post knows that the sale is in the ledger.
     static var rung: Self { "till.rung" }
@@ -32,6 +32,8 @@ extension ChannelName<Sale> {
 extension ChannelName<Booking> {
     /// The sale is in the ledger: heard once for each, in the order of the ledger.
     static var booked: Self { "office.booked" }
+    /// A receipt is due: stored with its sale, and heard until it is mailed.
+    static var receipt: Self { "office.receipt" }
 }
 
 extension StateName<Office> {
@@ -39,16 +41,9 @@ extension StateName<Office> {
     static var office: Self { "office.now" }
 }
 
-extension StateName<BillsBooked> {
-    /// Where the feed begins. A state and not a request: a file carries no requests, and the till gets the last value
-    /// also while no office runs.
+extension StateName<Int?> {
+    /// How many bills of the feed are in the ledger; nil as long as the ledger has not said so.
     static var billsBooked: Self { "office.bills" }
-}
-
-/// How many bills of the feed are in the ledger.
-struct BillsBooked: Codable, Hashable, Sendable {
-    /// Nil where it is not known yet.
-    var count: Int?
 }
 
 extension Sale {

@@ -49,7 +49,7 @@ struct Shop {
         let web = Web(board: board, ledger: ledger, events: events, logger: logger)
         return [
             Staff(members: [FraudCheck(on: board, logger: logger), StockKeeper(on: board, logger: logger)]),
-            MailQueue(store, postman ?? LoggingPostman(logger: logger), on: board, logger: logger),
+            try MailQueue(store, postman ?? LoggingPostman(logger: logger), on: board, logger: logger),
             events,
             try web.application(port: port, onRunning: onRunning),
         ]

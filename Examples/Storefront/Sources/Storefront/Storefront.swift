@@ -20,13 +20,15 @@ struct Storefront: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The port of a second page, which shows what is said; 0 for any.", valueName: "port"))
     var inspector: Int?
 
-    @Option(help: ArgumentHelp("A file that joins the till and the office.", valueName: "path"))
-    var file: String?
-
-    @Option(help: ArgumentHelp("A NATS server that joins the till and the office.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "A NATS server that joins the till and the office, in place of the file of the ledger.",
+            valueName: "url"
+        )
+    )
     var nats: String?
 
-    @Option(help: "What to run: shop (everything), till (the feed) or office (the rest), with --file or --nats.")
+    @Option(help: "What to run: shop (everything), till (the feed) or office (the rest).")
     var role = Role.shop
 
     func validate() throws {
@@ -37,15 +39,8 @@ struct Storefront: AsyncParsableCommand {
         guard rate == 0 || (0.001...10_000).contains(rate) else {
             throw ValidationError("--rate is 0, or a number from 0.001 to 10000")
         }
-        guard file == nil || nats == nil else { throw ValidationError("--file and --nats exclude each other") }
-        guard (file == nil && nats == nil) == (role == .shop) else {
-            throw ValidationError("--role till or office and either --file or --nats belong together")
-        }
-        guard file != "" else { throw ValidationError("--file is the path of a file") }
-        // The office keeps it locked.
-        let ledger = URL(filePath: data).appending(path: LedgerStore.fileName).standardizedFileURL
-        guard file.map({ URL(filePath: $0).standardizedFileURL }) != ledger else {
-            throw ValidationError("--file is the ledger itself: choose another file")
+        guard nats == nil || role != .shop else {
+            throw ValidationError("--nats needs --role till or --role office")
         }
     }
 
@@ -54,8 +49,7 @@ struct Storefront: AsyncParsableCommand {
         var shop = Shop(role: role, port: port, directory: data, rate: rate, inspector: inspector)
         shop.logger.logLevel = .notice
         shop.onRunning = { port in Self.say("Storefront is at http://127.0.0.1:\(port)/") }
-        let link = file.map(Link.file) ?? nats.map(Link.nats)
-        let bridge = try link.map { try Bridges.service($0, shop) }
+        let bridge = try role == .shop ? nil : Bridges.service(nats, shop)
         let group = ServiceGroup(
             configuration: .init(
                 services: try shop.services(bridge),
@@ -63,7 +57,7 @@ struct Storefront: AsyncParsableCommand {
                 logger: shop.logger
             )
         )
-        if role == .till { Self.say("The till sends its sales to \(file ?? nats ?? "")") }
+        if role == .till { Self.say("The till sends its sales to \(nats ?? data)") }
         try await group.run()
     }
 

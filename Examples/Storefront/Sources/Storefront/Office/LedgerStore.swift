@@ -1,30 +1,50 @@
+import Channels
+import ChannelsBridge
+import ChannelsSQLite
 import Foundation
 import GRDB
 
 /// The ledger on disk: one row for each sale, and whether its receipt has been mailed.
 ///
-/// A row is written in one transaction, so that a sale and the mail that is due for it are there together or
-/// not at all, however the process ends. The id is unique: that is what makes "at least once" exactly once.
+/// A row is written in one transaction with the message that its receipt is due, so that both are there together or not
+/// at all, however the process ends. The id is unique: that is what makes "at least once" exactly once.
 final class LedgerStore: Sendable {
     /// What has become of the receipt.
     enum Mail: Int { case due, sent, undeliverable }
 
-    static let fileName = "ledger.sqlite"
+    struct InUse: Error, CustomStringConvertible {
+        let directory: String
+        var description: String { "the ledger in \(directory) is locked: another office has it open" }
+    }
 
+    static func path(_ directory: String) -> String { directory + "/ledger.sqlite" }
+
+    let directory: String
     private let queue: DatabaseQueue
+    /// The descriptor of a file that only one office has locked.
+    private let lock: Int32
 
     init(directory: String) throws {
+        self.directory = directory
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        var configuration = Configuration()
-        configuration.prepareDatabase { db in
-            // For one process alone: a second one is refused, instead of showing half of the sales. What is
-            // committed outlives the process; to outlive a power cut, too, set synchronous to FULL, which
-            // waits for the disk at each sale.
-            try db.execute(
-                sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL"
-            )
+        // A second office is refused, instead of showing half of the sales. The system unlocks what is killed.
+        lock = open(directory + "/lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+            close(lock)
+            throw InUse(directory: directory)
         }
-        queue = try DatabaseQueue(path: directory + "/" + Self.fileName, configuration: configuration)
+        var configuration = Configuration()
+        // The till and the mail write to the file, too: the lock is looked for often.
+        configuration.busyMode = .callback { looks in
+            usleep(2_000)
+            return looks < 5_000
+        }
+        configuration.prepareDatabase { db in
+            // What is committed outlives the process; to outlive a power cut, too, set synchronous to FULL, which
+            // waits for the disk at each sale.
+            try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+        }
+        queue = try DatabaseQueue(path: Self.path(directory), configuration: configuration)
         try queue.write { db in
             try db.execute(
                 sql: """
@@ -38,14 +58,17 @@ final class LedgerStore: Sendable {
                         tip INTEGER NOT NULL,
                         mail INTEGER NOT NULL DEFAULT 0
                     ) STRICT;
-                    CREATE INDEX IF NOT EXISTS due ON sales (number) WHERE mail = 0;
                     """
             )
         }
     }
 
+    deinit { close(lock) }
+
+    /// Books a sale, and says in the same transaction that its receipt is due.
+    ///
     /// - Returns: Nil if a sale with this id is there already.
-    func book(_ sale: Sale) async throws -> Booking? {
+    func book(_ sale: Sale, on board: Switchboard) async throws -> Booking? {
         try await queue.write { db in
             let insert = try db.cachedStatement(
                 sql: """
@@ -56,7 +79,10 @@ final class LedgerStore: Sendable {
             try insert.execute(
                 arguments: [sale.id, sale.name, sale.menu.rawValue, sale.guests, sale.bill, sale.tip]
             )
-            return db.changesCount == 1 ? Booking(number: Int(db.lastInsertedRowID), sale: sale) : nil
+            guard db.changesCount == 1 else { return nil }
+            let booking = Booking(number: Int(db.lastInsertedRowID), sale: sale)
+            try board[.receipt].post(booking, in: db)
+            return booking
         }
     }
 
@@ -73,18 +99,12 @@ final class LedgerStore: Sendable {
         }
     }
 
-    /// The first sales whose receipt is due: what is left to do, also after a crash.
-    func due(atMost count: Int) async throws -> [Booking] {
-        try await queue.read { db in
-            let select = try db.cachedStatement(sql: "SELECT * FROM sales WHERE mail = 0 ORDER BY number LIMIT ?")
-            return try Row.fetchAll(select, arguments: [count]).map(Self.booking)
-        }
-    }
-
-    func settle(_ numbers: [Int], _ mail: Mail) async throws {
+    /// - Returns: Whether this was not known: after a crash, a receipt may be mailed twice.
+    func settle(_ number: Int, _ mail: Mail) async throws -> Bool {
         try await queue.write { db in
-            let update = try db.cachedStatement(sql: "UPDATE sales SET mail = ? WHERE number = ?")
-            for number in numbers { try update.execute(arguments: [mail.rawValue, number]) }
+            let update = try db.cachedStatement(sql: "UPDATE sales SET mail = ? WHERE number = ? AND mail = 0")
+            try update.execute(arguments: [mail.rawValue, number])
+            return db.changesCount == 1
         }
     }
 

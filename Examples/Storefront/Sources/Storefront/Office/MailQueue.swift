@@ -1,4 +1,5 @@
 import Channels
+import ChannelsBridge
 import Logging
 import ServiceLifecycle
 import Synchronization
@@ -18,49 +19,53 @@ struct LoggingPostman: Postman {
 
 /// Mails a receipt for each sale, in order, and tries again where that fails.
 ///
-/// What is due stands in the ledger; the state only says that it is time to look. So one value that waits is
-/// enough (`.newest(1)`), a slow postman holds nobody up, and what is left at the end is sent after the next start.
+/// What is due stands in the file of the ledger, stored with its sale, until this listener has returned: a slow postman
+/// holds nobody up, and what is left at the end is sent after the next start.
 final class MailQueue: Service {
-    private static let batch = 64
     private static let attempts = 5
+
+    /// Leaves the receipt in the file.
+    private struct Closing: Error {}
 
     private let store: LedgerStore
     private let postman: any Postman
     private let office: StateChannel<Office>
     private let logger: Logger
+    private let bridge: Bridge
     private let isClosing = Atomic(false)
 
-    init(_ store: LedgerStore, _ postman: any Postman, on board: Switchboard, logger: Logger) {
+    init(_ store: LedgerStore, _ postman: any Postman, on board: Switchboard, logger: Logger) throws {
         self.store = store
         self.postman = postman
         office = board.state(.office, initial: Office())
         self.logger = logger
+        bridge = Bridge(
+            "mail",
+            switchboard: board,
+            transport: try Bridges.overFile(store.directory),
+            routes: [.incoming(.receipt, durable: true).replaying(from: .stored)]
+        )
+        board[.receipt].listen(self) { me, receipt in try await me.deliver(receipt) }
     }
 
     func run() async throws {
-        // The current state first: what an earlier run has left is sent at once.
-        let token = office.listen(self, buffering: .newest(1)) { me, _ in try await me.deliver() }
-        try? await gracefulShutdown()
-        isClosing.store(true, ordering: .relaxed)
-        // Returns when the call under way has finished: with the receipt it is at.
-        await token.cancelAndDrain()
+        try await withGracefulShutdownHandler {
+            // Returns when the call under way has finished: with the receipt it is at.
+            try await cancelWhenGracefulShutdown { [bridge] in try await bridge.run() }
+        } onGracefulShutdown: {
+            self.isClosing.store(true, ordering: .relaxed)
+        }
     }
 
-    private func deliver() async throws {
-        let due = try await store.due(atMost: Self.batch)
-        guard !due.isEmpty else { return }
-        var numbers: [LedgerStore.Mail: [Int]] = [:]
-        for receipt in due { numbers[await send(receipt), default: []].append(receipt.number) }
-        for (mail, numbers) in numbers { try await store.settle(numbers, mail) }
-        // In a rush, several at a time.
-        try? await Task.sleep(for: .milliseconds(50))
-        // This change calls the listener once more, as long as anything is due.
-        office.update { $0.mail(numbers[.sent]?.count ?? 0) }
+    private func deliver(_ receipt: Booking) async throws {
+        let mail = try await send(receipt)
+        let isNew = try await store.settle(receipt.number, mail)
+        if isNew, mail == .sent { office.update { $0.mail(1) } }
     }
 
-    private func send(_ receipt: Booking) async -> LedgerStore.Mail {
+    private func send(_ receipt: Booking) async throws -> LedgerStore.Mail {
         for attempt in 1...Self.attempts {
-            if isClosing.load(ordering: .relaxed) { return .due }
+            if isClosing.load(ordering: .relaxed) { throw Closing() }
             do {
                 try await postman.send(receipt)
                 return .sent

@@ -14,7 +14,7 @@ struct Feed: Service {
         var number = await firstNumber()
         var next = ContinuousClock.now
         while !Task.isEnding {
-            // Returns when the sale is in the ledger, or, where that is in another process, stored on the way there.
+            // Returns when the sale is in the ledger, here or in another process.
             let report = await board[.rung].postAndWait(bills[number])
             if report.isComplete {
                 number += 1
@@ -29,12 +29,11 @@ struct Feed: Service {
         }
     }
 
-    /// Behind what is in the ledger, as soon as that is known. What is on its way there is rung up again: the ledger
-    /// books it once.
+    /// Behind what an earlier run has rung up.
     private func firstNumber() async -> Int {
-        let booked = board.state(.billsBooked, initial: BillsBooked())
-        let known = await cancelWhenGracefulShutdown { await booked.next { $0.count != nil } }
-        return (known?.count ?? 0) + 1
+        let booked = board.state(.billsBooked, initial: nil)
+        let known = await cancelWhenGracefulShutdown { await booked.next { $0 != nil } }
+        return ((known ?? nil) ?? 0) + 1
     }
 
     /// Ends early when the process shuts down. What is being posted is not interrupted, only the pause is.
