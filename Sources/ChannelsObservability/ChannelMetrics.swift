@@ -82,7 +82,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     }
 
     /// Hands the counts over after each interval, and once more at a graceful shutdown or when the task is
-    /// cancelled. Returns then, or when the switchboard has gone.
+    /// cancelled. Returns then, or when the switchboard is deallocated.
     public func run() async throws {
         defer { report() }
         try? await cancelWhenGracefulShutdown {

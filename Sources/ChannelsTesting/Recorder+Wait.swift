@@ -5,7 +5,7 @@ extension Recorder {
 
     /// Waits for the next elements, and throws if they do not arrive in time.
     ///
-    /// Each call goes on where the one before ended; several that wait are served in their order. What has been
+    /// Each call continues where the one before ended; several that wait are served in their order. What has been
     /// recorded already counts, and is returned without waiting. ``all`` keeps what was read.
     ///
     /// ```swift

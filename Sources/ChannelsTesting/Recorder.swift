@@ -170,7 +170,7 @@ public final class Recorder<Element: Sendable>: Sendable {
         }
     }
 
-    /// Ends a wait that is not satisfied, if it still goes on.
+    /// Ends a wait that is not satisfied, if it is still waiting.
     private func end(_ number: Int) {
         let ended = shared.withLock { shared -> [(CheckedContinuation<Outcome, Never>, Outcome)] in
             guard let index = shared.waiters.firstIndex(where: { $0.number == number }) else { return [] }

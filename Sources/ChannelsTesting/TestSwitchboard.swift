@@ -15,7 +15,7 @@ public import Channels
 /// In the body, await first and expect then: `let sale = try await recorder.next(within: .seconds(1))`, and
 /// `#expect(sale == soup)` below it. The compiler does not look into macros when it infers whether a closure throws.
 ///
-/// The body runs in the caller's isolation. When it has returned, its objects should have gone, and their
+/// The body runs in the caller's isolation. When it has returned, its objects should be deallocated, and their
 /// listeners with them. One that is left is named with its channel and the place where it was registered: its
 /// owner is retained by something, or its token is. Owners that calls under way hold may go first, within the
 /// limit.

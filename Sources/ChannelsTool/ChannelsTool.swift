@@ -42,7 +42,7 @@ struct ChannelsTool: AsyncParsableCommand {
               1    it failed; standard error says why, in one line
               64   the command line is wrong
               130  ended by ctrl-C; 143 by SIGTERM
-              141  the reader of its output has gone, as with '| head -1'
+              141  the reader of its output has ended, as with '| head -1'
             """,
         version: "0.1.0",
         subcommands: [Post.self, Tail.self, Ask.self, Respond.self, State.self, Streams.self, PutBack.self, Top.self]

@@ -348,61 +348,6 @@ struct StateTests {
         // It does not listen any more.
         #expect(state(of: till).isEmpty)
     }
-
-    // MARK: Refused
-
-    /// A limit of the broker may be another one then.
-    @Test func valueThatIsRefusedIsStoredOnTheNextConnection() async throws {
-        let tries = Recorder<String>()
-        let events = Recorder<@Sendable (TransportEvent) -> Void>()
-        var limited = AlteredTransport(broker)
-        limited.hears = { events.record($0) }
-        limited.stores = { message in
-            tries.record(String(decoding: message.body, as: UTF8.self))
-            if (2...3).contains(tries.count) { throw BridgeError(.payloadTooLarge, subject: message.subject) }
-        }
-        let till = await MiniProcess("till", limited, [route])
-        _ = await tries.first(1)
-        state(of: till).set(Sale(total: 5))
-        _ = await till.faults.first(1)
-        events.all.first?(.reconnected(gap: .zero, unsent: 0))
-        _ = await till.faults.first(2)
-        events.all.first?(.reconnected(gap: .zero, unsent: 0))
-        #expect(await tries.first(4).dropFirst() == [#"{"total":5}"#, #"{"total":5}"#, #"{"total":5}"#])
-        try await till.stop()
-        #expect(till.bridge.statistics.sent == 2 && till.bridge.statistics.failed == 2)
-    }
-
-    /// Nobody says when a permission is given back.
-    @Test func valueThatMayNotBeStoredIsTriedAgainUntilItMay() async throws {
-        let tries = Recorder<String>()
-        var denying = AlteredTransport(broker)
-        denying.stores = { message in
-            tries.record(message.subject)
-            if (2...5).contains(tries.count) { throw BridgeError(.permissionDenied, subject: message.subject) }
-        }
-        let till = await MiniProcess("till", denying, [route])
-        _ = await tries.first(1)
-        state(of: till).set(Sale(total: 5))
-        _ = await tries.first(6)
-        try await till.stop()
-        // Told at once, and then as often as other failures are.
-        #expect(till.faults.count == 1 && till.bridge.statistics.sent == 2)
-    }
-
-    @Test func bridgeWhoseStateMayNotBeStoredEndsAtOnce() async throws {
-        let clock = ManualClock()
-        var denying = AlteredTransport(broker)
-        denying.stores = { throw BridgeError(.permissionDenied, subject: $0.subject) }
-        let configuration = BridgeConfiguration.quick.with {
-            $0.clock = clock
-            $0.backoff = Backoff(first: .seconds(1_000), limit: .seconds(1_000))
-        }
-        let till = await MiniProcess("till", denying, [route], configuration: configuration)
-        _ = await clock.sleeps.first(1)
-        try await till.stop()
-        #expect(till.bridge.statistics.sent == 0 && till.bridge.statistics.dropped == 0)
-    }
 }
 
 /// Decodes when it is let.

@@ -206,29 +206,6 @@ struct FailureTests {
         try await running.value
     }
 
-    @Test func messageWithTooManyHeadersIsCountedAndTheFaultNamesTheLimit() async throws {
-        let server = try await NATSServer()
-        let sender = try await Peer.connect(to: server)
-        try await withBridge(over: server, [.incoming(.natsSale)]) { board, bridge in
-            let heard = Recorder<Int>()
-            let token = board[.natsSale].listen { sale in heard.record(sale.number) }
-            let faults = Recorder<BridgeError>()
-            let events = bridge.events.listen { if case .failed(let error) = $0 { faults.record(error) } }
-            var headers = TransportHeaders()
-            for number in 0..<257 { try headers.set("x", for: "x-\(number)") }
-            let body = Array(#"{"number":1}"#.utf8)
-            for headers in [headers, [:]] {
-                let message = try TransportMessage(subject: "shop.sale", headers: headers, body: body)
-                try await sender.transport.publish(message, durable: false)
-            }
-            #expect(await heard.first(1).count == 1)
-            #expect(await faults.first(1).first?.description.contains("257 headers, more than 256") == true)
-            #expect(bridge.statistics.refused == 1)
-            withExtendedLifetime((token, events)) {}
-        }
-        try await sender.close()
-    }
-
     private func ask(_ peer: Peer, _ number: Int) async throws {
         _ = try await peer.transport.request(try message(String(number), to: "nobody"), timeout: .milliseconds(100))
     }

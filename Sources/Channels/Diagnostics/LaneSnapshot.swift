@@ -44,7 +44,7 @@ extension Lane {
     fileprivate var name: String? {
         switch target {
         case .mainActor: "MainActor"
-        case .actor: actor.map { "\(type(of: $0))" } ?? "an actor that has gone"
+        case .actor: actor.map { "\(type(of: $0))" } ?? "a deallocated actor"
         case .queue(let queue): queue.label
         case .awaiting: nil
         }

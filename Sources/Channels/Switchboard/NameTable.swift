@@ -16,7 +16,7 @@ final class NameTable: @unchecked Sendable {  // see above
         let slot = Atomic<UInt>(0)
     }
 
-    /// Stands in a cell whose slot was removed: a search goes on behind it. No slot has this address.
+    /// Stands in a cell whose slot was removed: a search continues behind it. No slot has this address.
     private static let left: UInt = 1
 
     private static let smallest = 16

@@ -38,7 +38,7 @@ public struct NamedChannel<Message: Sendable>: Listenable, Interceptable {
     /// The number of listeners, including those of patterns, paused ones and sequences, excluding
     /// interceptors.
     ///
-    /// - Complexity: O(*n*): listeners whose owner has gone are removed first.
+    /// - Complexity: O(*n*): listeners of deallocated owners are removed first.
     public var listenerCount: Int { switchboard.list(key)?.activeListenerCount ?? 0 }
 
     /// Whether there are no listeners.

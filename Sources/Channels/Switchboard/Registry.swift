@@ -31,7 +31,7 @@ final class Registry: Sendable {
         ChannelError(.typeMismatch, name: key.text, "channel \(quoted(key.text)) carries \(found), not \(wanted)")
     }
 
-    /// Removes listeners whose owner has gone from a few channels, which are released if they have no other.
+    /// Removes listeners of deallocated owners from a few channels, which are released if they have no other.
     func sweepSome() {
         for list in shards[Int.random(in: 0..<Self.shardCount)].someLists() { list.sweepSome() }
     }

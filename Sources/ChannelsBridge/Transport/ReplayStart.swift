@@ -1,6 +1,6 @@
 /// With which stored message a durable name begins when it subscribes for the first time.
 ///
-/// A name that the broker knows goes on where it was, whatever the start is. To hear messages once more, give
+/// A name that the broker knows continues where it was, whatever the start is. To hear messages once more, give
 /// the route another name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from: .stored)`.
 public struct ReplayStart: Hashable, Sendable {
     package enum Position: Hashable, Sendable {

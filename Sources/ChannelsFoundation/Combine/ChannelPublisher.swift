@@ -20,7 +20,7 @@ public import OpenCombine
 /// - It never gets more than it has asked for. Messages that come meanwhile wait in a buffer of its own; a
 ///   message that a full buffer drops is counted (``droppedCount``).
 /// - It is called once at a time, in the order of the posts of one thread: by a thread that posts or requests,
-///   which also delivers what others post meanwhile. After 64 messages of others a queue goes on instead, so
+///   which also delivers what others post meanwhile. After 64 messages of others a queue continues instead, so
 ///   that every `post` returns.
 /// - It finishes when the source is deallocated, after what waits. It does not keep the source alive.
 public struct ChannelPublisher<Source: Listenable>: Publisher {

@@ -13,7 +13,7 @@ internal import OpenCombine
 /// call it.
 ///
 /// The thread that finds nobody delivering delivers, also what others post meanwhile, up to a limit; then a
-/// queue goes on. The subscriber is called without the lock.
+/// queue continues. The subscriber is called without the lock.
 final class ChannelSubscription<Message: Sendable>: Subscription, Sendable {
     /// The subscriber. Calls come from any thread, as Combine requires subscribers to expect, and one at a
     /// time.

@@ -62,7 +62,7 @@ public final class NotificationChannel<Message: Sendable>: Listenable {
 
     /// The number of listeners, including paused ones and sequences.
     ///
-    /// - Complexity: O(*n*): listeners whose owner has gone are removed first.
+    /// - Complexity: O(*n*): listeners of deallocated owners are removed first.
     public var listenerCount: Int { messages.listenerCount }
 
     /// Whether there are no listeners.

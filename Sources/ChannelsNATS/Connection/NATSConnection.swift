@@ -105,7 +105,7 @@ final class NATSConnection: Sendable {
 
     /// Runs calls into the C client that may block, outside of the cooperative pool, one at a time.
     ///
-    /// Returns early if the task is cancelled. The call goes on, and its result is discarded.
+    /// Returns early if the task is cancelled. The call continues, and its result is discarded.
     func onControl<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         let first = FirstResult<Value>()
         control.async { first.finish(Result(catching: body)) }

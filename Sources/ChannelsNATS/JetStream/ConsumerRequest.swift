@@ -91,7 +91,7 @@ struct KnownConsumer: Decodable {
 }
 
 extension ConsumerRequest {
-    /// What the server has otherwise, in words. Where a consumer began is not compared: it goes on where it is.
+    /// What the server has otherwise, in words. Where a consumer began is not compared: it continues where it is.
     func differences(from found: KnownConsumer) -> [String] {
         var differences: [String] = []
         func compare<Value: Equatable>(_ name: String, _ found: Value?, _ wanted: Value, _ text: (Value) -> String) {

@@ -132,7 +132,7 @@ extension ListenerList {
         return reached
     }
 
-    /// Removes a listener whose owner has gone. By itself, so that the loop has the registers.
+    /// Removes a listener whose owner is deallocated. A function of its own, so that the loop has the registers.
     @inline(never)
     private func endOrphan(_ listener: ListenerEntry) { cancel(listener) }
 
