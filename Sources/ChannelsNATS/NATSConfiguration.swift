@@ -21,6 +21,14 @@ public struct NATSConfiguration: Sendable {
         case nkey(publicKey: String, seedFile: String)
         /// A credentials file as `nsc` writes it: a JWT and a seed. The seed is not sent.
         case credentials(file: String)
+
+        /// Whether the client signs what the server asks it to.
+        var isSigned: Bool {
+            switch self {
+            case .nkey, .credentials: true
+            case .none, .password, .token: false
+            }
+        }
     }
 
     /// How the connection is encrypted.

@@ -31,6 +31,44 @@ struct HostileServerTests {
         server.close()
     }
 
+    /// The C client leaves out its signature now and then: only the third refusal in a row is believed.
+    @Test(arguments: [2, 3]) func signedConnectionThatIsRefusedIsTriedThreeTimes(refusals: Int) async throws {
+        let greeting = HostileServer.soundGreeting.replacing(
+            "}",
+            with: ",\"auth_required\":true,\"nonce\":\"PXoWU7zWAMt75FY\"}"
+        )
+        let server = try HostileServer(greeting: greeting, refusing: refusals)
+        let seed = FileManager.default.temporaryDirectory.appending(path: "seed-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: seed) }
+        try "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY".write(
+            to: seed,
+            atomically: true,
+            encoding: .utf8
+        )
+        var configuration = NATSConfiguration(servers: [server.url])
+        configuration.authentication = .nkey(
+            publicKey: "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4",
+            seedFile: seed.path
+        )
+        let transport = NATSTransport(configuration)
+        var refusal: BridgeError.Code?
+        do { try await transport.connect { _ in } } catch { refusal = (error as? BridgeError)?.code }
+        #expect(refusal == (refusals == 3 ? .authenticationFailed : nil))
+        try? await transport.close(within: .milliseconds(200))
+        server.close()
+    }
+
+    @Test func passwordThatIsRefusedIsNotTriedAgain() async throws {
+        let server = try HostileServer(greeting: HostileServer.soundGreeting, refusing: 1)
+        var configuration = NATSConfiguration(servers: [server.url])
+        configuration.authentication = .password(user: "till", password: "wrong")
+        let transport = NATSTransport(configuration)
+        await #expect { try await transport.connect { _ in } } throws: {
+            ($0 as? BridgeError)?.code == .authenticationFailed
+        }
+        server.close()
+    }
+
     /// It would not be known whether the server has made the subscription, or will refuse it.
     @Test func aSubscriptionThatTheServerDoesNotConfirmFails() async throws {
         let server = try HostileServer(greeting: HostileServer.soundGreeting, deafTo: "a")

@@ -97,10 +97,22 @@ final class NATSConnection: Sendable {
     }
 
     private func connectNow() throws {
-        let library = try makeLibraryConnection()
+        let library = try makeFirstConnection()
         state.withLock { $0.adopt(library) }
         guard library.isClosed else { return }
         throw BridgeError(.notConnected, "the connection was lost at once")
+    }
+
+    /// The C client (3.4.1) leaves its signature out of about one connection in 130, and the server refuses that: a
+    /// refusal of a key is believed at the third in a row. Later ones are an outage, which is tried again in any case.
+    private func makeFirstConnection() throws -> LibraryConnection {
+        var attempts = configuration.authentication.isSigned ? 3 : 1
+        while true {
+            attempts -= 1
+            do { return try makeLibraryConnection() } catch let error as BridgeError
+                where error.code == .authenticationFailed && attempts > 0
+            {}
+        }
     }
 
     /// Runs calls into the C client that may block, outside of the cooperative pool, one at a time.

@@ -12,6 +12,8 @@ final class HostileServer: Sendable {
     let url: String
     private let listener: Int32
     private let sockets = Locked<(open: Set<Int32>, isClosed: Bool)>(([], false))
+    /// How many connections are refused.
+    private let refusals: Locked<Int>
     private let answers: @Sendable (_ subject: String, _ number: Int) -> Answer?
 
     /// What is sent to the subject of replies of a message.
@@ -27,9 +29,11 @@ final class HostileServer: Sendable {
         greeting: String,
         afterPing garbage: String = "",
         deafTo subject: String? = nil,
+        refusing refusals: Int = 0,
         answers: @escaping @Sendable (_ subject: String, _ number: Int) -> Answer? = { _, _ in nil }
     ) throws {
         self.answers = answers
+        self.refusals = Locked(refusals)
         let (descriptor, port) = try boundSocket()
         listener = descriptor
         url = "nats://127.0.0.1:\(port)"
@@ -61,6 +65,9 @@ final class HostileServer: Sendable {
                 let line = text[..<end.lowerBound]
                 text = String(text[end.upperBound...])
                 if let subject, line.hasPrefix("SUB \(subject) ") { return drain(socket) }
+                if line.hasPrefix("CONNECT "), refuses() {
+                    return write("-ERR 'Authorization Violation'\r\n", to: socket)
+                }
                 if line == "PING" { write("PONG\r\n" + garbage, to: socket) }
                 let words = line.split(separator: " ")
                 if words.first == "SUB", let number = words.last {
@@ -75,6 +82,13 @@ final class HostileServer: Sendable {
                     write("MSG \(to) \(number) \(answer.reply) \(size)\r\n\(answer.body)\r\n", to: socket)
                 }
             }
+        }
+    }
+
+    private func refuses() -> Bool {
+        refusals.withLock { left in
+            defer { left = max(left - 1, 0) }
+            return left > 0
         }
     }
 
