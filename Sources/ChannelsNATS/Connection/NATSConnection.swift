@@ -103,8 +103,9 @@ final class NATSConnection: Sendable {
         throw BridgeError(.notConnected, "the connection was lost at once")
     }
 
-    /// The C client (3.4.1) leaves its signature out of about one connection in 130, and the server refuses that: a
-    /// refusal of a key is believed at the third in a row. Later ones are an outage, which is tried again in any case.
+    /// The C client before 3.8 leaves out a signature that begins with a zero byte, one in 256, and the server refuses
+    /// that (nats.c, pull request 705). So a refusal of a key is believed at the third in a row. On later connections
+    /// it is an outage, which is tried again in any case.
     private func makeFirstConnection() throws -> LibraryConnection {
         var attempts = configuration.authentication.isSigned ? 3 : 1
         while true {

@@ -48,10 +48,18 @@ final class NATSSubscription: Sendable {
     deinit {
         let (pointer, number) = state.withLock { ($0.pointer, $0.number) }
         connection.remove(number)
-        // Also ends the subscription, if it has not ended. It writes to the socket, which may block.
-        guard let pointer else { return }
-        connection.onControlLater { [connection] in
-            withExtendedLifetime(connection) { natsSubscription_Destroy(pointer.pointer) }
+        // It writes to the socket, which may block.
+        if let pointer { connection.onControlLater { [connection] in Self.free(pointer, connection) } }
+    }
+
+    /// Ends a subscription of the C client, and frees it a second later. On the control queue.
+    ///
+    /// Before version 3.6.1 the thread that reads looks up the subscription of a message, and uses it for a moment
+    /// without a reference (nats.c, issue 637).
+    private static func free(_ subscription: LibrarySubscription, _ connection: NATSConnection) {
+        natsSubscription_Unsubscribe(subscription.pointer)
+        connection.onControlLater(after: .seconds(1)) {
+            withExtendedLifetime(connection) { natsSubscription_Destroy(subscription.pointer) }
         }
     }
 
@@ -175,7 +183,7 @@ final class NATSSubscription: Sendable {
             state.beginnings += 1
             return (state.pointer, state.isCancelled)
         }
-        if let before { natsSubscription_Destroy(before.pointer) }
+        if let before { Self.free(before, connection) }
         if isCancelled { natsSubscription_Unsubscribe(pointer) }
     }
 

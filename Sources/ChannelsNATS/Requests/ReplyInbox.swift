@@ -3,6 +3,7 @@ import Channels
 import ChannelsBridge
 import CNATS
 import Dispatch
+import Foundation
 
 /// Receives the answers to all requests of a transport, with one subscription and therefore one thread.
 ///
@@ -167,10 +168,12 @@ final class ReplyInbox: Sendable {
         if let copy = NATSMessage(received), accepts(copy) { end(id, .success(message)) }
     }
 
-    /// The number behind the prefix, which all subjects that arrive begin with.
+    /// The number behind the prefix; nil for any other subject, which only a server with a defect sends here.
     private func number(_ subject: UnsafePointer<CChar>?) -> UInt64? {
-        // A C string: a zero ends it, and not before the prefix does.
-        guard var digits = subject.map({ $0 + prefix.utf8.count }), digits.pointee != 0 else { return nil }
+        // Both are C strings: what begins with the prefix is as long, and a zero ends it.
+        guard let subject, strncmp(subject, prefix, prefix.utf8.count) == 0 else { return nil }
+        var digits = subject + prefix.utf8.count
+        guard digits.pointee != 0 else { return nil }
         var number: UInt64 = 0
         while digits.pointee != 0 {
             let digit = UInt8(bitPattern: digits.pointee) &- UInt8(ascii: "0")
