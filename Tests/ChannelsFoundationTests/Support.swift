@@ -1,7 +1,6 @@
 import Channels
 import ChannelsFoundation
 import Foundation
-
 @_exported public import TestSupport
 
 extension Notification.Name {

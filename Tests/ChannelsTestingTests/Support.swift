@@ -1,6 +1,5 @@
 import Channels
 import ChannelsTesting
-
 @_exported public import TestSupport
 
 struct Sale: Equatable, Sendable { var total: Int }
