@@ -29,7 +29,14 @@ final class NATSServer: Sendable {
         self.options = options
         folder = FileManager.default.temporaryDirectory.appending(path: "channels-nats-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try await start()
+        var attempts = options.port == nil ? 5 : 1
+        while port == 0 {
+            attempts -= 1
+            // Somebody else may take a port that was free a moment ago.
+            do { try await start() } catch let failure as ChildProcess.Failure
+                where attempts > 0 && failure.description.contains("address already in use")
+            {}
+        }
     }
 
     deinit {
