@@ -113,7 +113,7 @@ struct EnvelopeTests {
         #expect(try StructuredEvent.envelope(of: Array(event.utf8), subject: "n") == envelope)
     }
 
-    @Test func theMessageOfAnEventMayBeJSONBase64OrText() throws {
+    @Test func messageOfAnEventMayBeJSONOrText() throws {
         func message<Message: Decodable>(
             _ type: Message.Type,
             _ members: String,

@@ -106,7 +106,7 @@ struct RequestTests {
     }
 
     /// Not after the time that an answer may take.
-    @Test func askingWithoutAConnectionThrowsAtOnceWhatItThrowsBeforeTheFirst() async throws {
+    @Test func askingWithoutAConnectionThrowsAtOnce() async throws {
         let shop = await MiniProcess("shop", InMemoryTransport(broker), [.answering(.price)])
         let events = Recorder<@Sendable (TransportEvent) -> Void>()
         var telling = AlteredTransport(broker)

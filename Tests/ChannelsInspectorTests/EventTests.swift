@@ -47,7 +47,7 @@ struct EventTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test func aHostileNameTravelsAsJSONAndAsMermaidOfEntities() async throws {
+    @Test func hostileNameIsEscapedInJSONAndMermaid() async throws {
         let board = Switchboard()
         let owner = Owner()
         let name = "<img/src=x/onerror=alert(1)›\u{202E}\"];"
@@ -63,7 +63,7 @@ struct EventTests {
         withExtendedLifetime(owner) {}
     }
 
-    @Test func theSamePictureIsServedAsJSONWithAndWithoutAPage() async throws {
+    @Test func samePictureIsServedWithAndWithoutAPage() async throws {
         let board = Switchboard()
         let owner = Owner()
         board[ChannelName<Int>("shop.counted")].listen(owner, priority: .high) { _, _ in }

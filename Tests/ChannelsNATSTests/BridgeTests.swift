@@ -107,7 +107,7 @@ struct BridgeOverNATSTests {
     }
 
     /// The server gives each process its turn: what comes to the older one three times is a dead letter, an eighth.
-    @Test func newerProcessOfAGroupHearsMostOfWhatAnOlderOneCannotDecode() async throws {
+    @Test func newerProcessHearsMostOfWhatAnOlderOneCannotDecode() async throws {
         let server = try await NATSServer()
         let till = try await Node("till", server, [.outgoing(.natsSale, durable: true)])
         let older = try await Node("kitchen", server, [.incoming(.natsSale, durable: true, type: "Older")])
@@ -316,7 +316,7 @@ struct BridgeOverNATSTests {
         withExtendedLifetime(responder) {}
     }
 
-    @Test func messageWithTooManyHeadersIsCountedAndTheFaultNamesTheLimit() async throws {
+    @Test func tooManyHeadersAreCountedAndTheFaultNamesTheLimit() async throws {
         let server = try await NATSServer()
         let sender = try await Peer.connect(to: server)
         try await withBridge(over: server, [.incoming(.natsSale)]) { board, bridge in

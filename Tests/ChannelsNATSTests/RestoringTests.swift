@@ -236,7 +236,7 @@ struct RestoringTests {
     }
 
     /// Told once, however many routes hear it, and to whoever only publishes.
-    @Test(arguments: [true, false]) func streamThatIsLostIsToldOfOnceWithWhatMayBeMissing(
+    @Test(arguments: [true, false]) func lostStreamIsReportedOnceWithWhatMayBeMissing(
         whileTheServerRuns: Bool
     ) async throws {
         let server = try await NATSServer()

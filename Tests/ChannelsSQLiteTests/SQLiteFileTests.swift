@@ -14,7 +14,7 @@ struct SQLiteFileTests {
 
     // MARK: Outbox and relay
 
-    @Test func aMessageInATransactionIsHeardAfterTheCommitAndNeverAfterARollback() async throws {
+    @Test func messageInATransactionIsHeardAfterItsCommitOnly() async throws {
         struct Refusal: Error {}
         var settings = Configuration()
         settings.busyMode = .timeout(60)
@@ -194,7 +194,7 @@ struct SQLiteFileTests {
     }
 
     /// SQLite itself does not wait for a writer when it sets up its write-ahead log.
-    @Test func aFileThatIsWrittenWhileItIsSetUpIsWaitedFor() async throws {
+    @Test func fileWrittenDuringItsSetUpIsWaitedFor() async throws {
         var settings = Configuration()
         settings.allowsUnsafeTransactions = true
         let writer = try DatabaseQueue(path: file.path, configuration: settings)

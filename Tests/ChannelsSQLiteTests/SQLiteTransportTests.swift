@@ -86,7 +86,7 @@ struct SQLiteTransportTests {
         try await second.close(within: .seconds(5))
     }
 
-    @Test func aProcessThatIsSlowKeepsANewcomerForAnAcknowledgementWaitAtMost() async throws {
+    @Test func slowProcessDelaysANewcomerForOneAcknowledgementWait() async throws {
         let slow = try await file.connected()
         let held = Recorder<InboundMessage>()
         let subscription = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: 1)
@@ -204,7 +204,7 @@ struct SQLiteTransportTests {
         #expect(taken > 0.009)
     }
 
-    @Test func writersAndReadersAtATimeLoseNothingAndKeepTheOrderOfEach() async throws {
+    @Test func writersAndReadersLoseNothingAndKeepTheOrderOfEach() async throws {
         let readers = try await withThrowingTaskGroup(of: SQLiteTransport.self) { group in
             for _ in 0..<3 { group.addTask { try await file.connected() } }
             return try await group.reduce(into: []) { $0.append($1) }

@@ -109,7 +109,7 @@ struct AdaptorTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func aPostMadeByTheLastOfAPrefixDoesNotReachIt() {
+    @Test func postByTheLastOfAPrefixDoesNotReachIt() {
         let heard = Recorder<Int>()
         let token = channel.prefix(2).listen { number in
             heard.record(number)
@@ -164,7 +164,7 @@ struct AdaptorTests {
         #expect(heard.all == [])
     }
 
-    @Test func anAdaptorThatPostsOnItsOwnChannelIsBoundedAsAnyRecursion() {
+    @Test func adaptorThatPostsOnItsOwnChannelIsBounded() {
         let faults = Recorder<Fault.Code>()
         let channel = Channel<Int>(onFault: { faults.record($0.code) })
         let heard = Recorder<Int>()
@@ -234,7 +234,7 @@ struct AdaptorTests {
         #expect(heard.all == [2, 3])
     }
 
-    @Test func theWholeStateIsHeardByAMapWhoseResultCannotBeCompared() {
+    @Test func mapWithoutEquatableHearsEveryValueOfAState() {
         struct Part: Sendable { let total: Int }
         let state = StateChannel(1)
         let heard = Recorder(of: state.map { Part(total: $0) }.map(\.total))

@@ -141,7 +141,7 @@ struct EndingTests {
         }
     }
 
-    @Test func aStateThatIsFinishedKeepsItsValueAndIsHeardByNobody() async {
+    @Test func finishedStateKeepsItsValueAndHasNoListeners() async {
         let state = StateChannel(1)
         let heard = Recorder(of: state)
         let values = state.values(buffering: .unbounded)
@@ -179,7 +179,7 @@ struct EndingTests {
         #expect(!channel.hasListeners(of: owner))
     }
 
-    @Test func removeAllListenersEndsThoseOfAChannelAndKeepsItInUse() {
+    @Test func removeAllListenersKeepsTheChannelInUse() {
         let board = Switchboard()
         let named = board["shop.sold" as ChannelName<Int>]
         let pattern = Recorder(of: board[matching: "shop.*"].map { $0.message as? Int })

@@ -227,7 +227,7 @@ struct OverlappingTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func aPartOfAStateIsNotReplacedByOneThatIsTheSame() async {
+    @Test func equalPartOfAStateReplacesNoCall() async {
         let state = StateChannel((total: 1, dish: "soup"))
         let gate = Gate()
         let token = state.map(\.total).listen(overlapping: .replace) { (total: Int) async throws in

@@ -50,7 +50,7 @@ struct NameSlotTests {
     }
 
     /// Whoever cancels would look at all of them.
-    @Test func theSlotsOfADeepRecursionAreForgottenWithTheNextNestedPost() {
+    @Test func slotsOfADeepRecursionAreForgottenByTheNextPost() {
         onAnotherThread {
             func used() -> Int { ThreadReference.current.pointee.used.load(ordering: .relaxed) }
             let channel = Channel<Int>(reentrancy: .nested(limit: 500))
