@@ -91,10 +91,7 @@ final class UnsettledMessages: Sendable {
             state.messages = state.messages.filter { $0.value.released.map { $0 > overdue } ?? true }
             return (state.messages.filter { $0.value.released == nil }.map(\.key), now + interval)
         }
-        // Without a connection, the report would only wait, and be obsolete by the time it is sent.
-        guard connection.isConnected else { return next }
-        // In order: if this process ends, the server delivers them again as their waits end.
-        for reply in ordered(held) { connection.sendSoon(NATSMessage(subject: reply, payload: Array("+WPI".utf8))) }
+        send("+WPI", to: held)
         return next
     }
 
@@ -105,17 +102,17 @@ final class UnsettledMessages: Sendable {
             defer { state.messages = [:] }
             return Array(state.messages.keys)
         }
-        // In order: the server delivers them again as they come back.
-        for reply in ordered(replies) {
-            var message = NATSMessage(subject: reply, payload: Array("-NAK".utf8))
-            // Without a connection, it would only keep who closes waiting.
+        send("-NAK", to: replies)
+    }
+
+    /// In the order of the messages: in that of the answers, the server delivers them again.
+    private func send(_ answer: String, to replies: [String]) {
+        for reply in replies.map({ (Delivery($0)?.streamSequence ?? 0, $0) }).sorted(by: { $0.0 < $1.0 }).map(\.1) {
+            var message = NATSMessage(subject: reply, payload: Array(answer.utf8))
+            // On the next connection it would be obsolete, and without one it would keep waiting who closes.
             message.isBoundToConnection = true
             connection.sendSoon(message)
         }
-    }
-
-    private func ordered(_ replies: [String]) -> [String] {
-        replies.map { (Delivery($0)?.streamSequence ?? 0, $0) }.sorted { $0.0 < $1.0 }.map(\.1)
     }
 }
 
