@@ -11,9 +11,6 @@
 #include <time.h>
 #if defined(__APPLE__)
 #include <os/lock.h>
-#elif defined(__linux__)
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 _Thread_local void *channels_thread_record = NULL;
@@ -62,19 +59,6 @@ uint64_t channels_nanoseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-bool channels_is_main_thread(void) {
-#if defined(__APPLE__)
-    return pthread_main_np() != 0;
-#elif defined(__linux__)
-    // Asked once a thread: it takes a call of the system.
-    static _Thread_local signed char is_main = -1;
-    if (is_main < 0) is_main = syscall(SYS_gettid) == getpid();
-    return is_main;
-#else
-    return false;
-#endif
 }
 
 void *channels_zeroed(size_t size) {

@@ -22,9 +22,6 @@ uintptr_t channels_stack_end(void);
 /// Where the calling thread is on its stack. Not the address of a variable: the address sanitizer keeps those elsewhere.
 static inline uintptr_t channels_stack_position(void) { return (uintptr_t)__builtin_frame_address(0); }
 
-/// Whether the calling thread is the first of the process.
-bool channels_is_main_thread(void);
-
 /// How many nanoseconds have gone by since some time in the past. Costs less than a clock of the standard library.
 uint64_t channels_nanoseconds(void);
 
