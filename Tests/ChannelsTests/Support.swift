@@ -107,7 +107,8 @@ func endIfItHangs(sourceLocation: SourceLocation = #_sourceLocation) {
 }
 
 extension Switchboard {
-    /// What the snapshot says of a channel, watched or not, or of a pattern.
+    /// What the snapshot says of a channel, watched or not; of a pattern if there is none of that name. The test has to
+    /// hold a named channel: one that nobody holds is gone.
     func shown(_ name: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> ChannelSnapshot {
         let snapshot = snapshot()
         let all = snapshot.channels + snapshot.watched + snapshot.patterns

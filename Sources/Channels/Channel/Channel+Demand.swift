@@ -95,7 +95,7 @@ final class Demand: ListenerListDelegate {
         next?.listHasClosed(list)
     }
 
-    func resume(_ entry: ListenerEntry) -> Bool { next?.resume(entry) ?? false }
+    func takesOverResuming(_ entry: ListenerEntry) -> Bool { next?.takesOverResuming(entry) ?? false }
 }
 
 /// The lists of these channels, checked in turn.

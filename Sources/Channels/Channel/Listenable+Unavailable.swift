@@ -3,7 +3,7 @@ public import Dispatch
 // Calls that do not compile, with messages that say what to write. Each form stands for a likely mistake for
 // which the compiler's own message misleads ("no exact matches", "requires that 'Panel' conform to 'Actor'").
 // The compiler tries these forms if no other fits: a correct call costs next to nothing, and an error in a
-// closure is checked again for each form that could take it: `Verification/Diagnostics/check` measures this.
+// closure is checked again for each form that could take it: `Verification/CompilerErrors/check` measures this.
 
 extension Listenable {
     /// Only an object can own a listener.

@@ -143,7 +143,7 @@ private final class StateDelegate: ListenerListDelegate, @unchecked Sendable {  
 
     init(_ core: StateCore) { self.core = core }
 
-    func resume(_ entry: ListenerEntry) -> Bool {
+    func takesOverResuming(_ entry: ListenerEntry) -> Bool {
         core?.resume(entry)
         return true
     }

@@ -40,5 +40,5 @@ final class NamedChannelDelegate: ListenerListDelegate, @unchecked Sendable {  /
 
     func listHasClosed(_ list: ListenerList) { reference.switchboard?.hasClosed(list, key) }
 
-    func resume(_ entry: ListenerEntry) -> Bool { next?.resume(entry) ?? false }
+    func takesOverResuming(_ entry: ListenerEntry) -> Bool { next?.takesOverResuming(entry) ?? false }
 }

@@ -40,9 +40,9 @@ public struct ListenerSnapshot: Sendable {
     public let dropped: Int?
     /// The number of messages that it missed while it was paused.
     public let missed: Int
-    /// The most messages that have waited in its mailbox, if they are counted.
+    /// The most messages that have waited in its mailbox while diagnostics were on; nil if they are off.
     public let mostWaiting: Int?
-    /// The number of calls that threw, if they are counted.
+    /// The number of calls that threw while diagnostics were on; nil if they are off.
     public let failures: Int?
     /// The times that messages took to reach it, if they are traced.
     public let waited: Histogram?

@@ -9,14 +9,14 @@ struct NameSlotTests {
     private let number: ChannelName<Int> = "number"
 
     private var slot: UInt { ThreadReference.current.pointee.slot(0).pointee.address.load(ordering: .relaxed) }
-    private var depth: Int { ThreadReference.current.pointee.depth }
+    private var depth: Int { ThreadReference.current.pointee.slotsInUse }
 
     @Test func aPostByNameTakesASlotUntilItHasEnded() {
         let board = Switchboard()
         let name = number
         let depths = Recorder<Int>()
         let token = board[number].listen { message in
-            depths.record(ThreadReference.current.pointee.depth)
+            depths.record(ThreadReference.current.pointee.slotsInUse)
             if message > 0 { board[name].post(message - 1) }
         }
         for _ in 0..<100 { board[number].post(2) }

@@ -303,6 +303,7 @@ extension ListenerList {
         _ word: UInt64
     ) -> Int {
         if word & ListenerEntry.once != 0 {
+            // An adaptor that ended the listener with this message, as `prefix(1)` does, still lets it hear it.
             guard frame.pointee.hasEndedListener || remove(listener, as: ListenerEntry.closed) else { return 0 }
         }
         if let mailbox = listener.mailbox, !mailbox.mayCall(from: frame.pointee.isolation, listener) {

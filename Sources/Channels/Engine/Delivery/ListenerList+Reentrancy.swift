@@ -16,7 +16,7 @@ extension ListenerList {
         // Forwarding to the listener of a pattern continues the same post.
         let chain = top.pointee.chain + (kind == .pattern ? 0 : 1)
         // Only a long chain can be deep; on a queued channel it need not be.
-        guard chain <= ThreadRecord.deepest || top.stackDepth < ThreadRecord.deepest else {
+        guard chain <= ThreadRecord.deepest || top.frameCount < ThreadRecord.deepest else {
             reportRecursion(top, limit: ThreadRecord.deepest)
             return 0
         }

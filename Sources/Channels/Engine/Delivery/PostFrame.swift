@@ -147,10 +147,11 @@ extension FrameReference {
         @inline(__always) nonmutating unsafeMutableAddress { unsafe raw.assumingMemoryBound(to: PostFrame.self) }
     }
 
-    /// How many posts are on the thread's stack, this one included.
+    /// How many frames are on the thread's stack, this one included: one for each post, and one where a post is forwarded
+    /// to a pattern.
     ///
     /// - Complexity: O(*n*) in their number.
-    var stackDepth: Int {
+    var frameCount: Int {
         var count = 0
         var frame: FrameReference? = self
         while let post = frame {

@@ -6,7 +6,7 @@ package struct PostPosition: Hashable, Sendable {
     /// The position of the innermost post in progress on the calling thread.
     package static var current: PostPosition {
         let thread = ThreadReference.current
-        return PostPosition(thread: thread.address, depth: thread.pointee.top?.stackDepth ?? 0)
+        return PostPosition(thread: thread.address, depth: thread.pointee.top?.frameCount ?? 0)
     }
 
     /// The position of a post made here.

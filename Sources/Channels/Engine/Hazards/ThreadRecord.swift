@@ -36,7 +36,8 @@ struct ThreadRecord: ~Copyable {
     var isReportingFault = false
     /// Whether an instrument runs on this thread, outside what it was called around.
     var isInInstrument = false
-    var depth = 0
+    /// How many slots are in use: those of its first uses.
+    var slotsInUse = 0
     /// The frame of the innermost drain that calls listeners on this thread.
     var drain: FrameReference?
     /// How many posts and changes of states count as having followed from the outermost post.
@@ -86,7 +87,7 @@ struct ThreadRecord: ~Copyable {
     /// Called by the owning thread, or for a record without one. A search that reads the lower number
     /// precedes later uses of those slots, as with one that has yet to rise (`ThreadReference.announce`).
     func forgetSlots() {
-        if used.load(ordering: .relaxed) > depth + 64 { used.store(depth, ordering: .sequentiallyConsistent) }
+        if used.load(ordering: .relaxed) > slotsInUse + 64 { used.store(slotsInUse, ordering: .sequentiallyConsistent) }
     }
 
     /// How many bytes of the thread's stack are left. A stack that is not the thread's own has no limit.
@@ -103,9 +104,9 @@ struct ThreadRecord: ~Copyable {
         unsafe slot.pointer >= slots && slot.pointer < slots + Self.slotCount
     }
 
-    /// Returns the slot of the use at a depth below ``slotCount``.
+    /// Returns the slot at an index below ``slotCount``.
     @inline(__always)
-    func slot(_ depth: Int) -> SlotReference { unsafe SlotReference(slots + depth) }
+    func slot(_ index: Int) -> SlotReference { unsafe SlotReference(slots + index) }
 }
 
 /// A slot of a thread's record. `@safe` because slots are never freed.

@@ -48,18 +48,18 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
     /// - Parameter readers: The groups of the threads that have used it.
     @inline(__always) @discardableResult
     func announce(_ address: UInt, to readers: borrowing Atomic<UInt64>) -> SlotReference {
-        let depth = pointee.depth
-        pointee.depth = depth + 1
+        let index = pointee.slotsInUse
+        pointee.slotsInUse = index + 1
         let group = pointee.group
         // Set before the slot: a thread that removes something and does not see the bit precedes this use,
         // which then does not meet what was removed.
         if readers.load(ordering: .acquiring) & group == 0 {
             readers.bitwiseOr(group, ordering: .sequentiallyConsistent)
         }
-        let slot = pointee.slot(depth)
-        if depth >= pointee.used.load(ordering: .relaxed) {
-            require(depth < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
-            pointee.used.store(depth + 1, ordering: .sequentiallyConsistent)
+        let slot = pointee.slot(index)
+        if index >= pointee.used.load(ordering: .relaxed) {
+            require(index < ThreadRecord.slotCount, "too many nested uses of channels on one thread")
+            pointee.used.store(index + 1, ordering: .sequentiallyConsistent)
         }
         slot.pointee.sequence.store(slot.pointee.sequence.load(ordering: .relaxed) &+ 1, ordering: .releasing)
         // A full barrier: a thread that removes something sees this use, or else this use sees the removal.
@@ -71,8 +71,8 @@ struct ThreadReference: @unchecked Sendable {  // a constant pointer; see the gu
     /// barrier, that check may read an old value; the thread that retires something looks again.
     @inline(__always)
     func withdraw() {
-        pointee.depth -= 1
-        pointee.slot(pointee.depth).pointee.address.store(0, ordering: .releasing)
+        pointee.slotsInUse -= 1
+        pointee.slot(pointee.slotsInUse).pointee.address.store(0, ordering: .releasing)
     }
 
     static func make(group: UInt64, next: UInt) -> ThreadReference {

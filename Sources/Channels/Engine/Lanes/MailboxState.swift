@@ -1,6 +1,7 @@
 /// The messages that wait for one listener, and counts of the others. Transitions only, under the mailbox's
 /// lock. A listener with a lane holds a ticket there for each waiting message, until its call has ended. If
-/// the listener ends, its tickets stay until their turn.
+/// the listener ends, its tickets stay until their turn. The drain takes all messages of an
+/// unbounded buffer at once (`Mailbox.batch`), also those whose tickets it has not taken yet.
 struct MailboxState: ~Copyable {
     enum Admission {
         /// It waits, and its ticket must be added.

@@ -9,7 +9,9 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     @safe @exclusivity(unchecked) private var adaptor: Adaptor?
     /// The address of the adaptor, which this keeps; 0 if there is none.
     let adaptorAddress: UInt
-    let direct = Atomic<Int>(0)
+    /// Calls that no drain made: by posts, notifications and requests. Those of a listener without a mailbox are counted
+    /// while diagnostics are on.
+    let directCalls = Atomic<Int>(0)
     private let missed = Atomic<Int>(0)
     /// The address of the ``ListenerTimes``, or 0. Retained; set once, when the listener is first traced.
     private let timesAddress = Atomic<UInt>(0)
@@ -25,11 +27,11 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     deinit { times?.release() }
 
     @inline(__always)
-    final func countDirectCall() { direct.wrappingAdd(1, ordering: .relaxed) }
+    final func countDirectCall() { directCalls.wrappingAdd(1, ordering: .relaxed) }
 
     /// Counts a call on the poster's thread, if there is only one such call at a time.
     @inline(__always)
-    final func countLoneCall() { direct.store(direct.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
+    final func countLoneCall() { directCalls.store(directCalls.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 
     final func countMissed() { missed.wrappingAdd(1, ordering: .relaxed) }
 
@@ -38,7 +40,7 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     /// Returns what happened to the messages. `countsCalls`: whether direct calls are counted.
     func accounts(countsCalls: Bool) -> ListenerAccounts? {
         guard countsCalls else { return nil }
-        let calls = direct.load(ordering: .relaxed)
+        let calls = directCalls.load(ordering: .relaxed)
         return ListenerAccounts(posted: calls, delivered: calls)
     }
 
@@ -89,7 +91,7 @@ extension ListenerCounters {
 
     /// - Parameter withCalls: Whether its calls are counted only while diagnostics are on.
     final func reset(withCalls: Bool) {
-        if withCalls { direct.store(0, ordering: .relaxed) }
+        if withCalls { directCalls.store(0, ordering: .relaxed) }
         most.store(0, ordering: .relaxed)
         failed.store(0, ordering: .relaxed)
         times?.borrow { $0.reset() }

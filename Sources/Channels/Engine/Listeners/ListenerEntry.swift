@@ -87,7 +87,8 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     }
 
     override func resume() {
-        guard isPaused, list?.delegate?.resume(self) != true else { return }
+        // A state does: `StateCore.resume`.
+        guard isPaused, list?.delegate?.takesOverResuming(self) != true else { return }
         word.bitwiseAnd(~Self.paused, ordering: .sequentiallyConsistent)
     }
 }

@@ -25,7 +25,7 @@ extension ListenerList {
     func sweepSome() {
         sweepIsDue.store(false, ordering: .relaxed)
         let thread = ThreadReference.current
-        guard thread.pointee.depth < ThreadRecord.slotCount else { return }
+        guard thread.pointee.slotsInUse < ThreadRecord.slotCount else { return }
         enter(thread)
         defer { leave(thread) }
         // The chain does not change under the lock. Afterwards the entries stay: the list was entered.

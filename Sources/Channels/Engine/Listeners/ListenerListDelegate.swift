@@ -7,11 +7,11 @@ protocol ListenerListDelegate: AnyObject, Sendable {
     func listHasClosed(_ list: ListenerList)
 
     /// Called when a paused listener is to be resumed. Returns true if the delegate does so.
-    func resume(_ entry: ListenerEntry) -> Bool
+    func takesOverResuming(_ entry: ListenerEntry) -> Bool
 }
 
 extension ListenerListDelegate {
     func listeningChanged(in list: ListenerList) {}
     func listHasClosed(_ list: ListenerList) {}
-    func resume(_ entry: ListenerEntry) -> Bool { false }
+    func takesOverResuming(_ entry: ListenerEntry) -> Bool { false }
 }
