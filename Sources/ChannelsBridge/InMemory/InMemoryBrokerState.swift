@@ -45,7 +45,7 @@ struct InMemoryBrokerState {
     private var values: [String: StoredValue] = [:]
     private var watchers: [String: [Watcher]] = [:]
     private var log = Fifo<Logged>()
-    private var published = DuplicateWindow(limit: 65_536)
+    private var published = RecentMessages<Void>(limit: 65_536)
 
     // MARK: Connections
 
@@ -119,13 +119,13 @@ struct InMemoryBrokerState {
         InboundMessage
     >]? {
         let identity = message.headers[TransportHeaders.id].map { MessageKey($0) }
-        if let identity, published.contains(identity) { return nil }
+        if let identity, published[identity] != nil { return nil }
         let matching = consumers.keys.filter { $0.pattern.matches(message.subject) }
         for key in matching where consumers[key]!.count >= broker.limits.keptMessages {  // a key of the dictionary
             let detail = "\(broker.limits.keptMessages) messages are kept for \(quoted(key.name))"
             throw BridgeError(.bufferFull, subject: message.subject, detail: detail)
         }
-        if let identity { published.insert(identity) }
+        if let identity { published[identity] = () }
         lastNumber += 1
         let entry = DurableConsumer.Entry(number: lastNumber, message: message)
         if broker.limits.replayedMessages > 0 {
