@@ -104,7 +104,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
                 try await TraceContext.withCurrent(arrival.envelope.trace) { try await channel.ask(question) }
             }
             let body = try format.encode(response, for: name)
-            let reply = TransportReply(headers: headers(type: "\(Response.self)", error: nil), body: body)
+            let reply = TransportReply(headers: context.envelope(format, type: "\(Response.self)").headers, body: body)
             // Whoever has the reply finds it counted.
             context.count(\.answered)
             request.reply(reply)
@@ -123,18 +123,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
 
     private func reply(to request: InboundRequest, failure: String) {
         context.count(\.answered)
-        request.reply(TransportReply(headers: headers(type: "error", error: failure), body: []))
-    }
-
-    private func headers(type: String, error: String?) -> TransportHeaders {
-        let envelope = EventEnvelope(
-            id: randomIdentifier(),
-            source: context.source,
-            type: type,
-            time: Timestamp.now.text,
-            contentType: format.codec.contentType,
-            error: error
-        )
-        return envelope.headers
+        let envelope = context.envelope(format, type: "error", error: failure)
+        request.reply(TransportReply(headers: envelope.headers, body: []))
     }
 }

@@ -204,14 +204,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
 
     private func pack(_ value: State) throws -> TransportMessage {
         let body = try format.encode(value, for: name)
-        let envelope = EventEnvelope(
-            id: randomIdentifier(),
-            source: context.source,
-            type: format.typeName,
-            time: Timestamp.now.text,
-            contentType: format.codec.contentType
-        )
-        return try context.message(body, envelope.headers, to: name)
+        return try context.message(body, context.envelope(format).headers, to: name)
     }
 
     // MARK: From the broker
