@@ -42,13 +42,8 @@ extension NATSConnection {
     /// callback of the connection can be called any more.
     func close() async {
         beginClosing()
-        await withCheckedContinuation { continuation in
-            let isClosed = state.withLock { state in
-                state.closeWaiters.append(continuation)
-                return state.takeCloseWaiters()
-            }
-            for waiter in isClosed { waiter.resume() }
-        }
+        // In a task of its own: this one may be cancelled.
+        await Task { try? await self.hasEnded.wait() }.value
     }
 
     func subscriptionBegan() {
@@ -57,11 +52,11 @@ extension NATSConnection {
 
     /// On the thread of the subscription, after the last call of its handler.
     func subscriptionEnded() {
-        let waiters = state.withLock { state in
+        let hasEnded = state.withLock { state in
             state.liveSubscriptions -= 1
-            return state.takeCloseWaiters()
+            return state.hasEnded
         }
-        for waiter in waiters { waiter.resume() }
+        if hasEnded { self.hasEnded.open() }
     }
 
     /// Does not wait: also for owners that are released without having closed the connection.
@@ -82,16 +77,17 @@ extension NATSConnection {
 
     /// There is no connection any more, and there will be none.
     func hasClosed() {
-        let (isFirst, lost, waiters, library) = state.withLock { state in
+        let (isFirst, lost, waiters, library, hasEnded) = state.withLock { state in
             let isFirst = !state.isClosed
             state.isClosed = true
             let lost = state.outbox.close()
-            return (isFirst, lost, state.takeWaiters() + state.takeCloseWaiters(), state.library.take())
+            return (isFirst, lost, state.takeWaiters(), state.library.take(), state.hasEnded)
         }
         control.async { withExtendedLifetime(library) {} }
         if lost > 0 { onEvent(.unsent(lost, .unsentAtClose(lost))) }
         if isFirst { onEvent(.closed) }
         for waiter in waiters { waiter.resume() }
+        if hasEnded { self.hasEnded.open() }
     }
 }
 #endif

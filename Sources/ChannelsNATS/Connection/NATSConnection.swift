@@ -54,11 +54,12 @@ final class NATSConnection: Sendable {
         var shortLived = 0
         var spaceWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
-        var closeWaiters: [CheckedContinuation<Void, Never>] = []
         var nextWaiter: UInt64 = 0
     }
 
     let state: Locked<State>
+    /// Opens when no callback will come any more.
+    let hasEnded = Latch()
     let configuration: NATSConfiguration
     let onEvent: @Sendable (Event) -> Void
     private static let fewMessages = 8
@@ -121,11 +122,7 @@ final class NATSConnection: Sendable {
     func onControl<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         let first = FirstResult<Value>()
         control.async { first.finish(Result(catching: body)) }
-        return try await withTaskCancellationHandler {
-            try await first.value()
-        } onCancel: {
-            first.finish(.failure(CancellationError()))
-        }
+        return try await first.valueUnlessCancelled()
     }
 
     /// Enqueues a call into the C client that may block, at once or after a delay, and does not wait for it.
@@ -331,12 +328,8 @@ extension NATSConnection.State {
         return taken
     }
 
-    /// Everybody who waits for the end, if no callback will come any more.
-    mutating func takeCloseWaiters() -> [CheckedContinuation<Void, Never>] {
-        guard isClosed, liveSubscriptions == 0 else { return [] }
-        defer { closeWaiters = [] }
-        return closeWaiters
-    }
+    /// Whether no callback will come any more.
+    var hasEnded: Bool { isClosed && liveSubscriptions == 0 }
 }
 
 #endif

@@ -73,11 +73,7 @@ final class NATSSubscription: Sendable {
                 outcome.finish(error.map { .failure($0) } ?? .success(()))
             }
         }
-        try await withTaskCancellationHandler {
-            try await outcome.value()
-        } onCancel: {
-            outcome.finish(.failure(CancellationError()))
-        }
+        try await outcome.valueUnlessCancelled()
         return subscription
     }
 
@@ -102,7 +98,8 @@ final class NATSSubscription: Sendable {
     ///   with nil when it would have told that.
     func begin(on library: LibraryConnection, _ onOutcome: @escaping @Sendable (BridgeError?) -> Void) throws {
         let number = state.withLock { $0.number }
-        connection.state.withLock { $0.confirming.append(Confirmation(number, self, onOutcome)) }
+        let confirmation = Confirmation(number: number, subscription: self, onOutcome: onOutcome)
+        connection.state.withLock { $0.confirming.append(confirmation) }
         let wait: DispatchTimeInterval?
         do {
             try begin(on: library)
@@ -184,14 +181,6 @@ final class NATSSubscription: Sendable {
         let number: UInt64
         let subscription: NATSSubscription
         let onOutcome: @Sendable (BridgeError?) -> Void
-
-        init(
-            _ number: UInt64,
-            _ subscription: NATSSubscription,
-            _ onOutcome: @escaping @Sendable (BridgeError?) -> Void
-        ) {
-            (self.number, self.subscription, self.onOutcome) = (number, subscription, onOutcome)
-        }
     }
 
     /// A server reports a refusal asynchronously, but in order: when the answer to a ping has come, so has the
