@@ -3,6 +3,7 @@ import Channels
 import ChannelsBridge
 import CNATS
 import Dispatch
+import Foundation
 
 /// Receives the answers to all requests of a transport, with one subscription and therefore one thread.
 ///
@@ -61,14 +62,10 @@ final class ReplyInbox: Sendable {
     ) async throws -> NATSMessage {
         let first = FirstResult<NATSMessage>()
         let subject = message.subject
-        return try await withTaskCancellationHandler {
-            try await send(message, timeout: timeout, accepts: accepts) { answer in
-                first.finish(Result { try answer.get().copy(ofAnswerTo: subject) })
-            }
-            return try await first.value()
-        } onCancel: {
-            first.finish(.failure(CancellationError()))
+        try await send(message, timeout: timeout, accepts: accepts) { answer in
+            first.finish(Result { try answer.get().copy(ofAnswerTo: subject) })
         }
+        return try await first.valueUnlessCancelled()
     }
 
     /// Sends a request, and returns when it is in the outbox.
@@ -170,15 +167,8 @@ final class ReplyInbox: Sendable {
     /// The number behind the prefix, which all subjects that arrive begin with.
     private func number(_ subject: UnsafePointer<CChar>?) -> UInt64? {
         // A C string: a zero ends it, and not before the prefix does.
-        guard var digits = subject.map({ $0 + prefix.utf8.count }), digits.pointee != 0 else { return nil }
-        var number: UInt64 = 0
-        while digits.pointee != 0 {
-            let digit = UInt8(bitPattern: digits.pointee) &- UInt8(ascii: "0")
-            guard digit < 10, number < .max / 10 else { return nil }
-            number = number * 10 + UInt64(digit)
-            digits += 1
-        }
-        return number
+        guard let digits = subject.map({ $0 + prefix.utf8.count }) else { return nil }
+        return UInt64(digits: UnsafeRawBufferPointer(start: digits, count: strlen(digits)))
     }
 
     private func sweepLater() {
