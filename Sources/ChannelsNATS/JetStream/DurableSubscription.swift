@@ -183,11 +183,13 @@ final class DurableSubscription: Sendable {
     }
 
     private func ask(_ wanted: PullState.Request) {
-        let fetch = FetchRequest(wanted, expires: PullState.requestLife)
+        let bytes = wanted.bytes.map { ",\"max_bytes\":\($0)" } ?? ""
+        let expires = PullState.requestLife.nanoseconds
+        let fetch = "{\"batch\":\(wanted.messages)\(bytes),\"expires\":\(expires)}"
         var message = NATSMessage(
             subject: "$JS.API.CONSUMER.MSG.NEXT.\(consumer)",
             reply: inbox + String(wanted.number),
-            payload: fetch.json
+            payload: Array(fetch.utf8)
         )
         // On the next one, the consumer is looked for first.
         message.isBoundToConnection = true
