@@ -33,11 +33,6 @@ struct Fifo<Element>: Sequence {
         return taken
     }
 
-    /// Removes so many elements from the end; there are as many.
-    mutating func removeLast(_ count: Int) {
-        elements.removeLast(count)
-    }
-
     private mutating func remove(_ count: Int) {
         start += count
         // Only when half of them have been taken.

@@ -16,7 +16,7 @@ struct IncomingDelivery: Sendable {
     /// How often a message is retried that cannot be decoded.
     private let undecodableRetries: Int
     /// What is not durable, and with its listeners.
-    private let unfinished: Unfinished
+    private let unfinished: InFlight
     /// The durable messages that were delivered, and how often the others could not be handled.
     private var delivered: RecentMessages<UInt64>
     private var failures: RecentMessages<Int>
@@ -26,7 +26,7 @@ struct IncomingDelivery: Sendable {
         _ durableName: String,
         shadowedBy earlier: [ChannelPattern],
         undecodableRetries: Int,
-        _ unfinished: Unfinished,
+        _ unfinished: InFlight,
         _ decode: @escaping Decode
     ) {
         self.context = context
@@ -54,11 +54,11 @@ struct IncomingDelivery: Sendable {
             }
             guard inbound.settle != nil else {
                 let deliver = try decode(arrival, context)
-                let part = Unfinished.Part(charge)
+                let part = InFlight.Part(of: unfinished, charge)
                 _ = try await TraceContext.withCurrent(arrival.envelope.trace) {
                     try await deliver { withExtendedLifetime(part) {} }
                 }
-                unfinished.begin(part)
+                part.begin()
                 return context.count(\.received)
             }
             identity = arrival.identity

@@ -19,6 +19,8 @@ final class DurableSender: RouteSender {
         var waiting = Fifo<UInt64>()
         var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var lastWaiter: UInt64 = 0
+        /// The posts for which a place is kept: not those that listeners make because of them.
+        var posts: Set<PostPosition> = []
         var task: Task<Void, Never>?
         /// Whether the task has found nothing to do, and nobody has woken it since.
         var isIdle = false
@@ -30,23 +32,28 @@ final class DurableSender: RouteSender {
             return isIdle
         }
 
+        /// Nil if it has not ended. Whatever had not when the pipeline was abandoned has been given up.
+        func end(of departure: Departure) -> Departure.End? {
+            guard departure.end == nil, pipeline.isAbandoned else { return departure.end }
+            return .failed(BridgeError(.closed, subject: departure.subject), isReported: false)
+        }
+
         /// The listener, if what it waits for has ended.
         mutating func takeListener() -> CheckedContinuation<Void, Never>? {
-            guard let (departure, continuation) = listener, departure.end != nil else { return nil }
+            guard let (departure, continuation) = listener, end(of: departure) != nil else { return nil }
             listener = nil
             return continuation
         }
     }
 
     private let context: BridgeContext
-    private let pattern: ChannelPattern
     private let packaging: Packaging
-    /// The patterns of routes that take precedence: they send what they match.
-    private let earlier: [ChannelPattern]
     private let guarded: Locked<Guarded>
     /// Rings when there may be something to do, or nothing left.
     private let bell = Bell()
-    private let unheard = Unheard()
+    private let unheard = InFlight()
+    /// How many posts are being made for which a place was kept.
+    private let postCount = Atomic<Int>(0)
     /// Rings when a pause need not last any longer.
     private let restored = Bell()
     /// Whether an attempt has failed, so that nothing more is published until it is repeated. Written with the
@@ -55,15 +62,8 @@ final class DurableSender: RouteSender {
     /// Where so many bytes have been encoded, they are counted before more are.
     private static let mostBytesAtOnce = 1 << 16
 
-    init(
-        _ context: BridgeContext,
-        publishing pattern: ChannelPattern,
-        shadowedBy earlier: [ChannelPattern],
-        _ packaging: Packaging
-    ) {
+    init(_ context: BridgeContext, _ packaging: Packaging) {
         self.context = context
-        self.pattern = pattern
-        self.earlier = earlier
         self.packaging = packaging
         guarded = Locked(
             Guarded(
@@ -76,23 +76,20 @@ final class DurableSender: RouteSender {
         )
     }
 
+    var needs: TransportCapabilities { .durable }
+
     /// The pipeline has the limit.
     var buffering: BufferingPolicy { .unbounded }
 
     func take(_ message: any Sendable, postedTo name: String) -> Departure? {
-        guard !earlier.contains(where: { $0.matches(name) }) else { return nil }
-        let isReserved = Reservation.useCurrent(for: self)
+        // Whoever makes such a post on this thread has counted it.
+        let isReserved =
+            postCount.load(ordering: .relaxed) > 0 && guarded.withLock { $0.posts.remove(.current) } != nil
         guard let charge = context.outgoing.charge(messages: 1, isForced: isReserved) else {
             Switchboard.refusePost(because: drop(name, isClosed: false))
             return nil
         }
-        let departure = Departure(
-            message,
-            to: name,
-            charge: charge,
-            isReserved: isReserved,
-            unheard: unheard
-        )
+        let departure = Departure(message, to: name, charge: charge, isReserved: isReserved, unheard)
         let (isTaken, isClosed, wakes) = guarded.withLock { guarded in
             guard guarded.pipeline.take(departure) else { return (false, guarded.pipeline.isClosed, false) }
             begin(&guarded)
@@ -110,7 +107,7 @@ final class DurableSender: RouteSender {
         if let end = end(of: departure) { return try hear(end, of: departure) }
         await withCheckedContinuation { continuation in
             let hasEnded = guarded.withLock { guarded in
-                guard departure.end == nil else { return true }
+                guard guarded.end(of: departure) == nil else { return true }
                 guarded.listener = (departure, continuation)
                 return false
             }
@@ -121,7 +118,7 @@ final class DurableSender: RouteSender {
     }
 
     /// Nil if it has not ended.
-    private func end(of departure: Departure) -> Departure.End? { guarded.withLock { _ in departure.end } }
+    private func end(of departure: Departure) -> Departure.End? { guarded.withLock { $0.end(of: departure) } }
 
     private func hear(_ end: Departure.End, of departure: Departure) throws {
         defer { departure.isHeard() }
@@ -131,7 +128,7 @@ final class DurableSender: RouteSender {
         throw error
     }
 
-    func add(_ token: ListenerToken, to statistics: inout BridgeStatistics) {
+    func add(to statistics: inout BridgeStatistics) {
         let (waiting, sent) = guarded.withLock { ($0.pipeline.count, $0.sent) }
         statistics.waitingToSend += waiting
         statistics.sent += sent
@@ -270,15 +267,10 @@ final class DurableSender: RouteSender {
 
     // MARK: Waiting for room
 
-    /// Whether it publishes what is posted on a name.
-    func publishes(_ name: String) -> Bool {
-        pattern.matches(name) && !earlier.contains { $0.matches(name) }
-    }
-
-    /// Waits for a place, in turn.
+    /// Waits for a place, in turn, for ``postReserved(at:_:)``, which has to follow.
     ///
     /// - Throws: ``BridgeError/Code/closed``, `CancellationError`.
-    func reserve(for name: String) async throws -> Reservation {
+    func reserve(for name: String) async throws {
         let number = guarded.withLock { guarded in
             guarded.lastWaiter += 1
             return guarded.lastWaiter
@@ -303,12 +295,25 @@ final class DurableSender: RouteSender {
             try Task.checkCancellation()
             throw BridgeError(.closed, subject: name)
         }
-        return Reservation(self)
     }
 
-    func giveBackReservation() {
+    /// Makes a post with a place that is kept, which uses it or not: then it is given back.
+    ///
+    /// - Parameter position: That of the post.
+    func postReserved<Result>(at position: @autoclosure () -> PostPosition = .next, _ body: () -> Result) -> Result {
+        let position = position()
+        guarded.withLock { _ = $0.posts.insert(position) }
+        postCount.wrappingAdd(1, ordering: .relaxed)
+        defer {
+            postCount.wrappingSubtract(1, ordering: .relaxed)
+            if guarded.withLock({ $0.posts.remove(position) }) != nil { giveBackPlace() }
+        }
+        return body()
+    }
+
+    func giveBackPlace() {
         let wakes = guarded.withLock { guarded in
-            guarded.pipeline.giveBackReservation()
+            guarded.pipeline.giveBackPlace()
             // It may be done now.
             return guarded.pipeline.isClosed && guarded.wake()
         }
@@ -363,7 +368,7 @@ final class DurableSender: RouteSender {
 
     // MARK: Ending
 
-    func finish(_ token: ListenerToken) async {
+    func finish() async {
         let task = guarded.withLock { guarded in
             guarded.pipeline.close()
             // For those who hold a place, and have not posted yet.
@@ -377,15 +382,16 @@ final class DurableSender: RouteSender {
         let pause = guarded.withLock { $0.pause }
         pause?.cancel()
         await pause?.value
-        await unheard.wait { token.isActive }
+        await unheard.wait()
     }
 
     func abandon() {
-        let left = guarded.withLock { $0.pipeline.abandon() }
-        context.count(\.dropped, left.count)
-        for departure in left { fail(departure, BridgeError(.closed, subject: departure.subject)) }
+        let (count, released) = guarded.withLock { $0.pipeline.abandon() }
+        context.count(\.dropped, count)
+        withExtendedLifetime(released) {}
+        tell()
         admit()
         bell.ring()
-        unheard.lookAgain()
+        unheard.abandon()
     }
 }
