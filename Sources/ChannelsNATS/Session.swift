@@ -40,34 +40,30 @@ final class Session: Sendable {
     }
 
     func keep(_ subscription: NATSSubscription) async throws {
-        let isKept = state.withLock { state in
-            if !state.isClosed { state.subscriptions.append(subscription) }
-            return !state.isClosed
-        }
-        if !isKept {
-            await subscription.cancel()
-            throw BridgeError(.closed, subject: subscription.subject)
-        }
+        if keep({ $0.subscriptions.append(subscription) }) { return }
+        await subscription.cancel()
+        throw BridgeError(.closed, subject: subscription.subject)
     }
 
     func keep(_ durable: DurableSubscription) async throws {
-        let isKept = state.withLock { state in
-            if !state.isClosed { state.durables.append(durable) }
-            return !state.isClosed
-        }
-        if !isKept {
-            await durable.close()
-            throw BridgeError(.closed)
-        }
+        if keep({ $0.durables.append(durable) }) { return }
+        await durable.close()
+        throw BridgeError(.closed)
     }
 
     /// - Returns: Whether the session is open, and has the watch.
     func keep(_ watch: LastValueWatch) -> Bool {
-        state.withLock { state in
-            guard !state.isClosed else { return false }
+        keep { state in
             state.watches.append(watch)
             state.looking = state.looking ?? Task { [weak self] in await Self.lookAfterValues(of: { self }) }
-            return true
+        }
+    }
+
+    /// - Returns: Whether the session is open.
+    private func keep(_ body: (inout State) -> Void) -> Bool {
+        state.withLock { state in
+            if !state.isClosed { body(&state) }
+            return !state.isClosed
         }
     }
 

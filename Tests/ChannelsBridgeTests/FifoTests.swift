@@ -10,7 +10,7 @@ struct FifoTests {
         var (fifo, model) = (Fifo<Int>(), [Int]())
         for number in 0..<400 {
             let count = Int.random(in: 0...min(model.count, 5), using: &generator)
-            switch Int.random(in: 0..<7, using: &generator) {
+            switch Int.random(in: 0..<8, using: &generator) {
             case 0...3:
                 fifo.append(number)
                 model.append(number)
@@ -19,6 +19,10 @@ struct FifoTests {
                 fifo.prepend(elements)
                 model.insert(contentsOf: elements, at: 0)
             case 5:
+                let limit = Int.random(in: -4_000..<400, using: &generator)
+                fifo.insert(number) { $0 > limit }
+                model.insert(number, at: model.firstIndex { $0 > limit } ?? model.endIndex)
+            case 6:
                 let taken = fifo.popFirst(count)
                 #expect(taken == Array(model.prefix(count)))
                 model.removeFirst(count)

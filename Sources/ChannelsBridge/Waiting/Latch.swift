@@ -60,12 +60,7 @@ package final class Latch: Sendable {
     /// - Returns: Whether the latch is open.
     @discardableResult
     package func wait(atMost time: Duration, clock: any Clock<Duration>) async -> Bool {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await clock.sleep(for: time) }
-            group.addTask { try? await self.wait() }
-            await group.next()
-            group.cancelAll()
-        }
+        await withTimeLimit(time, clock: clock) { try? await self.wait() }
         return isOpen
     }
 }

@@ -67,11 +67,8 @@ final class InboundQueue<Item: Sendable>: Sendable {
 
     /// Waits for the next item, but no longer than a time. Returns nil if there is none by then.
     func next(within time: Duration, clock: any Clock<Duration>) async -> Item? {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await clock.sleep(for: time) }
-            group.addTask { while self.count == 0, !Task.isCancelled { await self.bell.wait() } }
-            await group.next()
-            group.cancelAll()
+        await withTimeLimit(time, clock: clock) {
+            while self.count == 0, !Task.isCancelled { await self.bell.wait() }
         }
         return state.withLock { $0.popFirst() }?.item
     }

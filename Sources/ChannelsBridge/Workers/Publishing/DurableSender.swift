@@ -15,10 +15,8 @@ final class DurableSender: RouteSender {
         var listener: (departure: Departure, continuation: CheckedContinuation<Void, Never>)?
         /// How many were acknowledged.
         var sent = 0
-        /// Who waits for a place, in order, by number; one that was cancelled is not there any more.
-        var waiting = Fifo<UInt64>()
-        var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
-        var lastWaiter: UInt64 = 0
+        /// Who waits for a place, in order, or was cancelled.
+        var waiters = Fifo<FirstResult<Void>>()
         /// The posts for which a place is kept: not those that listeners make because of them.
         var posts: Set<PostPosition> = []
         var task: Task<Void, Never>?
@@ -271,29 +269,12 @@ final class DurableSender: RouteSender {
     ///
     /// - Throws: ``BridgeError/Code/closed``, `CancellationError`.
     func reserve(for name: String) async throws {
-        let number = guarded.withLock { guarded in
-            guarded.lastWaiter += 1
-            return guarded.lastWaiter
-        }
-        let isGranted = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isGranted = guarded.withLock { guarded -> Bool? in
-                    // The handler below runs before this, or finds the continuation.
-                    if Task.isCancelled || guarded.pipeline.isClosed { return false }
-                    // Behind those who wait.
-                    if guarded.waiters.isEmpty, guarded.pipeline.reserve() { return true }
-                    guarded.waiters[number] = continuation
-                    guarded.waiting.append(number)
-                    return nil
-                }
-                if let isGranted { continuation.resume(returning: isGranted) }
-            }
-        } onCancel: {
-            guarded.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: false)
-        }
-        guard isGranted else {
-            try Task.checkCancellation()
-            throw BridgeError(.closed, subject: name)
+        try Task.checkCancellation()
+        let place = FirstResult<Void>()
+        guarded.withLock { $0.waiters.append(place) }
+        admit()
+        do { try await place.valueUnlessCancelled() } catch let error as BridgeError {
+            throw BridgeError(error.code, subject: name)
         }
     }
 
@@ -312,12 +293,16 @@ final class DurableSender: RouteSender {
     }
 
     func giveBackPlace() {
+        giveBackPlaces(1)
+        admit()
+    }
+
+    private func giveBackPlaces(_ count: Int) {
         let wakes = guarded.withLock { guarded in
-            guarded.pipeline.giveBackPlace()
+            guarded.pipeline.giveBackPlaces(count)
             // It may be done now.
             return guarded.pipeline.isClosed && guarded.wake()
         }
-        admit()
         if wakes { bell.ring() }
     }
 
@@ -326,22 +311,21 @@ final class DurableSender: RouteSender {
 
     /// Gives the places that are free to those who wait; if there will be none, tells them.
     private func admit() {
-        let (granted, refused) = guarded.withLock { guarded in
-            var granted: [CheckedContinuation<Bool, Never>] = []
-            guard !guarded.waiters.isEmpty else { return (granted, granted) }
-            if guarded.pipeline.isClosed {
-                defer { (guarded.waiters, guarded.waiting) = ([:], Fifo()) }
-                return (granted, Array(guarded.waiters.values))
+        while true {
+            let (admitted, isClosed) = guarded.withLock { guarded in
+                var admitted: [FirstResult<Void>] = []
+                let isClosed = guarded.pipeline.isClosed
+                while isClosed || guarded.pipeline.mayReserve, let waiter = guarded.waiters.popFirst() {
+                    if !isClosed { guarded.pipeline.reserve() }
+                    admitted.append(waiter)
+                }
+                return (admitted, isClosed)
             }
-            while guarded.pipeline.mayReserve, let number = guarded.waiting.popFirst() {
-                guard let waiter = guarded.waiters.removeValue(forKey: number) else { continue }
-                _ = guarded.pipeline.reserve()
-                granted.append(waiter)
-            }
-            return (granted, [])
+            let cancelled = admitted.filter { !$0.finish(isClosed ? .failure(BridgeError(.closed)) : .success(())) }
+            if isClosed || cancelled.isEmpty { return }
+            // Their places are for others.
+            giveBackPlaces(cancelled.count)
         }
-        for waiter in granted { waiter.resume(returning: true) }
-        for waiter in refused { waiter.resume(returning: false) }
     }
 
     // MARK: Refusing

@@ -75,18 +75,14 @@ struct PublishPipeline: Sendable {
     /// any case.
     var mayReserve: Bool { hasRoom && unencoded.count + encoding + reserved < Self.batch }
 
-    /// Keeps a place for a message.
-    ///
-    /// - Returns: Whether there was one.
-    mutating func reserve() -> Bool {
-        guard mayReserve else { return false }
+    /// Keeps a place for a message. To be called where ``mayReserve`` says so.
+    mutating func reserve() {
         reserved += 1
-        return true
     }
 
-    /// A place that was kept is not needed.
-    mutating func giveBackPlace() {
-        reserved -= 1
+    /// Places that were kept are not needed.
+    mutating func giveBackPlaces(_ count: Int) {
+        reserved -= count
     }
 
     /// Whether the end of an attempt is worth a look at ``next()``: a quarter of the window is free, so that the
