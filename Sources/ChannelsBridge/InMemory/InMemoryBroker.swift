@@ -80,7 +80,9 @@ public final class InMemoryBroker: Sendable {
     }
 
     private func settle(_ delivery: InMemoryBrokerState.Delivery, _ settlement: Settlement) {
-        guard let delayed = change({ $0.settle(delivery, settlement) }), case .retry(let delay) = settlement else { return }
+        guard let delayed = change({ $0.settle(delivery, settlement) }), case .retry(let delay) = settlement else {
+            return
+        }
         waits.withLock { waits in
             waits.last += 1
             let number = waits.last

@@ -125,7 +125,9 @@ struct InMemoryBrokerState {
     mutating func restore(_ connection: InMemoryConnection) {
         guard case .broken(let since) = connection.phase else { return }
         connection.phase = .connected
-        if let events = connection.events { enqueue(.reconnected(gap: since.duration(to: .now), unsent: 0), in: events) }
+        if let events = connection.events {
+            enqueue(.reconnected(gap: since.duration(to: .now), unsent: 0), in: events)
+        }
         for (key, member) in connection.memberships { join(key, member) }
         for message in connection.unsent { publish(message) }
         connection.unsent = []

@@ -97,7 +97,10 @@ public final class InMemoryTransport: Transport {
     /// Publishes a message. While the connection is broken, a message that is not durable waits.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
         try check(message)
-        if durable { return _ = try whileConnected(message.subject) { try $0.publishDurably(message) } }
+        if durable {
+            _ = try whileConnected(message.subject) { try $0.publishDurably(message) }
+            return
+        }
         if try waits(message) { return }
         try whileConnected(message.subject) { $0.publish(message) }
     }

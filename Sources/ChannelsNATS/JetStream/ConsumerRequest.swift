@@ -94,7 +94,9 @@ extension ConsumerRequest {
     /// What the server has otherwise, in words. Where a consumer began is not compared: it continues where it is.
     func differences(from found: KnownConsumer) -> [String] {
         var differences = SettingDifferences()
-        differences.compare("acknowledgementWait", found.config?.ackWait, config.ackWait) { "\(Duration.nanoseconds($0))" }
+        differences.compare("acknowledgementWait", found.config?.ackWait, config.ackWait) {
+            "\(Duration.nanoseconds($0))"
+        }
         differences.compare("unsettledLimit", found.config?.maxAckPending, config.maxAckPending) { "\($0)" }
         differences.compare("the number of deliveries", found.config?.maxDeliver, config.maxDeliver) {
             $0 <= 0 ? "unlimited" : "\($0)"

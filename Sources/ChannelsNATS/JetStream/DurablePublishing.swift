@@ -181,7 +181,9 @@ struct Acknowledgement {
     private static let duplicateKey = Array("\"duplicate\":".utf8)
 
     /// What is behind a key, without the spaces around them.
-    private static func value(of key: [UInt8], in member: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer>? {
+    private static func value(of key: [UInt8], in member: Slice<UnsafeRawBufferPointer>) -> Slice<
+        UnsafeRawBufferPointer
+    >? {
         let member = member.drop { $0 == UInt8(ascii: " ") }
         guard member.starts(with: key) else { return nil }
         return member.dropFirst(key.count).drop { $0 == UInt8(ascii: " ") }

@@ -36,8 +36,6 @@ final class DurableSubscription: Sendable {
         var subscription: NATSSubscription?
         /// Creates the consumer again. Cancelled by ``DurableSubscription/close()``.
         var restarting: Task<Void, Never>?
-        /// Whether the consumer is created again after a reconnection.
-        var isRestoring = false
 
         /// A message takes up no room any more.
         ///
@@ -283,7 +281,7 @@ final class DurableSubscription: Sendable {
     private func checkConsumer() {
         guard connection.isConnected else { return }
         state.withLock { state in
-            guard state.needsConsumer, !state.isClosing, !state.isRestoring, state.restarting == nil else { return }
+            guard state.needsConsumer, !state.isClosing, state.restarting == nil else { return }
             state.restarting = Task { [weak self] in
                 // What fails is tried again at the next check.
                 do { try await self?.createMissing() } catch {
@@ -307,20 +305,18 @@ final class DurableSubscription: Sendable {
     }
 
     /// There is another connection: the server may have lost the consumer.
-    func restart() async throws {
-        let other = state.withLock { state in
-            state.isRestoring = true
-            return state.restarting
+    func restart() {
+        update { state in
+            state.pull.stop()
+            state.needsConsumer = true
         }
-        defer { state.withLock { $0.isRestoring = false } }
-        other?.cancel()
-        await other?.value
-        try await createConsumer()
+        checkConsumer()
     }
 
     /// Creates the consumer if there is none, and asks for messages from then on. One caller at a time.
     private func createConsumer() async throws {
         update { $0.pull.stop() }
+        let epoch = connection.epoch
         let found: KnownConsumer
         let origin: StreamIdentity
         do {
@@ -335,7 +331,9 @@ final class DurableSubscription: Sendable {
             let areNew = state.differences != differences
             // The numbers of another stream begin again.
             if state.origin.map({ $0.created != origin.created }) == true { state.lastSequence = 0 }
-            (state.origin, state.differences, state.needsConsumer) = (origin, differences, false)
+            (state.origin, state.differences) = (origin, differences)
+            // On another connection since, it is looked for once more.
+            state.needsConsumer = connection.epoch != epoch
             state.largest = connection.maxPayload
             // By its settings, not by those that it was to have: it would take this process for dead.
             if let wait = found.acknowledgementWait { state.unsettled.acknowledgementWait = wait }

@@ -75,7 +75,9 @@ extension NATSStream {
         func time(_ nanoseconds: Int64) -> String {
             nanoseconds <= 0 ? "unlimited" : "\(Duration.nanoseconds(nanoseconds))"
         }
-        differences.compare("subjects", found.subjects?.sorted(), wanted.subjects.sorted()) { $0.joined(separator: ", ") }
+        differences.compare("subjects", found.subjects?.sorted(), wanted.subjects.sorted()) {
+            $0.joined(separator: ", ")
+        }
         differences.compare("replicas", found.numReplicas, wanted.numReplicas) { "\($0)" }
         // A value that ends by age, and not because another one takes its place, is set again by whoever joins.
         differences.compare("ageLimit", found.maxAge, wanted.maxAge, time)
