@@ -1,7 +1,7 @@
 internal import Channels
 
-/// The state of an in-memory broker. Its transitions enqueue messages in queues, which are to be delivered once the lock
-/// is released: see ``takeReached()``.
+/// The state of an in-memory broker. Its transitions enqueue messages in queues, which are to be delivered once the
+/// lock is released: see ``takeReached()``.
 struct InMemoryBrokerState {
     private struct Subscription {
         let connection: InMemoryConnection

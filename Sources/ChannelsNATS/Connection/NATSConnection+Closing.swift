@@ -10,18 +10,14 @@ extension NATSConnection {
     ///
     /// - Returns: Whether that was achieved.
     func flush(until deadline: ContinuousClock.Instant) async -> Bool {
-        await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                let isIdle = state.outbox.isIdle || state.outbox.phase == .closed
-                if !isIdle { state.idleWaiters.append(continuation) }
-                return isIdle
-            }
-            if isIdle { return continuation.resume() }
-            let rest = Int(clamping: ContinuousClock.now.duration(to: deadline).milliseconds)
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(rest)) {
-                for waiter in self.state.withLock({ $0.takeWaiters(evenIfBusy: true) }) { waiter.resume() }
-            }
-        }
+        let idle = FirstResult<Void>()
+        state.withLock { $0.idleWaiters.append(idle) }
+        resumeWaiters()
+        let timeout = max(ContinuousClock.now.duration(to: deadline), .zero)
+        // In a task of its own: this one may be cancelled.
+        await Task {
+            try? await idle.value(within: timeout, clock: ContinuousClock(), else: BridgeError(.closingTimedOut))
+        }.value
         let rest = ContinuousClock.now.duration(to: deadline)
         let (isIdle, phase) = state.withLock { ($0.outbox.isIdle, $0.outbox.phase) }
         // Without a connection there is nothing to flush; its losses have been reported.
@@ -86,7 +82,7 @@ extension NATSConnection {
         control.async { withExtendedLifetime(library) {} }
         if lost > 0 { onEvent(.unsent(lost, .unsentAtClose(lost))) }
         if isFirst { onEvent(.closed) }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters { waiter.finish(.success(())) }
         if hasEnded { self.hasEnded.open() }
     }
 }

@@ -165,20 +165,13 @@ final class DurableSubscription: Sendable {
         restarting?.cancel()
         await restarting?.value
         if jetStream.configuration.deliveries.isTemporary {
-            sendNow(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(consumer)"))
+            connection.sendNow(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(consumer)"))
         } else {
             // Now that no more is asked for: without a delay, they would come back.
             for reply in state.withLock({ $0.unsettled.takeAll() }) {
-                sendNow(NATSMessage(subject: reply, payload: Array("-NAK".utf8)))
+                connection.sendNow(NATSMessage(subject: reply, payload: Array("-NAK".utf8)))
             }
         }
-    }
-
-    /// Sends a message that is obsolete on the next connection. Without one, it would keep who closes waiting.
-    private func sendNow(_ message: NATSMessage) {
-        var message = message
-        message.isBoundToConnection = true
-        connection.sendSoon(message)
     }
 
     // MARK: Carrying out
@@ -208,7 +201,7 @@ final class DurableSubscription: Sendable {
         let expires = PullState.requestLife.nanoseconds
         let fetch = "{\"batch\":\(wanted.messages)\(bytes),\"expires\":\(expires)}"
         // On the next connection, the consumer is looked for first.
-        sendNow(
+        connection.sendNow(
             NATSMessage(
                 subject: "$JS.API.CONSUMER.MSG.NEXT.\(consumer)",
                 reply: inbox + String(wanted.number),

@@ -191,10 +191,7 @@ final class LastValueWatch: Sendable {
 
     /// Deletes a consumer soon. The server would also remove it once it has no subscriber.
     private func delete(_ consumer: String) {
-        var message = NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(stream).\(consumer)")
-        // Without a connection, it would only keep who closes waiting.
-        message.isBoundToConnection = true
-        connection.sendSoon(message)
+        connection.sendNow(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(stream).\(consumer)"))
     }
 
     /// On the thread of the subscription.

@@ -37,8 +37,8 @@ struct UnsettledMessages {
     mutating func take(_ reply: String) -> Message? { messages.removeValue(forKey: reply) }
 
     /// The messages of which progress is to be reported now, three times in the acknowledgement wait, and when to do so
-    /// next. Otherwise the server would deliver messages that are waiting here to another process, and both would handle
-    /// them.
+    /// next. Otherwise the server would deliver messages that are waiting here to another process, and both would
+    /// handle them.
     mutating func takeOverdue(now: ContinuousClock.Instant = .now) -> ([String], next: ContinuousClock.Instant) {
         let interval = acknowledgementWait / 3
         // A timer is not exact.
