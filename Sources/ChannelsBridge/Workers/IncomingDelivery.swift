@@ -23,18 +23,14 @@ struct IncomingDelivery: Sendable {
 
     init(
         _ context: BridgeContext,
-        _ durableName: String,
+        _ options: BridgeRoute.Options,
         shadowedBy earlier: [ChannelPattern],
-        undecodableRetries: Int,
         _ unfinished: InFlight,
         _ decode: @escaping Decode
     ) {
-        self.context = context
-        self.durableName = durableName
-        self.earlier = earlier
-        self.decode = decode
-        self.undecodableRetries = undecodableRetries
-        self.unfinished = unfinished
+        (self.context, self.earlier, self.unfinished, self.decode) = (context, earlier, unfinished, decode)
+        durableName = options.group ?? context.name
+        undecodableRetries = options.undecodableRetries
         delivered = RecentMessages(limit: context.configuration.routeLimit)
         failures = RecentMessages(limit: context.configuration.routeLimit)
     }

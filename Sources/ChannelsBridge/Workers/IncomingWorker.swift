@@ -32,14 +32,7 @@ final class IncomingWorker: RouteWorker {
         self.isDurable = isDurable
         self.options = options
         self.context = context
-        delivery = IncomingDelivery(
-            context,
-            options.group ?? context.name,
-            shadowedBy: earlier,
-            undecodableRetries: options.undecodableRetries,
-            unfinished,
-            decode
-        )
+        delivery = IncomingDelivery(context, options, shadowedBy: earlier, unfinished, decode)
         if isDurable {
             (share, reserved) = context.shareOfDurableRoute()
         } else {

@@ -69,26 +69,20 @@ final class NATSSubscription: Sendable {
         if let group { try WireRules.check(subject: group) }
         let outcome = FirstResult<Void>()
         let subscription = try await connection.onControl {
-            try subscribeNow(to: pattern, group: group, on: connection, handler: handler) { error in
-                outcome.finish(error.map { .failure($0) } ?? .success(()))
+            let (library, isClosing) = connection.state.withLock { ($0.library, $0.isClosing) }
+            guard !isClosing else { throw BridgeError(.closed, subject: pattern, "the connection was closed") }
+            let subscription = NATSSubscription(pattern, group, connection, handler)
+            if let library {
+                try subscription.begin(on: library) { error in
+                    outcome.finish(error.map { .failure($0) } ?? .success(()))
+                }
+            } else {
+                // It begins as soon as there is a connection.
+                outcome.finish(.success(()))
             }
+            return subscription
         }
         try await outcome.valueUnlessCancelled()
-        return subscription
-    }
-
-    /// On the control queue. Without a connection, the subscription begins as soon as there is one.
-    private static func subscribeNow(
-        to pattern: String,
-        group: String?,
-        on connection: NATSConnection,
-        handler: @escaping @Sendable (OpaquePointer) -> Void,
-        onOutcome: @escaping @Sendable (BridgeError?) -> Void
-    ) throws -> NATSSubscription {
-        let (library, isClosing) = connection.state.withLock { ($0.library, $0.isClosing) }
-        guard !isClosing else { throw BridgeError(.closed, subject: pattern, "the connection was closed") }
-        let subscription = NATSSubscription(pattern, group, connection, handler)
-        if let library { try subscription.begin(on: library, onOutcome) } else { onOutcome(nil) }
         return subscription
     }
 

@@ -87,8 +87,7 @@ final class LastValueWatch: Sendable {
             }
         )
         state.withLock { $0.subscription = subscription }
-        let expectsValue = try await begin()
-        guard expectsValue else { return listenForHeartbeats() }
+        guard try await begin() else { return listenForHeartbeats() }
         await isHere.wait(atMost: jetStream.configuration.requestTimeout, clock: ContinuousClock())
         try Task.checkCancellation()
         let (isThere, isClosed) = state.withLock { ($0.handedOver != nil, $0.isClosed) }
