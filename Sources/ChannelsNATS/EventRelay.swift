@@ -17,12 +17,7 @@ final class EventRelay: @unchecked Sendable {  // every stored variable is touch
     }
 
     func connected() async {
-        await withCheckedContinuation { continuation in
-            queue.async {
-                self.onEvent?(.connected)
-                continuation.resume()
-            }
-        }
+        await onQueue { self.onEvent?(.connected) }
     }
 
     func report(_ error: BridgeError) {
@@ -39,9 +34,13 @@ final class EventRelay: @unchecked Sendable {  // every stored variable is touch
 
     /// Ends the relay. Returns when the last event has been delivered; none follows.
     func end() async {
+        await onQueue { self.onEvent = nil }
+    }
+
+    private func onQueue(_ body: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             queue.async {
-                self.onEvent = nil
+                body()
                 continuation.resume()
             }
         }

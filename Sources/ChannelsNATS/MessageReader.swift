@@ -20,26 +20,22 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
 
     /// Reads what the C client received. Returns nil and reports an event if it is not a valid message.
     func read(_ message: OpaquePointer) -> TransportMessage? {
-        guard let subject = natsMsg_GetSubject(message), let headers = NATSMessage.headers(of: message) else {
+        guard let text = natsMsg_GetSubject(message), let headers = NATSMessage.headers(of: message),
+            // Bytes, not characters: texts that are equal may differ in whether they are valid.
+            let subject = lastValid.withCString({ strcmp($0, text) == 0 })
+                ? lastValid : String(validatingCString: text)
+        else {
             report(message)
             return nil
         }
-        // Bytes, not characters: texts that are equal may differ in whether they are valid.
-        guard !lastValid.isEmpty, lastValid.withCString({ strcmp($0, subject) == 0 }) else {
-            guard let copy = NATSMessage(message) else {
-                report(message)
-                return nil
-            }
-            return read(copy)
-        }
-        return read(lastValid, isValid: true, headers, NATSMessage.payload(of: message))
+        return read(subject, headers, NATSMessage.payload(of: message))
     }
 
     /// Converts a message. Returns nil and reports an event if it is not valid.
     ///
     /// - Parameter subject: Replaces the subject of the message.
     func read(_ message: NATSMessage, subject: String? = nil) -> TransportMessage? {
-        read(subject ?? message.subject, isValid: false, message.headers, message.payload)
+        read(subject ?? message.subject, message.headers, message.payload)
     }
 
     /// Reports a message that cannot be read.
@@ -47,12 +43,12 @@ final class MessageReader: @unchecked Sendable {  // its one variable is touched
         relay.report(BridgeError(.invalidEnvelope, subject: pattern, NATSMessage.problem(of: message)))
     }
 
-    private func read(_ subject: String, isValid: Bool, _ headers: [NATSMessage.Header], _ payload: [UInt8])
+    private func read(_ subject: String, _ headers: [NATSMessage.Header], _ payload: [UInt8])
         -> TransportMessage?
     {
         do {
             let headers = try NATSMessage.transportHeaders(headers)
-            if isValid || subject.hasSameBytes(as: lastValid) {
+            if !lastValid.isEmpty, subject.hasSameBytes(as: lastValid) {
                 return TransportMessage(valid: subject, headers: headers, body: payload)
             }
             let read = try TransportMessage(subject: subject, headers: headers, body: payload)

@@ -40,34 +40,30 @@ final class Session: Sendable {
     }
 
     func keep(_ subscription: NATSSubscription) async throws {
-        let isKept = state.withLock { state in
-            if !state.isClosed { state.subscriptions.append(subscription) }
-            return !state.isClosed
-        }
-        if !isKept {
-            await subscription.cancel()
-            throw BridgeError(.closed, subject: subscription.subject)
-        }
+        if keep({ $0.subscriptions.append(subscription) }) { return }
+        await subscription.cancel()
+        throw BridgeError(.closed, subject: subscription.subject)
     }
 
     func keep(_ durable: DurableSubscription) async throws {
-        let isKept = state.withLock { state in
-            if !state.isClosed { state.durables.append(durable) }
-            return !state.isClosed
-        }
-        if !isKept {
-            await durable.close()
-            throw BridgeError(.closed)
-        }
+        if keep({ $0.durables.append(durable) }) { return }
+        await durable.close()
+        throw BridgeError(.closed)
     }
 
     /// - Returns: Whether the session is open, and has the watch.
     func keep(_ watch: LastValueWatch) -> Bool {
-        state.withLock { state in
-            guard !state.isClosed else { return false }
+        keep { state in
             state.watches.append(watch)
             state.looking = state.looking ?? Task { [weak self] in await Self.lookAfterValues(of: { self }) }
-            return true
+        }
+    }
+
+    /// - Returns: Whether the session is open.
+    private func keep(_ body: (inout State) -> Void) -> Bool {
+        state.withLock { state in
+            if !state.isClosed { body(&state) }
+            return !state.isClosed
         }
     }
 
@@ -112,8 +108,8 @@ final class Session: Sendable {
     /// Called after a reconnection. The C client has subscribed again, but the server may have lost the
     /// streams and their consumers.
     ///
-    /// Retries with growing delays until everything is restored, the session is closed, or the connection is restored
-    /// once more. What cannot be restored keeps nothing else from being so.
+    /// What cannot be restored keeps nothing else from being so, and is tried again until the session is closed or the
+    /// connection is restored once more.
     func restore(onFailure: @escaping @Sendable (BridgeError) -> Void) {
         jetStream.forgetStreams()
         state.withLock { state in
@@ -124,57 +120,27 @@ final class Session: Sendable {
                 // First: the one before may be waiting for it.
                 await streams.forget()
                 await before?.value
-                await self?.restoreAll(onFailure: onFailure)
+                await self?.restoreAll(onFailure)
             }
         }
     }
 
-    private func restoreAll(onFailure: @escaping @Sendable (BridgeError) -> Void) async {
-        var (durables, watches) = state.withLock { ($0.durables, $0.watches) }
+    private func restoreAll(_ onFailure: @Sendable (BridgeError) -> Void) async {
+        let (durables, watches) = state.withLock { ($0.durables, $0.watches) }
+        // All, before one of them looks whether their stream has lost that.
+        for durable in durables { durable.noteHeard() }
+        for durable in durables { durable.restart() }
         var pause = Duration.milliseconds(250)
-        while !Task.isCancelled, !durables.isEmpty || !watches.isEmpty {
-            async let areStatesBack = restore(watches, onFailure)
-            durables = await restore(durables, onFailure)
-            if await areStatesBack { watches = [] }
-            guard !durables.isEmpty || !watches.isEmpty else { return }
+        while !Task.isCancelled, !watches.isEmpty {
+            do {
+                try await streams.prepareStates()
+                // The bucket is there: they go on by themselves.
+                return watches.forEach { $0.restart() }
+            } catch {
+                if !Task.isCancelled { onFailure(BridgeError(wrapping: error)) }
+            }
             try? await Task.sleep(for: pause)
             pause = min(pause * 2, .seconds(10))
-        }
-    }
-
-    /// - Returns: Whether the bucket is there, so that the watches go on by themselves.
-    private func restore(_ watches: [LastValueWatch], _ onFailure: @Sendable (BridgeError) -> Void) async -> Bool {
-        if watches.isEmpty { return true }
-        do { try await streams.prepareStates() } catch {
-            if !Task.isCancelled { onFailure(BridgeError(wrapping: error)) }
-            return false
-        }
-        for watch in watches { watch.restart() }
-        return true
-    }
-
-    /// - Returns: Those that could not be restored.
-    private func restore(
-        _ durables: [DurableSubscription],
-        _ onFailure: @escaping @Sendable (BridgeError) -> Void
-    ) async -> [DurableSubscription] {
-        if durables.isEmpty { return [] }
-        for durable in durables { durable.noteHeard() }
-        // The stream of each may be there all the same.
-        do { try await streams.prepareMessages() } catch {
-            if !Task.isCancelled { onFailure(BridgeError(wrapping: error)) }
-        }
-        return await withTaskGroup(of: DurableSubscription?.self) { group in
-            for durable in durables {
-                group.addTask {
-                    do { try await durable.restart() } catch {
-                        if !Task.isCancelled { onFailure(BridgeError(wrapping: error)) }
-                        return durable
-                    }
-                    return nil
-                }
-            }
-            return await group.reduce(into: []) { if let durable = $1 { $0.append(durable) } }
         }
     }
 

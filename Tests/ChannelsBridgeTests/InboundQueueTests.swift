@@ -8,7 +8,8 @@ import Testing
 struct InboundQueueTests {
     @Test(arguments: Seed.first(50)) func itHoldsWhatWasAddedInOrderUpToItsLimits(seed: Seed) async {
         var generator = SeededGenerator(seed: seed.number)
-        let queue = InboundQueue<Int>(limit: 12, byteLimit: 1_000)
+        let budget = Budget(messages: 100, bytes: 10_000)
+        let queue = InboundQueue<Int>(limit: 12, byteLimit: 1_000, budget: budget)
         var (model, dropped) = ([(number: Int, bytes: Int)](), 0)
         for number in 0..<400 {
             switch Int.random(in: 0..<10, using: &generator) {
@@ -21,10 +22,13 @@ struct InboundQueueTests {
             case 5...7:
                 guard !model.isEmpty else { continue }
                 let next = await queue.next()
-                #expect(next == model.removeFirst().number)
+                #expect(next?.item == model.removeFirst().number && next?.charge != nil)
             case 8:
-                #expect(queue.refuse() == .full)
+                // The bridge holds as much as it may.
+                let rest = budget.charge(messages: 100 - budget.messages)
+                #expect(queue.add(number, bytes: 0) == .full)
                 dropped += 1
+                withExtendedLifetime(rest) {}
             default:
                 #expect(queue.takeDroppedCount() == dropped)
                 dropped = 0
@@ -33,20 +37,21 @@ struct InboundQueueTests {
                     model = []
                 }
             }
-            #expect(queue.count == model.count)
+            #expect(queue.count == model.count && budget.messages == model.count)
+            #expect(budget.bytes == model.reduce(0) { $0 + $1.bytes })
         }
         queue.close()
-        #expect(queue.add(0, bytes: 0) == .closed && queue.refuse() == .closed)
+        #expect(queue.add(0, bytes: 0) == .closed && budget.messages == model.count)
         // What it has can still be taken.
-        for item in model { #expect(await queue.next() == item.number) }
-        #expect(await queue.next() == nil)
+        for item in model { #expect(await queue.next()?.item == item.number) }
+        #expect(await queue.next()?.item == nil)
     }
 
     @Test func whoeverWaitsIsWokenByAnItemAndByTheEnd() async {
         let queue = InboundQueue<Int>(limit: 4, byteLimit: 100)
         let taking = Task {
             var taken: [Int] = []
-            while let item = await queue.next() { taken.append(item) }
+            while let next = await queue.next() { taken.append(next.item) }
             return taken
         }
         for number in 0..<3 {
@@ -56,11 +61,11 @@ struct InboundQueueTests {
         queue.close()
         #expect(await taking.value == [0, 1, 2])
         let other = InboundQueue<Int>(limit: 4, byteLimit: 100)
-        let waiting = Task { await other.next() }
+        let waiting = Task { await other.next()?.item }
         #expect(other.closeAndEmpty().isEmpty)
         #expect(await waiting.value == nil)
         let cancelled = InboundQueue<Int>(limit: 4, byteLimit: 100)
-        let last = Task { await cancelled.next() }
+        let last = Task { await cancelled.next()?.item }
         last.cancel()
         #expect(await last.value == nil)
     }

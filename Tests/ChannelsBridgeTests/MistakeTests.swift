@@ -8,7 +8,7 @@ import Testing
 struct MistakeTests {
     enum Mistake: String, CaseIterable, Codable {
         case bridgeWithoutName, listenerTimeoutOfZero, groupWithoutName, negativeRetries, retriesOfWhatIsNotDurable
-        case groupOfWhatIsSent, windowOfNothing, countsOfNothing, pipelineOfNothing
+        case groupOfWhatIsSent, lastMessagesOfNone, pipelineOfNothing
 
         func make() {
             switch self {
@@ -18,8 +18,7 @@ struct MistakeTests {
             case .negativeRetries: _ = BridgeRoute.incoming(.sold, durable: true).retryingUndecodable(atMost: -1)
             case .retriesOfWhatIsNotDurable: _ = BridgeRoute.incoming(.sold).retryingUndecodable(atMost: 1)
             case .groupOfWhatIsSent: _ = BridgeRoute.outgoing(.sold).inGroup("tills")
-            case .windowOfNothing: _ = DuplicateWindow(limit: 0)
-            case .countsOfNothing: _ = FailureCounts(limit: 0)
+            case .lastMessagesOfNone: _ = RecentMessages<Int>(limit: 0)
             case .pipelineOfNothing: _ = PublishPipeline(limit: 1, byteLimit: 1, window: 0)
             }
         }
@@ -43,8 +42,7 @@ struct MistakeTests {
             case .negativeRetries: "the number of retries must not be negative, and is -1"
             case .retriesOfWhatIsNotDurable: "only a route that receives durable messages can retry them"
             case .groupOfWhatIsSent: "the route receives no messages"
-            case .windowOfNothing: "a window of 0 identifiers remembers nothing"
-            case .countsOfNothing: "counts of 0 messages are none"
+            case .lastMessagesOfNone: "the last 0 messages are none"
             case .pipelineOfNothing: "nothing would ever be published"
             }
         }

@@ -79,13 +79,13 @@ struct PipelineRun {
         switch Int.random(in: 0..<20, using: &generator) {
         case 0...7: try post(isReserved: false)
         case 8:
-            let (isReserved, expected) = (pipeline.reserve(), model.mayReserve)
-            #expect(isReserved == expected)
-            if isReserved { model.reserved += 1 }
+            guard pipeline.mayReserve else { break }
+            pipeline.reserve()
+            model.reserved += 1
         case 9: if model.reserved > 0 { try post(isReserved: true) }
         case 10:
             guard model.reserved > 0 else { break }
-            pipeline.giveBackReservation()
+            pipeline.giveBackPlaces(1)
             model.reserved -= 1
         case 11: resume()
         case 12...15: next()
@@ -97,7 +97,7 @@ struct PipelineRun {
     /// Everything that is left is acknowledged.
     mutating func drain() {
         while model.reserved > 0 {
-            pipeline.giveBackReservation()
+            pipeline.giveBackPlaces(1)
             model.reserved -= 1
         }
         for _ in 0..<10_000 where model.count > 0 {
@@ -121,7 +121,7 @@ struct PipelineRun {
     private mutating func post(isReserved: Bool) throws {
         lastNumber += 1
         let charge = try #require(budget.charge(messages: 1))
-        let departure = Departure(lastNumber, to: "n", charge: charge, isReserved: isReserved)
+        let departure = Departure(lastNumber, to: "n", charge: charge, isReserved: isReserved, InFlight())
         departure.bytes = 10 * Int.random(in: 1...9, using: &generator)
         if lastNumber % 50 == 0 { departure.bytes *= 30 }
         if isReserved { model.reserved -= 1 }

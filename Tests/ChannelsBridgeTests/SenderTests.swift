@@ -12,14 +12,10 @@ struct SenderTests {
         let transport = Attempts()
         let context: BridgeContext
         let sender: DurableSender
-        private let channel = Channel<Int>()
-        /// Stands for the listener of the route, which is not called here.
-        let token: ListenerToken
 
         init(_ configuration: BridgeConfiguration = .quick) {
             context = BridgeContext(transport, configuration)
-            sender = DurableSender(context, publishing: "shop.number", shadowedBy: [], Packaging(context))
-            token = channel.listen { _ in }
+            sender = DurableSender(context, Packaging(context))
         }
 
         func take(_ number: Int) -> Departure? { sender.take(number, postedTo: "shop.number") }
@@ -45,7 +41,7 @@ struct SenderTests {
         attempt.end(nil)
         #expect(durable.context.outgoing.bytes == 0 && durable.context.outgoing.messages == 1)
         try await durable.sender.send(departure)
-        await durable.sender.finish(durable.token)
+        await durable.sender.finish()
     }
 
     @MainActor @Test func finishingWaitsUntilEveryEndHasBeenHeard() async throws {
@@ -55,7 +51,7 @@ struct SenderTests {
         for attempt in await durable.transport.attempts.first(3) { attempt.end(nil) }
         let order = Recorder<String>()
         let finishing = Task { @MainActor in
-            await durable.sender.finish(durable.token)
+            await durable.sender.finish()
             order.record("finished")
         }
         for departure in departures {
@@ -74,9 +70,8 @@ struct SenderTests {
         let departure = try #require(durable.take(0))
         durable.sender.work()
         for attempt in await durable.transport.attempts.first(1) { attempt.end(nil) }
-        let finishing = Task { @MainActor in await durable.sender.finish(durable.token) }
+        let finishing = Task { @MainActor in await durable.sender.finish() }
         await others()
-        durable.token.cancel()
         durable.sender.abandon()
         await finishing.value
         withExtendedLifetime(departure) {}
@@ -98,9 +93,8 @@ struct SenderTests {
             for attempt in attempts { attempt.end(BridgeError(.notConnected)) }
             _ = await clock.sleeps.first(1)
         }
-        let finishing = Task { @MainActor in await durable.sender.finish(durable.token) }
+        let finishing = Task { @MainActor in await durable.sender.finish() }
         await others()
-        durable.token.cancel()
         durable.sender.abandon()
         await finishing.value
         #expect(durable.context.statistics.dropped == 3)
@@ -123,7 +117,7 @@ struct SenderTests {
             return message
         }
         let context = BridgeContext(holding, .quick)
-        let sender = DurableSender(context, publishing: "shop.number", shadowedBy: [], Packaging(context))
+        let sender = DurableSender(context, Packaging(context))
         let departure = try #require(sender.take(1, postedTo: "shop.number"))
         sender.work()
         _ = await published.first(1)
@@ -132,10 +126,7 @@ struct SenderTests {
         sender.abandon()
         await #expect { try await sending.value } throws: { code($0) == .closed }
         gate.open()
-        let channel = Channel<Int>()
-        let token = channel.listen { _ in }
-        await sender.finish(token)
-        withExtendedLifetime(channel) {}
+        await sender.finish()
     }
 
     /// Whatever is full: the route, or the bridge.
@@ -148,28 +139,28 @@ struct SenderTests {
         let taken = isOfRoute ? 4 : 2
         #expect(departures.count == taken)
         var statistics = durable.context.statistics
-        durable.sender.add(durable.token, to: &statistics)
+        durable.sender.add(to: &statistics)
         #expect(statistics.waitingToSend == taken && statistics.dropped == 1_000 - taken)
         durable.sender.abandon()
     }
 
     @MainActor @Test func placeThatIsFreeIsGivenToOneWhoWaits() async throws {
         let durable = Durable(.quick.with { $0.messageLimit = 16 })
-        var first: Reservation? = try await durable.sender.reserve(for: "shop.number")
-        let second = try await durable.sender.reserve(for: "shop.number")
-        let granted = Recorder<Reservation>()
-        let waiting = (0..<3).map { _ in
-            Task { @MainActor in granted.record(try await durable.sender.reserve(for: "shop.number")) }
+        for _ in 0..<2 { try await durable.sender.reserve(for: "shop.number") }
+        let granted = Recorder<Int>()
+        let waiting = (0..<3).map { number in
+            Task { @MainActor in
+                try await durable.sender.reserve(for: "shop.number")
+                granted.record(number)
+            }
         }
         await others()
         #expect(granted.count == 0)
-        withExtendedLifetime(first) {}
-        first = nil
+        durable.sender.giveBackPlace()
         await others()
         #expect(granted.count == 1)
         // A message is posted with it: its place is taken as long as the message waits.
-        let reservation = try #require(granted.all.first)
-        let departure = try #require(reservation.post(at: .current) { durable.take(1) })
+        let departure = try #require(durable.sender.postReserved(at: .current) { durable.take(1) })
         #expect(departure.isReserved)
         await others()
         #expect(granted.count == 1)
@@ -180,37 +171,30 @@ struct SenderTests {
             do { try await task.value } catch { closed += code(error) == .closed ? 1 : 0 }
         }
         #expect(closed == 2)
-        withExtendedLifetime(second) {}
     }
 
-    /// A task that a listener or an interceptor begins inherits the place, as it does all that is local to a task.
+    /// Nor is the place used by what a listener or an interceptor posts because of that.
     @Test func placeThatNoMessageTookReturnsWhenThePostHasEnded() async throws {
         let durable = Durable(.quick.with { $0.messageLimit = 8 })
-        let gate = Gate()
-        let (reservation, task) = try await {
-            let reservation = try await durable.sender.reserve(for: "shop.number")
-            return (reservation, reservation.post(at: .current) { Task { await gate.wait() } })
-        }()
-        let departure = durable.take(1)
-        #expect(departure != nil)
-        gate.open()
-        await task.value
-        withExtendedLifetime(reservation) {}
+        try await durable.sender.reserve(for: "shop.number")
+        #expect(durable.sender.postReserved { durable.take(1) } == nil)
+        let departure = durable.take(2)
+        #expect(departure != nil && departure?.isReserved == false)
     }
 
     @MainActor @Test(arguments: [false, true]) func finishingWaitsForThoseWhoHoldAPlace(posts: Bool) async throws {
         let durable = Durable()
-        let reservation = try await durable.sender.reserve(for: "shop.number")
+        try await durable.sender.reserve(for: "shop.number")
         let order = Recorder<String>()
         let finishing = Task { @MainActor in
-            await durable.sender.finish(durable.token)
+            await durable.sender.finish()
             order.record("finished")
         }
         await others()
         // One without a place is told why.
         #expect(durable.take(1) == nil)
         order.record("posted")
-        let departure = reservation.post(at: .current) { posts ? durable.take(2) : nil }
+        let departure = durable.sender.postReserved(at: .current) { posts ? durable.take(2) : nil }
         #expect((departure != nil) == posts)
         durable.sender.work()
         if let departure {
@@ -223,60 +207,61 @@ struct SenderTests {
 
     @MainActor @Test func whatComesAfterGivingUpIsRefusedBecauseTheBridgeHasEnded() async throws {
         let durable = Durable()
-        let held = try await durable.sender.reserve(for: "shop.number")
+        try await durable.sender.reserve(for: "shop.number")
         durable.sender.abandon()
-        await durable.sender.finish(durable.token)
-        #expect(held.post(at: .current) { durable.take(1) } == nil)
+        await durable.sender.finish()
+        #expect(durable.sender.postReserved(at: .current) { durable.take(1) } == nil)
         #expect(durable.sender.isAbandoned)
     }
 
     /// No message was taken, so that nothing is published.
     @MainActor @Test func givingUpTellsWhoWaitsForAPlace() async throws {
         let durable = Durable(.quick.with { $0.messageLimit = 8 })
-        let held = try await durable.sender.reserve(for: "shop.number")
+        try await durable.sender.reserve(for: "shop.number")
         let waiting = Task { @MainActor in try await durable.sender.reserve(for: "shop.number") }
         await others()
         durable.sender.abandon()
         await #expect { try await waiting.value } throws: { code($0) == .closed }
-        withExtendedLifetime(held) {}
     }
 
     // MARK: Messages that are not durable
 
     @Test func whatTheBridgeHasNoRoomForIsDroppedAndCounted() throws {
         let context = BridgeContext(FedTransport(), .quick.with { $0.messageLimit = 4 })
-        let sender = PromptSender(context, shadowedBy: [], Packaging(context))
+        let sender = PromptSender(context, Packaging(context))
         let departures = (0..<5).compactMap { sender.take($0, postedTo: "shop.number") }
         #expect(departures.count == 2 && context.outgoing.messages == 2 && context.statistics.dropped == 3)
     }
 
     @Test func senderThatHasGivenUpTakesNothing() throws {
         let context = BridgeContext(FedTransport(), .quick)
-        let sender = PromptSender(context, shadowedBy: ["shop.order"], Packaging(context))
-        #expect(sender.take(1, postedTo: "shop.number") != nil && sender.take(1, postedTo: "shop.order") == nil)
+        let sender = PromptSender(context, Packaging(context))
+        #expect(sender.take(1, postedTo: "shop.number") != nil)
         sender.abandon()
         #expect(sender.take(1, postedTo: "shop.number") == nil)
     }
 
-    @MainActor @Test func givingUpEndsTheWaitForMessagesThatAreDiscarded() async throws {
+    @MainActor @Test func finishingWaitsForWhatIsBeingSentAndNotForWhatIsDiscarded() async throws {
         let context = BridgeContext(FedTransport(), .quick)
-        context.isReady.open()
-        let sender = PromptSender(context, shadowedBy: [], Packaging(context))
+        let sender = PromptSender(context, Packaging(context))
         let departure = try #require(sender.take(1, postedTo: "shop.number"))
-        try await sender.send(departure)
-        // One message has been handed to the listener, as the sender has seen; another waits.
-        let (gate, channel) = (Gate(), Channel<Int>())
-        let token = channel.listen { _ in await gate.wait() }
-        channel.post(1)
-        channel.post(2)
-        await wait(for: token.deliveredCount) { $0 != 0 }
-        let finishing = Task { @MainActor in await sender.finish(token) }
+        var discarded = sender.take(2, postedTo: "shop.number")
+        #expect(discarded != nil)
+        let order = Recorder<String>()
+        let finishing = Task { @MainActor in
+            await sender.finish()
+            order.record("finished")
+        }
         await others()
-        token.cancel()
         sender.abandon()
+        discarded = nil
+        await others()
+        order.record("discarded")
+        context.isReady.open()
+        try await sender.send(departure)
         await finishing.value
-        #expect(sender.take(2, postedTo: "shop.number") == nil)
-        gate.open()
+        #expect(order.all == ["discarded", "finished"])
+        #expect(sender.take(3, postedTo: "shop.number") == nil)
     }
 }
 

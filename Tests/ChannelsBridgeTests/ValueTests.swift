@@ -14,30 +14,35 @@ struct ValueTests {
         #expect(Backoff(first: .seconds(2), factor: 1, limit: .seconds(9)).delay(before: .max) == .seconds(2))
     }
 
-    @Test func aWindowForgetsTheOldest() {
-        var window = DuplicateWindow(limit: 2)
-        #expect(
-            window.insert(MessageKey("a")) && window.insert(MessageKey("b"))
-                && !window.insert(MessageKey("a")) && window.insert(MessageKey("c"))
-        )
-        #expect(
-            !window.contains(MessageKey("a")) && window.contains(MessageKey("b"))
-                && window.contains(MessageKey("c"))
-        )
-        #expect(window.insert(MessageKey("a")) && !window.contains(MessageKey("b")))
+    @Test func theLastMessagesAreRememberedAndNoMoreThanTwiceAsMany() {
+        var recent = RecentMessages<Int>(limit: 3)
+        for number in 0..<20 {
+            recent[MessageKey("\(number)")] = number
+            // Set again: it is one of the last, and no other one goes because of it.
+            recent[MessageKey("\(number)")] = number + 1
+            let known = (0..<20).filter { recent[MessageKey("\($0)")] == $0 + 1 }
+            #expect(known.count <= 6 && known.suffix(3) == Array((0...number).suffix(3)))
+        }
+        recent[MessageKey("18")] = nil
+        recent[MessageKey("19")] = nil
+        #expect(recent[MessageKey("18")] == nil && recent[MessageKey("19")] == nil && recent[MessageKey("17")] == 18)
     }
 
     @Test func windowKnowsAMessageFromItsLowestNumberOn() {
         let (hash, other) = (MessageKey("a"), MessageKey("b"))
-        var window = DuplicateWindow(limit: 2)
-        #expect(window.insert(hash, number: 5) && !window.contains(other, number: 9))
+        var window = RecentMessages<UInt64>(limit: 2)
+        window.add(hash, number: 5)
+        #expect(!window.contains(other, number: 9))
         #expect(
             window.contains(hash, number: 5) && window.contains(hash, number: 6) && !window.contains(hash, number: 4)
         )
-        #expect(window.contains(hash))
-        #expect(!window.insert(hash, number: 7) && !window.contains(hash, number: 4))
-        #expect(!window.insert(hash, number: 3) && window.contains(hash, number: 4))
-        #expect(window.insert(other) && window.contains(other, number: 0))
+        #expect(window.contains(hash, number: nil))
+        window.add(hash, number: 7)
+        #expect(!window.contains(hash, number: 4))
+        window.add(hash, number: 3)
+        #expect(window.contains(hash, number: 4))
+        window.add(other, number: nil)
+        #expect(window.contains(other, number: 0))
     }
 
     @Test func headersIgnoreCaseAndKeepTheirOrder() throws {

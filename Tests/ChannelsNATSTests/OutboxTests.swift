@@ -110,8 +110,8 @@ struct OutboxTests {
         let third = outbox.submit(bound[2])
         #expect(first == .takenAndStartWriter || first == .taken)
         #expect(second == .taken && third == .notConnected)
-        let waits = outbox.submitOverLimit(bound[3])
-        #expect(!waits)
+        let dropped = outbox.submit(bound[3], isOverLimit: true)
+        #expect(dropped == .notConnected)
         let before = outbox.epoch
         _ = outbox.reconnect()
         // The writer finds that its connection is lost only when there is another one.

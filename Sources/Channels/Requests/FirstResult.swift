@@ -11,14 +11,18 @@ package final class FirstResult<Value: Sendable>: Sendable {
     package init() {}
 
     /// Settles the result, unless it is settled.
-    package func finish(_ result: Result<Value, any Error>) {
-        let continuation = state.withLock { state -> CheckedContinuation<Value, any Error>? in
-            guard state.result == nil else { return nil }
-            state.result = result
+    ///
+    /// - Returns: Whether it was not.
+    @discardableResult
+    package func finish(_ result: Result<Value, any Error>) -> Bool {
+        let (isFirst, continuation) = state.withLock { state in
+            let isFirst = state.result == nil
+            if isFirst { state.result = result }
             defer { state.continuation = nil }
-            return state.continuation
+            return (isFirst, state.continuation)
         }
         continuation?.resume(with: result)
+        return isFirst
     }
 
     /// Suspends until there is a result. Called once. Only ``finish(_:)`` ends the wait, not cancellation.

@@ -24,13 +24,13 @@ extension Bridge {
     public func send<Message: Encodable & Sendable>(_ message: Message, to name: ChannelName<Message>) async throws
         -> Int
     {
-        let senders = workers.lazy.compactMap { ($0 as? OutgoingWorker)?.durableSender }
-        guard let sender = senders.first(where: { $0.publishes(name.text) }) else {
+        let senders = workers.lazy.compactMap { ($0 as? OutgoingWorker)?.durableSender(of: name.text) }
+        guard let sender = senders.first else {
             let detail = "no durable route of the bridge publishes it; for other routes, use postAndWait"
             throw BridgeError(.unsupported, subject: name.text, detail: detail)
         }
-        let reservation = try await sender.reserve(for: name.text)
-        let reached = reservation.post { switchboard[name].post(message) }
+        try await sender.reserve(for: name.text)
+        let reached = sender.postReserved { switchboard[name].post(message) }
         if sender.isAbandoned { throw BridgeError(.closed, subject: name.text) }
         return reached
     }

@@ -79,6 +79,24 @@ final class BridgeContext: Sendable {
 
     // MARK: Encoding
 
+    /// The envelope of a message of this process that is made now.
+    func envelope(
+        _ format: MessageFormat,
+        type: String? = nil,
+        trace: TraceContext? = nil,
+        error: String? = nil
+    ) -> EventEnvelope {
+        EventEnvelope(
+            id: randomIdentifier(),
+            source: source,
+            type: type ?? format.typeName,
+            time: Timestamp.now.text,
+            contentType: format.codec.contentType,
+            trace: trace,
+            error: error
+        )
+    }
+
     /// A message for the transport, with headers that are already made. Puts the prefix before the subject.
     func message(_ body: [UInt8], _ headers: TransportHeaders, to subject: String) throws -> TransportMessage {
         guard !configuration.subjectPrefix.isEmpty else {

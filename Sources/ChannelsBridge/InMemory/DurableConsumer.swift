@@ -38,9 +38,8 @@ struct DurableConsumer {
     }
 
     let pattern: ChannelPattern
-    /// By number. Those before `first` have been taken.
-    private var waiting: [Entry] = []
-    private var first = 0
+    /// By number.
+    private var waiting = Fifo<Entry>()
     private var unsettled: [UInt64: Unsettled] = [:]
     private var members: [Member] = []
     private var turn = 0
@@ -50,7 +49,7 @@ struct DurableConsumer {
     }
 
     /// How many messages are stored: waiting or unsettled.
-    var count: Int { waiting.count - first + unsettled.count }
+    var count: Int { waiting.count + unsettled.count }
 
     mutating func join(_ member: Member) {
         members.append(member)
@@ -71,8 +70,7 @@ struct DurableConsumer {
 
     /// Puts an entry back, in order, to be delivered again.
     mutating func wait(_ entry: Entry) {
-        let index = waiting[first...].firstIndex { $0.number > entry.number } ?? waiting.endIndex
-        waiting.insert(entry, at: index)
+        waiting.insert(entry) { $0.number > entry.number }
     }
 
     /// Removes a delivered message that is unsettled; nil if this delivery was settled already or the message
@@ -90,18 +88,11 @@ struct DurableConsumer {
     /// The next message to deliver, and its receiver; nil if no message waits, or no member is connected that
     /// has room for it.
     mutating func next() -> (entry: Entry, member: Member)? {
-        guard first < waiting.count else { return nil }
-        var entry = waiting[first]
-        guard let index = memberInTurn(for: entry.message) else { return nil }
+        guard var entry = waiting.first, let index = memberInTurn(for: entry.message) else { return nil }
         turn = index
         members[index].held += 1
         members[index].heldBytes += entry.message.byteCount
-        first += 1
-        // Half of it has been taken: each entry is moved once, on average.
-        if first * 2 >= waiting.count {
-            waiting.removeFirst(first)
-            first = 0
-        }
+        _ = waiting.popFirst()
         entry.deliveries += 1
         unsettled[entry.number] = Unsettled(entry: entry, connection: members[index].connection)
         return (entry, members[index])

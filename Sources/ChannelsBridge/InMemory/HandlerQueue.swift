@@ -55,27 +55,26 @@ package final class HandlerQueue<Item: Sendable>: Sendable {
     /// Returns when the handler has been called for every item that has been added before.
     package func finish() async {
         deliver()
+        await waitUntilIdle()
+    }
+
+    /// Ends the calls and drops the remaining items. No handler runs once this has returned.
+    package func close() async {
+        // Released without the lock.
+        _ = state.withLock { state in
+            state.isClosed = true
+            defer { state.items = [] }
+            return state.items
+        }
+        await waitUntilIdle()
+    }
+
+    private func waitUntilIdle() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 if state.isDelivering { state.waiting.append(continuation) }
                 return !state.isDelivering
             }
-            if isIdle { continuation.resume() }
-        }
-    }
-
-    /// Ends the calls and drops the remaining items. No handler runs once this has returned.
-    package func close() async {
-        await withCheckedContinuation { continuation in
-            let dropped: [Item]
-            let isIdle: Bool
-            (isIdle, dropped) = state.withLock { state in
-                state.isClosed = true
-                defer { state.items = [] }
-                if state.isDelivering { state.waiting.append(continuation) }
-                return (!state.isDelivering, state.items)
-            }
-            withExtendedLifetime(dropped) {}
             if isIdle { continuation.resume() }
         }
     }

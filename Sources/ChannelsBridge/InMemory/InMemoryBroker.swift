@@ -17,17 +17,11 @@ internal import Channels
 ///   dropped.
 public final class InMemoryBroker: Sendable {
     /// Guarded by its lock, under which messages are enqueued and never delivered.
-    let state: Locked<InMemoryBrokerState>
+    private let state: Locked<InMemoryBrokerState>
     let clock: any Clock<Duration>
     let limits: Limits
-    /// Guarded by its lock.
-    private let redeliveries = Locked(Redeliveries())
-
-    /// The messages whose delay is not over, by their numbers.
-    private struct Redeliveries {
-        var lastNumber: UInt64 = 0
-        var tasks: [UInt64: Task<Void, Never>] = [:]
-    }
+    /// The waits for the delays of messages, by their numbers. Guarded by its lock.
+    private let waits = Locked<(last: UInt64, tasks: [UInt64: Task<Void, Never>])>((0, [:]))
 
     /// The limits of a broker.
     public struct Limits: Hashable, Sendable {
@@ -61,27 +55,42 @@ public final class InMemoryBroker: Sendable {
     ///   - limits: The maximum sizes of messages and buffers.
     ///   - clock: The clock for timeouts of requests and delays of redeliveries.
     public init(limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock()) {
-        state = Locked(InMemoryBrokerState())
+        state = Locked(InMemoryBrokerState(limits))
         self.limits = limits
         self.clock = clock
+        state.withLock { state in
+            state.onSettle = { [weak self] delivery, settlement in self?.settle(delivery, settlement) }
+        }
     }
 
     deinit {
-        for task in redeliveries.withLock({ $0.tasks }).values { task.cancel() }
+        for task in waits.withLock({ $0.tasks }).values { task.cancel() }
     }
 
-    func settle(_ key: InMemoryBrokerState.ConsumerKey, _ number: UInt64, delivery: Int, _ settlement: Settlement) {
-        let (reached, delayed) = state.withLock { $0.settle(key, number, delivery: delivery, settlement, self) }
+    /// Changes the state, and then delivers what that has enqueued, without the lock. What throws must have enqueued
+    /// nothing.
+    func change<Result, Failure: Error>(
+        _ body: (inout InMemoryBrokerState) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let (result, reached) = try state.withLock { state throws(Failure) in
+            (try body(&state), state.takeReached())
+        }
         for queue in reached { queue.deliver() }
-        guard let delayed, case .retry(let delay) = settlement else { return }
-        redeliveries.withLock { redeliveries in
-            redeliveries.lastNumber += 1
-            let number = redeliveries.lastNumber
-            redeliveries.tasks[number] = Task.detached { [weak self, clock] in
+        return result
+    }
+
+    private func settle(_ delivery: InMemoryBrokerState.Delivery, _ settlement: Settlement) {
+        guard let delayed = change({ $0.settle(delivery, settlement) }), case .retry(let delay) = settlement else {
+            return
+        }
+        waits.withLock { waits in
+            waits.last += 1
+            let number = waits.last
+            waits.tasks[number] = Task.detached { [weak self, clock] in
                 try? await clock.sleep(for: delay)
                 guard let self, !Task.isCancelled else { return }
-                self.redeliveries.withLock { _ = $0.tasks.removeValue(forKey: number) }
-                for queue in self.state.withLock({ $0.redeliver(key, delayed, self) }) { queue.deliver() }
+                self.waits.withLock { _ = $0.tasks.removeValue(forKey: number) }
+                change { $0.redeliver(delayed, delivery.consumer) }
             }
         }
     }

@@ -1,10 +1,10 @@
 internal import Channels
 
-/// The state of an in-memory broker. Its transitions enqueue messages and return the queues to deliver once
-/// the lock is released.
+/// The state of an in-memory broker. Its transitions enqueue messages in queues, which are to be delivered once the
+/// lock is released: see ``takeReached()``.
 struct InMemoryBrokerState {
-    struct Subscription {
-        let connection: Int
+    private struct Subscription {
+        let connection: InMemoryConnection
         let pattern: ChannelPattern
         let group: String?
         let queue: HandlerQueue<InboundMessage>
@@ -16,13 +16,13 @@ struct InMemoryBrokerState {
         let time: Double
     }
 
-    struct Responder {
-        let connection: Int
+    private struct Responder {
+        let connection: InMemoryConnection
         let queue: HandlerQueue<InboundRequest>
     }
 
-    struct Watcher {
-        let connection: Int
+    private struct Watcher {
+        let connection: InMemoryConnection
         let queue: HandlerQueue<StoredValue>
         var seen: UInt64
     }
@@ -32,133 +32,181 @@ struct InMemoryBrokerState {
         let pattern: ChannelPattern
     }
 
-    private(set) var connected: Set<Int> = []
+    /// One delivery of a durable message.
+    struct Delivery {
+        let consumer: ConsumerKey
+        let number: UInt64
+        let count: Int
+    }
+
+    /// Called when a durable message is settled.
+    var onSettle: @Sendable (Delivery, Settlement) -> Void = { _, _ in }
+    private let limits: InMemoryBroker.Limits
+    private var reached: [any DeliveringQueue] = []
     private var lastConnection = 0
     private var lastNumber: UInt64 = 0
+    private var lastRequest = 0
     private var subscriptions: [Subscription] = []
     private var consumers: [ConsumerKey: DurableConsumer] = [:]
-    /// By connection, also while it is broken.
-    private var memberships: [Int: [(key: ConsumerKey, member: DurableConsumer.Member)]] = [:]
     private var responders: [String: [Responder]] = [:]
     /// How many messages each group has been given.
     private var groupTurns: [String: Int] = [:]
     private var values: [String: StoredValue] = [:]
     private var watchers: [String: [Watcher]] = [:]
     private var log = Fifo<Logged>()
-    private var published = DuplicateWindow(limit: 65_536)
+    private var published = RecentMessages<Void>(limit: 65_536)
+
+    init(_ limits: InMemoryBroker.Limits) {
+        self.limits = limits
+    }
+
+    private mutating func enqueue<Item>(_ item: Item, in queue: HandlerQueue<Item>) {
+        queue.enqueue(item)
+        reached.append(queue)
+    }
+
+    /// The queues in which something was enqueued since the last call.
+    mutating func takeReached() -> [any DeliveringQueue] {
+        defer { reached = [] }
+        return reached
+    }
 
     // MARK: Connections
 
-    mutating func newConnection() -> Int {
+    mutating func newConnection() -> InMemoryConnection {
         lastConnection += 1
-        return lastConnection
+        return InMemoryConnection(lastConnection)
     }
 
-    mutating func connect(_ connection: Int) {
-        connected.insert(connection)
-    }
-
-    /// The connection is broken or closed: nothing more is delivered to it, and its unsettled messages go to
-    /// others.
-    mutating func disconnect(_ connection: Int, forEver: Bool, _ broker: InMemoryBroker) -> [HandlerQueue<
-        InboundMessage
-    >] {
-        connected.remove(connection)
-        if forEver {
-            unsubscribe(connection)
-            for subject in watchers.keys { watchers[subject]?.removeAll { $0.connection == connection } }
-            memberships[connection] = nil
+    mutating func connect(_ connection: InMemoryConnection, _ events: HandlerQueue<TransportEvent>) throws {
+        switch connection.phase {
+        case .new, .closed: connection.phase = .connected
+        case .connected, .broken: throw BridgeError(.alreadyRunning, detail: "the transport is connected")
         }
-        for key in Array(consumers.keys) { consumers[key]?.leave(connection) }
-        return feedAll(broker)
+        connection.events = events
+        enqueue(.connected, in: events)
+    }
+
+    /// Nothing more is delivered to it, and its unsettled messages go to others.
+    mutating func close(_ connection: InMemoryConnection) {
+        connection.phase = .closed
+        unsubscribe(connection)
+        for subject in watchers.keys { watchers[subject]?.removeAll { $0.connection === connection } }
+        connection.memberships = []
+        leaveConsumers(connection)
+    }
+
+    /// As long as it is broken, nothing is delivered to it, and its unsettled messages go to others.
+    ///
+    /// - Returns: The requests that fail because of that.
+    mutating func breakOff(_ connection: InMemoryConnection) -> [FirstResult<TransportReply>] {
+        guard connection.isConnected else { return [] }
+        connection.phase = .broken(since: .now)
+        if let events = connection.events { enqueue(.disconnected(reason: nil), in: events) }
+        leaveConsumers(connection)
+        defer { connection.requests = [:] }
+        return Array(connection.requests.values)
+    }
+
+    private mutating func leaveConsumers(_ connection: InMemoryConnection) {
+        for key in Array(consumers.keys) {
+            consumers[key]?.leave(connection.number)
+            feed(key)
+        }
     }
 
     /// Its messages that are not durable, and its requests, go to others.
-    mutating func unsubscribe(_ connection: Int) {
-        subscriptions.removeAll { $0.connection == connection }
-        for subject in responders.keys { responders[subject]?.removeAll { $0.connection == connection } }
+    mutating func unsubscribe(_ connection: InMemoryConnection) {
+        subscriptions.removeAll { $0.connection === connection }
+        for subject in responders.keys { responders[subject]?.removeAll { $0.connection === connection } }
     }
 
-    /// The connection is restored.
-    mutating func reconnect(_ connection: Int, _ broker: InMemoryBroker) -> [HandlerQueue<InboundMessage>] {
-        connected.insert(connection)
-        for (key, member) in memberships[connection] ?? [] { join(key, member) }
-        return feedAll(broker)
+    /// The connection is no longer broken: what was published meanwhile is sent, and what it has missed delivered.
+    mutating func restore(_ connection: InMemoryConnection) {
+        guard case .broken(let since) = connection.phase else { return }
+        connection.phase = .connected
+        if let events = connection.events {
+            enqueue(.reconnected(gap: since.duration(to: .now), unsent: 0), in: events)
+        }
+        for (key, member) in connection.memberships { join(key, member) }
+        for message in connection.unsent { publish(message) }
+        connection.unsent = []
+        for subject in Array(watchers.keys) { tellWatchers(of: subject) }
     }
 
     private mutating func join(_ key: ConsumerKey, _ member: DurableConsumer.Member) {
         consumers[key, default: DurableConsumer(pattern: key.pattern)].join(member)
+        feed(key)
     }
 
     // MARK: Messages
 
     /// Enqueues a message for every subscription that matches.
-    mutating func publish(_ message: TransportMessage) -> [HandlerQueue<InboundMessage>] {
-        var reached: [HandlerQueue<InboundMessage>] = []
+    mutating func publish(_ message: TransportMessage) {
+        let inbound = InboundMessage(message)
         var groups: [String: [HandlerQueue<InboundMessage>]] = [:]
         for subscription in subscriptions
-        where connected.contains(subscription.connection) && subscription.pattern.matches(message.subject) {
+        where subscription.connection.isConnected && subscription.pattern.matches(message.subject) {
             if let group = subscription.group {
                 groups[group, default: []].append(subscription.queue)
             } else {
-                reached.append(subscription.queue)
+                enqueue(inbound, in: subscription.queue)
             }
         }
         for (group, queues) in groups {
-            reached.append(queues[groupTurns[group, default: 0] % queues.count])
+            enqueue(inbound, in: queues[groupTurns[group, default: 0] % queues.count])
             groupTurns[group, default: 0] &+= 1
         }
-        for queue in reached { queue.enqueue(InboundMessage(message)) }
-        return reached
     }
 
     /// Stores a message for every durable name that matches, and enqueues it for every subscription.
     ///
-    /// - Returns: Nil if a message with its identifier was stored before.
-    mutating func publishDurably(_ message: TransportMessage, _ broker: InMemoryBroker) throws -> [HandlerQueue<
-        InboundMessage
-    >]? {
+    /// - Returns: Whether it was stored: not if one with its identifier was before.
+    mutating func publishDurably(_ message: TransportMessage) throws -> Bool {
         let identity = message.headers[TransportHeaders.id].map { MessageKey($0) }
-        if let identity, published.contains(identity) { return nil }
+        if let identity, published[identity] != nil { return false }
         let matching = consumers.keys.filter { $0.pattern.matches(message.subject) }
-        for key in matching where consumers[key]!.count >= broker.limits.keptMessages {  // a key of the dictionary
-            let detail = "\(broker.limits.keptMessages) messages are kept for \(quoted(key.name))"
+        for key in matching where consumers[key]!.count >= limits.keptMessages {  // a key of the dictionary
+            let detail = "\(limits.keptMessages) messages are kept for \(quoted(key.name))"
             throw BridgeError(.bufferFull, subject: message.subject, detail: detail)
         }
-        if let identity { published.insert(identity) }
+        if let identity { published[identity] = () }
         lastNumber += 1
         let entry = DurableConsumer.Entry(number: lastNumber, message: message)
-        if broker.limits.replayedMessages > 0 {
+        if limits.replayedMessages > 0 {
             log.append(Logged(entry: entry, time: Timestamp.now.secondsSince1970))
-            if log.count > broker.limits.replayedMessages { _ = log.popFirst() }
+            if log.count > limits.replayedMessages { _ = log.popFirst() }
         }
-        var reached = publish(message)
+        publish(message)
         for key in matching {
             consumers[key]?.add(entry)
-            reached += feed(key, broker)
+            feed(key)
         }
-        return reached
+        return true
     }
 
     mutating func subscribe(
-        _ connection: Int,
-        _ pattern: ChannelPattern,
-        group: String?,
+        _ connection: InMemoryConnection,
+        _ wanted: TransportSubscription,
         _ queue: HandlerQueue<InboundMessage>
     ) {
-        subscriptions.append(Subscription(connection: connection, pattern: pattern, group: group, queue: queue))
-    }
-
-    mutating func subscribeDurably(
-        _ key: ConsumerKey,
-        _ member: DurableConsumer.Member,
-        from start: ReplayStart?,
-        _ broker: InMemoryBroker
-    ) -> [HandlerQueue<InboundMessage>] {
-        if consumers[key] == nil, let start { begin(key, from: start.position) }
-        memberships[member.connection, default: []].append((key, member))
+        connection.queues.append(queue)
+        guard let name = wanted.durableName else {
+            connection.drained.append(queue)
+            return subscriptions.append(
+                Subscription(connection: connection, pattern: wanted.pattern, group: wanted.group, queue: queue)
+            )
+        }
+        let key = ConsumerKey(name: name, pattern: wanted.pattern)
+        let member = DurableConsumer.Member(
+            connection: connection.number,
+            queue: queue,
+            limit: wanted.unsettledLimit,
+            byteLimit: wanted.unsettledByteLimit
+        )
+        if consumers[key] == nil, let start = wanted.start { begin(key, from: start.position) }
+        connection.memberships.append((key, member))
         join(key, member)
-        return feed(key, broker)
     }
 
     /// Stores earlier messages for a name that is new.
@@ -179,67 +227,61 @@ struct InMemoryBrokerState {
 
     /// Settles a durable message.
     ///
-    /// - Returns: The queues to deliver now, and the entry to deliver again after the delay of the
-    ///   settlement.
-    mutating func settle(
-        _ key: ConsumerKey,
-        _ number: UInt64,
-        delivery: Int,
-        _ settlement: Settlement,
-        _ broker: InMemoryBroker
-    ) -> (reached: [HandlerQueue<InboundMessage>], delayed: DurableConsumer.Entry?) {
-        guard let entry = consumers[key]?.takeUnsettled(number, delivery: delivery) else { return ([], nil) }
-        if case .retry(let delay) = settlement {
-            guard delay <= .zero else { return (feed(key, broker), entry) }
-            consumers[key]?.wait(entry)
-        }
-        return (feed(key, broker), nil)
+    /// - Returns: The entry to deliver again after the delay of the settlement.
+    mutating func settle(_ delivery: Delivery, _ settlement: Settlement) -> DurableConsumer.Entry? {
+        let key = delivery.consumer
+        guard let entry = consumers[key]?.takeUnsettled(delivery.number, delivery: delivery.count) else { return nil }
+        defer { feed(key) }
+        guard case .retry(let delay) = settlement else { return nil }
+        if delay > .zero { return entry }
+        consumers[key]?.wait(entry)
+        return nil
     }
 
     /// The delay of a message is over.
-    mutating func redeliver(_ key: ConsumerKey, _ entry: DurableConsumer.Entry, _ broker: InMemoryBroker)
-        -> [HandlerQueue<InboundMessage>]
-    {
+    mutating func redeliver(_ entry: DurableConsumer.Entry, _ key: ConsumerKey) {
         consumers[key]?.wait(entry)
-        return feed(key, broker)
-    }
-
-    private mutating func feedAll(_ broker: InMemoryBroker) -> [HandlerQueue<InboundMessage>] {
-        Array(consumers.keys).flatMap { feed($0, broker) }
+        feed(key)
     }
 
     /// Enqueues the messages of a durable name that may be delivered now.
-    private mutating func feed(_ key: ConsumerKey, _ broker: InMemoryBroker) -> [HandlerQueue<InboundMessage>] {
-        var reached: [HandlerQueue<InboundMessage>] = []
+    private mutating func feed(_ key: ConsumerKey) {
         while let (entry, member) = consumers[key]?.next() {
-            let delivery = entry.deliveries
-            member.queue.enqueue(
-                InboundMessage(
-                    entry.message,
-                    deliveryCount: delivery,
-                    identity: String(entry.number),
-                    sequence: entry.number
-                ) { [weak broker] settlement in
-                    broker?.settle(key, entry.number, delivery: delivery, settlement)
-                }
-            )
-            reached.append(member.queue)
+            let delivery = Delivery(consumer: key, number: entry.number, count: entry.deliveries)
+            let inbound = InboundMessage(
+                entry.message,
+                deliveryCount: entry.deliveries,
+                identity: String(entry.number),
+                sequence: entry.number
+            ) { [onSettle] settlement in onSettle(delivery, settlement) }
+            enqueue(inbound, in: member.queue)
         }
-        return reached
     }
 
     // MARK: Requests
 
-    /// The next responder of a subject, in turn; nil if there is none.
-    mutating func responder(of subject: String) -> HandlerQueue<InboundRequest>? {
-        guard let index = responders[subject]?.firstIndex(where: { connected.contains($0.connection) }),
+    /// Enqueues a request for the next responder of its subject, in turn.
+    ///
+    /// - Returns: The number of the request among those of the connection.
+    mutating func request(
+        _ connection: InMemoryConnection,
+        _ message: TransportMessage,
+        _ first: FirstResult<TransportReply>
+    ) throws -> Int {
+        let subject = message.subject
+        guard let index = responders[subject]?.firstIndex(where: { $0.connection.isConnected }),
             let responder = responders[subject]?.remove(at: index)
-        else { return nil }
+        else { throw BridgeError(.noResponder, subject: subject) }
         responders[subject]?.append(responder)
-        return responder.queue
+        lastRequest += 1
+        connection.requests[lastRequest] = first
+        enqueue(InboundRequest(message) { first.finish(.success($0)) }, in: responder.queue)
+        return lastRequest
     }
 
-    mutating func respond(_ connection: Int, _ subject: String, _ queue: HandlerQueue<InboundRequest>) {
+    mutating func respond(_ connection: InMemoryConnection, _ subject: String, _ queue: HandlerQueue<InboundRequest>) {
+        connection.queues.append(queue)
+        connection.drained.append(queue)
         responders[subject, default: []].append(Responder(connection: connection, queue: queue))
     }
 
@@ -247,36 +289,27 @@ struct InMemoryBrokerState {
 
     func hasValue(_ subject: String) -> Bool { values[subject] != nil }
 
-    mutating func store(_ message: TransportMessage) -> (revision: UInt64, reached: [HandlerQueue<StoredValue>]) {
+    /// - Returns: The revision.
+    mutating func store(_ message: TransportMessage) -> UInt64 {
         lastNumber += 1
-        let value = StoredValue(message, revision: lastNumber)
-        values[message.subject] = value
-        return (lastNumber, tellWatchers(of: message.subject))
+        values[message.subject] = StoredValue(message, revision: lastNumber)
+        tellWatchers(of: message.subject)
+        return lastNumber
     }
 
-    mutating func watch(_ connection: Int, _ subject: String, _ queue: HandlerQueue<StoredValue>) -> [HandlerQueue<
-        StoredValue
-    >] {
+    mutating func watch(_ connection: InMemoryConnection, _ subject: String, _ queue: HandlerQueue<StoredValue>) {
+        connection.queues.append(queue)
         watchers[subject, default: []].append(Watcher(connection: connection, queue: queue, seen: 0))
-        return tellWatchers(of: subject)
+        tellWatchers(of: subject)
     }
 
-    /// Enqueues the values that restored connections have missed.
-    mutating func tellWatchers() -> [HandlerQueue<StoredValue>] {
-        Array(watchers.keys).flatMap { tellWatchers(of: $0) }
-    }
-
-    private mutating func tellWatchers(of subject: String) -> [HandlerQueue<StoredValue>] {
-        guard let value = values[subject] else { return [] }
-        var reached: [HandlerQueue<StoredValue>] = []
+    private mutating func tellWatchers(of subject: String) {
+        guard let value = values[subject] else { return }
         for index in watchers[subject, default: []].indices {
-            guard let watcher = watchers[subject]?[index], watcher.seen < value.revision,
-                connected.contains(watcher.connection)
+            guard let watcher = watchers[subject]?[index], watcher.seen < value.revision, watcher.connection.isConnected
             else { continue }
             watchers[subject]?[index].seen = value.revision
-            watcher.queue.enqueue(value)
-            reached.append(watcher.queue)
+            enqueue(value, in: watcher.queue)
         }
-        return reached
     }
 }

@@ -25,12 +25,7 @@ final class Bell: Sendable {
 
     /// Suspends until the bell rings, a time has passed or the task is cancelled. One task at a time.
     func wait(atMost time: Duration, clock: any Clock<Duration>) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await clock.sleep(for: time) }
-            group.addTask { await self.wait() }
-            await group.next()
-            group.cancelAll()
-        }
+        await withTimeLimit(time, clock: clock) { await self.wait() }
     }
 
     /// Suspends until the bell rings or the task is cancelled. One task at a time.

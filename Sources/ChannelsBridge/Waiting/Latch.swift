@@ -2,12 +2,11 @@ internal import Channels
 
 /// Opens once, and resumes every task that waits for it. Waiting does not block a thread.
 ///
-/// Guarded by its lock; continuations are resumed without it.
+/// Guarded by its lock; tasks are resumed without it.
 package final class Latch: Sendable {
     private struct State {
         var isOpen = false
-        var nextNumber = 0
-        var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var waiting: [ObjectIdentifier: FirstResult<Void>] = [:]
     }
 
     private let state = Locked(State())
@@ -18,11 +17,10 @@ package final class Latch: Sendable {
 
     package func open() {
         let waiting = state.withLock { state in
-            defer { state.waiting = [:] }
             state.isOpen = true
             return state.waiting
         }
-        for continuation in waiting.values { continuation.resume() }
+        for opened in waiting.values { opened.finish(.success(())) }
     }
 
     /// Suspends until the latch is open.
@@ -30,29 +28,13 @@ package final class Latch: Sendable {
     /// - Throws: `CancellationError` if the task is cancelled before.
     package func wait() async throws {
         if isOpen { return }
-        let number = state.withLock { state in
-            state.nextNumber += 1
-            return state.nextNumber
+        let opened = FirstResult<Void>()
+        let isOpen = state.withLock { state in
+            state.waiting[ObjectIdentifier(opened)] = opened
+            return state.isOpen
         }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                let isOpen = state.withLock { state -> Bool? in
-                    if state.isOpen { return true }
-                    // The handler below runs before this, or finds the continuation.
-                    if Task.isCancelled { return nil }
-                    state.waiting[number] = continuation
-                    return false
-                }
-                switch isOpen {
-                case true?: continuation.resume()
-                case nil: continuation.resume(throwing: CancellationError())
-                case false?: break
-                }
-            }
-        } onCancel: {
-            let continuation = state.withLock { $0.waiting.removeValue(forKey: number) }
-            continuation?.resume(throwing: CancellationError())
-        }
+        defer { _ = state.withLock { $0.waiting.removeValue(forKey: ObjectIdentifier(opened)) } }
+        if !isOpen { try await opened.valueUnlessCancelled() }
     }
 
     /// Suspends until the latch is open, a time has passed or the task is cancelled.
@@ -60,12 +42,7 @@ package final class Latch: Sendable {
     /// - Returns: Whether the latch is open.
     @discardableResult
     package func wait(atMost time: Duration, clock: any Clock<Duration>) async -> Bool {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await clock.sleep(for: time) }
-            group.addTask { try? await self.wait() }
-            await group.next()
-            group.cancelAll()
-        }
+        await withTimeLimit(time, clock: clock) { try? await self.wait() }
         return isOpen
     }
 }

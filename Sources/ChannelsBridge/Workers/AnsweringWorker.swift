@@ -7,13 +7,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     /// Of the requests.
     private let format: MessageFormat
     private let channel: RequestChannel<Request, Response>
-    private let queue: InboundQueue<Waiting>
-    /// A request, and the place that it takes up in the bridge until it is answered.
-    private struct Waiting {
-        let request: InboundRequest
-        let charge: Charge
-    }
-
+    private let queue: InboundQueue<InboundRequest>
     private let task = Locked<Task<Void, Never>?>(nil)
 
     init(_ name: RequestName<Request, Response>, format: MessageFormat, context: BridgeContext) {
@@ -23,7 +17,8 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         channel = context.switchboard.requests(name)
         queue = InboundQueue(
             limit: context.configuration.routeLimit,
-            byteLimit: context.configuration.routeByteLimit
+            byteLimit: context.configuration.routeByteLimit,
+            budget: context.incoming
         )
     }
 
@@ -38,10 +33,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
 
     /// Called by the transport.
     private func take(_ request: InboundRequest) {
-        let bytes = request.message.byteCount
-        let charge = context.incoming.charge(messages: 1, bytes: bytes)
-        let waiting = charge.map { Waiting(request: request, charge: $0) }
-        switch waiting.map({ queue.add($0, bytes: bytes) }) ?? queue.refuse() {
+        switch queue.add(request, bytes: request.message.byteCount) {
         case .taken: break
         case .full:
             let error = BridgeError(
@@ -60,7 +52,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         let work = Task { [self] in
             await withTaskGroup(of: Void.self) { group in
                 var running = 0
-                while let waiting = await queue.next() {
+                while let (request, charge) = await queue.next() {
                     // One more, or the next one instead of one that has ended.
                     if running == context.configuration.concurrentRequestLimit {
                         await group.next()
@@ -68,8 +60,8 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
                         running += 1
                     }
                     group.addTask {
-                        await self.answer(waiting.request)
-                        withExtendedLifetime(waiting.charge) {}
+                        await self.answer(request)
+                        withExtendedLifetime(charge) {}
                     }
                 }
             }
@@ -84,7 +76,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     }
 
     func abandon() {
-        for waiting in queue.closeAndEmpty() { reply(to: waiting.request, failure: ReplyError.noResponder) }
+        for request in queue.closeAndEmpty() { reply(to: request, failure: ReplyError.noResponder) }
         task.withLock { $0 }?.cancel()
     }
 
@@ -104,7 +96,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
                 try await TraceContext.withCurrent(arrival.envelope.trace) { try await channel.ask(question) }
             }
             let body = try format.encode(response, for: name)
-            let reply = TransportReply(headers: headers(type: "\(Response.self)", error: nil), body: body)
+            let reply = TransportReply(headers: context.envelope(format, type: "\(Response.self)").headers, body: body)
             // Whoever has the reply finds it counted.
             context.count(\.answered)
             request.reply(reply)
@@ -123,18 +115,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
 
     private func reply(to request: InboundRequest, failure: String) {
         context.count(\.answered)
-        request.reply(TransportReply(headers: headers(type: "error", error: failure), body: []))
-    }
-
-    private func headers(type: String, error: String?) -> TransportHeaders {
-        let envelope = EventEnvelope(
-            id: randomIdentifier(),
-            source: context.source,
-            type: type,
-            time: Timestamp.now.text,
-            contentType: format.codec.contentType,
-            error: error
-        )
-        return envelope.headers
+        let envelope = context.envelope(format, type: "error", error: failure)
+        request.reply(TransportReply(headers: envelope.headers, body: []))
     }
 }

@@ -6,33 +6,23 @@ final class AskingWorker<Request: Codable & Sendable, Response: Codable & Sendab
     private let token: ListenerToken
 
     init(_ name: RequestName<Request, Response>, format: MessageFormat, context: BridgeContext) {
-        let asker = Asker<Request, Response>(name.text, format, context)
+        let asker = Asker<Request, Response>(name: name.text, context: context, format: format)
         // With the lowest priority: responders of this process come first.
         token = context.switchboard.requests(name).respond(priority: .last) { request in try await asker.ask(request) }
     }
 
     var needs: TransportCapabilities { .requests }
 
-    func finish() async {
-        token.cancel()
-    }
+    func finish() async { token.cancel() }
 
-    func abandon() {
-        token.cancel()
-    }
+    func abandon() { token.cancel() }
 }
 
 /// The responder of an asking route.
-private final class Asker<Request: Codable & Sendable, Response: Codable & Sendable>: Sendable {
-    private let name: String
-    private let context: BridgeContext
-    private let format: MessageFormat
-
-    init(_ name: String, _ format: MessageFormat, _ context: BridgeContext) {
-        self.name = name
-        self.format = format
-        self.context = context
-    }
+private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable>: Sendable {
+    let name: String
+    let context: BridgeContext
+    let format: MessageFormat
 
     func ask(_ request: Request) async throws -> Response {
         // A request from another process is not forwarded: it could circulate endlessly.
@@ -42,14 +32,7 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
         }
         do {
             let body = try format.encode(request, for: name)
-            let envelope = EventEnvelope(
-                id: randomIdentifier(),
-                source: context.source,
-                type: format.typeName,
-                time: Timestamp.now.text,
-                contentType: format.codec.contentType,
-                trace: TraceContext.current
-            )
+            let envelope = context.envelope(format, trace: TraceContext.current)
             let message = try context.message(body, envelope.headers, to: name)
             let reply = try await context.transport.request(message, timeout: context.configuration.requestTimeout)
             let response = try read(reply)
@@ -91,4 +74,14 @@ private final class Asker<Request: Codable & Sendable, Response: Codable & Senda
             description: "nobody responds on '\(name)', \(kind), in this process or another\(detail)"
         )
     }
+}
+
+/// The names of the requests from other processes that a task is answering.
+enum AnsweredName {
+    @TaskLocal static var current: Set<String> = []
+}
+
+/// The errors in replies that do not come from a responder.
+enum ReplyError {
+    static let noResponder = "noResponder"
 }

@@ -19,6 +19,12 @@ struct Fifo<Element>: Sequence {
         start = 0
     }
 
+    /// Puts an element in front of the first for which a condition holds, which holds for all behind it.
+    mutating func insert(_ element: Element, before isBehind: (Element) -> Bool) {
+        let index = elements[start...].firstIndex { $0.map(isBehind) ?? false }
+        elements.insert(element, at: index ?? elements.endIndex)
+    }
+
     mutating func popFirst() -> Element? {
         guard start < elements.count else { return nil }
         defer { remove(1) }
@@ -31,11 +37,6 @@ struct Fifo<Element>: Sequence {
         for index in start..<(start + count) { elements[index] = nil }
         remove(count)
         return taken
-    }
-
-    /// Removes so many elements from the end; there are as many.
-    mutating func removeLast(_ count: Int) {
-        elements.removeLast(count)
     }
 
     private mutating func remove(_ count: Int) {

@@ -1,45 +1,54 @@
 internal import Channels
 
-/// A queue of received items, bounded by their number and by bytes. A transport adds items, and one task
-/// takes them.
+/// A queue of received items, bounded by their number and by bytes, and by what a bridge may hold. A transport adds
+/// items, and one task takes them.
 ///
 /// Guarded by its lock.
 final class InboundQueue<Item: Sendable>: Sendable {
     enum Outcome { case taken, full, closed }
 
+    /// An item, and the place that it takes up in the bridge, if it does, until both are released.
+    typealias Taken = (item: Item, charge: Charge?)
+
     private struct State {
-        var items = Fifo<(item: Item, bytes: Int)>()
+        var items = Fifo<(item: Item, charge: Charge?, bytes: Int)>()
         var bytes = 0
         var isClosed = false
         /// Dropped since ``takeDroppedCount()`` was last called.
         var dropped = 0
 
-        mutating func popFirst() -> Item? {
-            guard let (item, size) = items.popFirst() else { return nil }
+        mutating func popFirst() -> Taken? {
+            guard let (item, charge, size) = items.popFirst() else { return nil }
             bytes -= size
-            return item
+            return (item, charge)
         }
     }
 
     private let limit: Int
     private let byteLimit: Int
+    private let budget: Budget?
     private let state = Locked(State())
     private let bell = Bell()
 
-    init(limit: Int, byteLimit: Int) {
+    /// - Parameter budget: What items are charged to. Nil: nothing.
+    init(limit: Int, byteLimit: Int, budget: Budget? = nil) {
         self.limit = limit
         self.byteLimit = byteLimit
+        self.budget = budget
     }
 
     /// Adds an item if it fits. An item larger than the byte limit is accepted by an empty queue.
     func add(_ item: Item, bytes: Int) -> Outcome {
+        let charge = budget?.charge(messages: 1, bytes: bytes)
         let outcome = state.withLock { state -> Outcome in
             guard !state.isClosed else { return .closed }
-            guard state.items.count < limit, state.items.isEmpty || state.bytes + bytes <= byteLimit else {
+            guard charge != nil || budget == nil, state.items.count < limit,
+                state.items.isEmpty || state.bytes + bytes <= byteLimit
+            else {
                 state.dropped += 1
                 return .full
             }
-            state.items.append((item, bytes))
+            state.items.append((item, charge, bytes))
             state.bytes += bytes
             return .taken
         }
@@ -47,33 +56,21 @@ final class InboundQueue<Item: Sendable>: Sendable {
         return outcome
     }
 
-    /// Counts an item that cannot be added for another reason.
-    func refuse() -> Outcome {
-        state.withLock { state in
-            guard !state.isClosed else { return .closed }
-            state.dropped += 1
-            return .full
-        }
-    }
-
     /// Waits for the next item. Returns nil if the queue is empty and either closed or the task is cancelled.
-    func next() async -> Item? {
+    func next() async -> Taken? {
         while true {
-            let (item, isClosed) = state.withLock { ($0.popFirst(), $0.isClosed) }
-            if item != nil || isClosed || Task.isCancelled { return item }
+            let (taken, isClosed) = state.withLock { ($0.popFirst(), $0.isClosed) }
+            if taken != nil || isClosed || Task.isCancelled { return taken }
             await bell.wait()
         }
     }
 
     /// Waits for the next item, but no longer than a time. Returns nil if there is none by then.
     func next(within time: Duration, clock: any Clock<Duration>) async -> Item? {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await clock.sleep(for: time) }
-            group.addTask { while self.count == 0, !Task.isCancelled { await self.bell.wait() } }
-            await group.next()
-            group.cancelAll()
+        await withTimeLimit(time, clock: clock) {
+            while self.count == 0, !Task.isCancelled { await self.bell.wait() }
         }
-        return state.withLock { $0.popFirst() }
+        return state.withLock { $0.popFirst() }?.item
     }
 
     /// Returns how many items were dropped since the last call.

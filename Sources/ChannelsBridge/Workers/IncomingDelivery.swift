@@ -16,27 +16,23 @@ struct IncomingDelivery: Sendable {
     /// How often a message is retried that cannot be decoded.
     private let undecodableRetries: Int
     /// What is not durable, and with its listeners.
-    private let unfinished: Unfinished
+    private let unfinished: InFlight
     /// The durable messages that were delivered, and how often the others could not be handled.
-    private var delivered: DuplicateWindow
-    private var failures: FailureCounts
+    private var delivered: RecentMessages<UInt64>
+    private var failures: RecentMessages<Int>
 
     init(
         _ context: BridgeContext,
-        _ durableName: String,
+        _ options: BridgeRoute.Options,
         shadowedBy earlier: [ChannelPattern],
-        undecodableRetries: Int,
-        _ unfinished: Unfinished,
+        _ unfinished: InFlight,
         _ decode: @escaping Decode
     ) {
-        self.context = context
-        self.durableName = durableName
-        self.earlier = earlier
-        self.decode = decode
-        self.undecodableRetries = undecodableRetries
-        self.unfinished = unfinished
-        delivered = DuplicateWindow(limit: context.configuration.routeLimit)
-        failures = FailureCounts(limit: context.configuration.routeLimit)
+        (self.context, self.earlier, self.unfinished, self.decode) = (context, earlier, unfinished, decode)
+        durableName = options.group ?? context.name
+        undecodableRetries = options.undecodableRetries
+        delivered = RecentMessages(limit: context.configuration.routeLimit)
+        failures = RecentMessages(limit: context.configuration.routeLimit)
     }
 
     /// - Parameter charge: What a message that is not durable takes up, until its listeners have finished.
@@ -54,11 +50,11 @@ struct IncomingDelivery: Sendable {
             }
             guard inbound.settle != nil else {
                 let deliver = try decode(arrival, context)
-                let part = Unfinished.Part(charge)
+                let part = InFlight.Part(of: unfinished, charge)
                 _ = try await TraceContext.withCurrent(arrival.envelope.trace) {
                     try await deliver { withExtendedLifetime(part) {} }
                 }
-                unfinished.begin(part)
+                part.begin()
                 return context.count(\.received)
             }
             identity = arrival.identity
@@ -95,12 +91,13 @@ struct IncomingDelivery: Sendable {
         if ended < report.reached, !isLate { return context.count(\.unfinished) }
         let hasFailed = !report.failures.isEmpty || ended < report.reached
         guard hasFailed || report.dropped > 0 else {
-            failures.forget(key)
-            if let identity { delivered.insert(identity, number: inbound.sequence) }
+            failures[key] = nil
+            if let identity { delivered.add(identity, number: inbound.sequence) }
             return settle(inbound, .acknowledged, \.received)
         }
         // A full buffer of a listener passes; only what a listener threw, or did not finish, counts as a failure.
-        let count = failures.add(hasFailed ? 1 : 0, to: key)
+        let count = (failures[key] ?? 0) + (hasFailed ? 1 : 0)
+        failures[key] = count
         guard count < context.configuration.failureLimit else {
             let limit = context.configuration.listenerTimeout
             throw BridgeError(
@@ -124,7 +121,7 @@ struct IncomingDelivery: Sendable {
     ) throws {
         guard inbound.deliveryCount <= undecodableRetries else { throw error }
         // No duplicate of a later one.
-        failures.add(0, to: key)
+        failures[key] = failures[key] ?? 0
         // Known at once, and not only when it is given up.
         if inbound.deliveryCount == 1 { context.report(error) }
         settle(inbound, .retry(after: context.configuration.backoff.delay(before: inbound.deliveryCount)), \.retried)
@@ -136,7 +133,7 @@ struct IncomingDelivery: Sendable {
     /// So a later one never makes it a duplicate. Without numbers, one that failed here is known not to be one.
     private func isDuplicate(_ inbound: InboundMessage, _ identity: MessageKey?) -> Bool {
         guard let identity, delivered.contains(identity, number: inbound.sequence) else { return false }
-        return inbound.sequence != nil || !failures.contains(key(of: inbound, identity))
+        return inbound.sequence != nil || failures[key(of: inbound, identity)] == nil
     }
 
     private func isMeant(_ message: TransportMessage) -> Bool {
@@ -197,7 +194,7 @@ struct IncomingDelivery: Sendable {
                 }
                 // It would come again for ever. Only the handler can keep it.
             }
-            failures.forget(key(of: inbound, identity))
+            failures[key(of: inbound, identity)] = nil
         }
         context.lose(error, \.refused)
         await context.onDeadLetter?(letter)

@@ -8,18 +8,14 @@ final class IncomingWorker: RouteWorker {
     private let options: BridgeRoute.Options
     private let context: BridgeContext
     private let delivery: IncomingDelivery
-    private let queue: InboundQueue<Waiting>
+    /// What is not durable takes up a place in the bridge; what is has that of its route.
+    private let queue: InboundQueue<InboundMessage>
     /// What the route may hold, and its part of the bridge if it is durable: it fetches no more.
     private let share: (messages: Int, bytes: Int)
     private let reserved: Charge?
 
-    /// A message, and the place that it takes up in the bridge; a durable one has that of its route.
-    private struct Waiting {
-        let message: InboundMessage
-        let charge: Charge?
-    }
     /// What is not durable, and with its listeners.
-    private let unfinished = Unfinished()
+    private let unfinished = InFlight()
     private let task = Locked<Task<Void, Never>?>(nil)
     /// Whether a message is being delivered.
     private let isBusy = Atomic<Bool>(false)
@@ -36,14 +32,7 @@ final class IncomingWorker: RouteWorker {
         self.isDurable = isDurable
         self.options = options
         self.context = context
-        delivery = IncomingDelivery(
-            context,
-            options.group ?? context.name,
-            shadowedBy: earlier,
-            undecodableRetries: options.undecodableRetries,
-            unfinished,
-            decode
-        )
+        delivery = IncomingDelivery(context, options, shadowedBy: earlier, unfinished, decode)
         if isDurable {
             (share, reserved) = context.shareOfDurableRoute()
         } else {
@@ -55,7 +44,8 @@ final class IncomingWorker: RouteWorker {
         let slack = isDurable ? 2 : 1
         queue = InboundQueue(
             limit: min(share.messages, .max / 2) * slack,
-            byteLimit: min(share.bytes, .max / 2) * slack
+            byteLimit: min(share.bytes, .max / 2) * slack,
+            budget: isDurable ? nil : context.incoming
         )
     }
 
@@ -79,10 +69,7 @@ final class IncomingWorker: RouteWorker {
 
     /// Called by the transport.
     private func take(_ inbound: InboundMessage) {
-        let bytes = inbound.message.byteCount
-        let charge = isDurable ? nil : context.incoming.charge(messages: 1, bytes: bytes)
-        let isTooMuch = !isDurable && charge == nil
-        switch isTooMuch ? queue.refuse() : queue.add(Waiting(message: inbound, charge: charge), bytes: bytes) {
+        switch queue.add(inbound, bytes: inbound.message.byteCount) {
         case .taken: break
         case .full:
             // A durable route fetches no more than fits; this is for transports that deliver more.
@@ -106,12 +93,12 @@ final class IncomingWorker: RouteWorker {
     func work() {
         let work = Task { [self] in
             var delivery = delivery
-            while let waiting = await queue.next() {
+            while let (message, charge) = await queue.next() {
                 // Posted by this task, not on the transport's thread, which must not wait for the listeners.
                 let dropped = queue.takeDroppedCount()
                 if dropped > 0 { context.events.post(.slowConsumer(pattern: pattern.text, dropped: dropped)) }
                 isBusy.store(true, ordering: .relaxed)
-                await delivery.deliver(waiting.message, waiting.charge)
+                await delivery.deliver(message, charge)
                 isBusy.store(false, ordering: .relaxed)
             }
         }
@@ -127,7 +114,7 @@ final class IncomingWorker: RouteWorker {
             queue.close()
         }
         await task.withLock { $0 }?.value
-        await unfinished.end()
+        await unfinished.wait()
     }
 
     func abandon() {

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Synchronises a named state with the last value of its subject, in one direction or both.
 ///
-/// `guarded` is guarded by its lock; values are released without it.
+/// `guarded` is guarded by its lock; values are released without it, because whoever takes the lock has them returned.
 final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private struct Guarded {
         var sync = StateSync<Outgoing, StoredValue>()
@@ -63,11 +63,10 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     func start() async throws {
         guard receives else { return }
         // Revisions of an earlier connection say nothing about those of this one.
-        let released = guarded.withLock { guarded in
+        _ = guarded.withLock { guarded in
             defer { (guarded.sync, guarded.hasStoredValue, guarded.isSynchronised) = (StateSync(), false, false) }
             return guarded.sync
         }
-        withExtendedLifetime(released) {}
         try await context.transport.watch(context.subject(of: name)) { [weak self] value in self?.arrived(value) }
     }
 
@@ -129,10 +128,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     func lastValuesLost(on subject: String?) {
         guard sends, subject == (receives ? context.subject(of: name) : nil) else { return }
         let current = Outgoing(value: channel.value, onlyIfNone: receives)
-        let released = guarded.withLock { guarded in
-            guarded.isClosed ? current : guarded.sync.storeAgain(current)
-        }
-        withExtendedLifetime(released) {}
+        _ = guarded.withLock { $0.isClosed ? current : $0.sync.storeAgain(current) }
         bell.ring()
     }
 
@@ -140,19 +136,14 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
 
     /// Called by the listener, one value at a time.
     private func heard(_ value: State, _ origin: Origin) {
-        var released: Outgoing?
-        guarded.withLock { guarded in
+        _ = guarded.withLock { guarded -> Outgoing? in
             let isInitial = guarded.isInitial
             guarded.isInitial = false
             // The broker's value replaces what was set here before. If it has none, the value here is its first.
-            if isInitial, guarded.hasStoredValue { return }
-            if origin == .local {
-                released = guarded.sync.setHere(Outgoing(value: value, onlyIfNone: isInitial && receives))
-            } else {
-                released = guarded.sync.heardRemote()
-            }
+            if isInitial, guarded.hasStoredValue { return nil }
+            guard origin == .local else { return guarded.sync.heardRemote() }
+            return guarded.sync.setHere(Outgoing(value: value, onlyIfNone: isInitial && receives))
         }
-        withExtendedLifetime(released) {}
         bell.ring()
     }
 
@@ -185,16 +176,14 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             let isDenied = error.code == .permissionDenied && !context.isEnding.isOpen
             guard error.code.mayPass || isDenied else {
                 // The value stays in this process only, so this is reported.
-                let released = guarded.withLock { $0.sync.refused(outgoing) }
-                withExtendedLifetime(released) {}
+                _ = guarded.withLock { $0.sync.refused(outgoing) }
                 return context.lose(error, \.failed)
             }
             attempts.count += 1
             let isNew = isDenied && !attempts.wereDenied
             attempts.wereDenied = isDenied
             if isNew || attempts.count % BridgeConfiguration.attemptsPerFault == 0 { context.lose(error, \.failed) }
-            let released = guarded.withLock { $0.sync.postponed(outgoing) }
-            withExtendedLifetime(released) {}
+            _ = guarded.withLock { $0.sync.postponed(outgoing) }
             await (isDenied ? context.isEnding : abandoned).wait(
                 atMost: context.configuration.backoff.delay(before: attempts.count),
                 clock: context.configuration.clock
@@ -204,25 +193,17 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
 
     private func pack(_ value: State) throws -> TransportMessage {
         let body = try format.encode(value, for: name)
-        let envelope = EventEnvelope(
-            id: randomIdentifier(),
-            source: context.source,
-            type: format.typeName,
-            time: Timestamp.now.text,
-            contentType: format.codec.contentType
-        )
-        return try context.message(body, envelope.headers, to: name)
+        return try context.message(body, context.envelope(format).headers, to: name)
     }
 
     // MARK: From the broker
 
     /// Called by the transport.
     private func arrived(_ value: StoredValue) {
-        let released = guarded.withLock { guarded in
+        _ = guarded.withLock { guarded in
             guarded.hasStoredValue = true
             return guarded.sync.arrived(value, revision: value.revision)
         }
-        withExtendedLifetime(released) {}
         bell.ring()
     }
 

@@ -86,16 +86,7 @@ extension BridgeError.Code {
 }
 
 extension String {
-    /// The text in a single line, with control characters and line breaks escaped. Servers supply part of it.
-    var singleLine: String {
-        var line = ""
-        for scalar in unicodeScalars.prefix(400) {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: line += scalar.escaped(asASCII: true)
-            default: line.unicodeScalars.append(scalar)
-            }
-        }
-        return line
-    }
+    /// The text in a single line, which is not long: servers supply part of it.
+    var singleLine: String { onOneLine(String(unicodeScalars.prefix(400))) }
 }
 #endif

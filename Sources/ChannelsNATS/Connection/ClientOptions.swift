@@ -10,8 +10,8 @@ final class ClientOptions {
     /// - Parameter discovered: The servers that others have announced.
     init(_ configuration: NATSConfiguration, discovered: [String] = [], registration: UInt) throws {
         var created: OpaquePointer?
-        try Self.check(natsOptions_Create(&created), "creating options")
-        guard let created else { throw BridgeError(.transportFailure, "creating options gave nothing") }
+        let status = natsOptions_Create(&created)
+        guard status == NATS_OK, let created else { throw BridgeError(status, doing: "creating options") }
         pointer = created
         try setServers(configuration, discovered)
         try setAuthentication(configuration.authentication)
@@ -110,10 +110,6 @@ final class ClientOptions {
     private func set(_ what: String, _ status: natsStatus) throws {
         guard status != NATS_OK else { return }
         throw BridgeError(.transportFailure, BridgeError(status, doing: "setting \(what)").description)
-    }
-
-    private static func check(_ status: natsStatus, _ action: String) throws {
-        guard status == NATS_OK else { throw BridgeError(status, doing: action) }
     }
 
     private static func checkReadable(_ file: String) throws {

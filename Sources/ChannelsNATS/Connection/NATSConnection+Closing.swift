@@ -10,18 +10,14 @@ extension NATSConnection {
     ///
     /// - Returns: Whether that was achieved.
     func flush(until deadline: ContinuousClock.Instant) async -> Bool {
-        await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                let isIdle = state.outbox.isIdle || state.outbox.phase == .closed
-                if !isIdle { state.idleWaiters.append(continuation) }
-                return isIdle
-            }
-            if isIdle { return continuation.resume() }
-            let rest = Int(clamping: ContinuousClock.now.duration(to: deadline).milliseconds)
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(rest)) {
-                for waiter in self.state.withLock({ $0.takeWaiters(evenIfBusy: true) }) { waiter.resume() }
-            }
-        }
+        let idle = FirstResult<Void>()
+        state.withLock { $0.idleWaiters.append(idle) }
+        resumeWaiters()
+        let timeout = max(ContinuousClock.now.duration(to: deadline), .zero)
+        // In a task of its own: this one may be cancelled.
+        await Task {
+            try? await idle.value(within: timeout, clock: ContinuousClock(), else: BridgeError(.closingTimedOut))
+        }.value
         let rest = ContinuousClock.now.duration(to: deadline)
         let (isIdle, phase) = state.withLock { ($0.outbox.isIdle, $0.outbox.phase) }
         // Without a connection there is nothing to flush; its losses have been reported.
@@ -42,13 +38,8 @@ extension NATSConnection {
     /// callback of the connection can be called any more.
     func close() async {
         beginClosing()
-        await withCheckedContinuation { continuation in
-            let isClosed = state.withLock { state in
-                state.closeWaiters.append(continuation)
-                return state.takeCloseWaiters()
-            }
-            for waiter in isClosed { waiter.resume() }
-        }
+        // In a task of its own: this one may be cancelled.
+        await Task { try? await self.hasEnded.wait() }.value
     }
 
     func subscriptionBegan() {
@@ -57,11 +48,11 @@ extension NATSConnection {
 
     /// On the thread of the subscription, after the last call of its handler.
     func subscriptionEnded() {
-        let waiters = state.withLock { state in
+        let hasEnded = state.withLock { state in
             state.liveSubscriptions -= 1
-            return state.takeCloseWaiters()
+            return state.hasEnded
         }
-        for waiter in waiters { waiter.resume() }
+        if hasEnded { self.hasEnded.open() }
     }
 
     /// Does not wait: also for owners that are released without having closed the connection.
@@ -82,16 +73,17 @@ extension NATSConnection {
 
     /// There is no connection any more, and there will be none.
     func hasClosed() {
-        let (isFirst, lost, waiters, library) = state.withLock { state in
+        let (isFirst, lost, waiters, library, hasEnded) = state.withLock { state in
             let isFirst = !state.isClosed
             state.isClosed = true
             let lost = state.outbox.close()
-            return (isFirst, lost, state.takeWaiters() + state.takeCloseWaiters(), state.library.take())
+            return (isFirst, lost, state.takeWaiters(), state.library.take(), state.hasEnded)
         }
         control.async { withExtendedLifetime(library) {} }
         if lost > 0 { onEvent(.unsent(lost, .unsentAtClose(lost))) }
         if isFirst { onEvent(.closed) }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters { waiter.finish(.success(())) }
+        if hasEnded { self.hasEnded.open() }
     }
 }
 #endif

@@ -52,13 +52,14 @@ final class NATSConnection: Sendable {
         /// When the connection was made, and how many before it have ended as soon as they were.
         var connected = ContinuousClock.now
         var shortLived = 0
-        var spaceWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
-        var idleWaiters: [CheckedContinuation<Void, Never>] = []
-        var closeWaiters: [CheckedContinuation<Void, Never>] = []
-        var nextWaiter: UInt64 = 0
+        /// Those who wait for space, and those who wait until nothing is left to write. Some have been cancelled.
+        var spaceWaiters: [FirstResult<Void>] = []
+        var idleWaiters: [FirstResult<Void>] = []
     }
 
     let state: Locked<State>
+    /// Opens when no callback will come any more.
+    let hasEnded = Latch()
     let configuration: NATSConfiguration
     let onEvent: @Sendable (Event) -> Void
     private static let fewMessages = 8
@@ -122,11 +123,7 @@ final class NATSConnection: Sendable {
     func onControl<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         let first = FirstResult<Value>()
         control.async { first.finish(Result(catching: body)) }
-        return try await withTaskCancellationHandler {
-            try await first.value()
-        } onCancel: {
-            first.finish(.failure(CancellationError()))
-        }
+        return try await first.valueUnlessCancelled()
     }
 
     /// Enqueues a call into the C client that may block, at once or after a delay, and does not wait for it.
@@ -184,42 +181,38 @@ final class NATSConnection: Sendable {
     /// - Returns: The error if the message cannot be sent. It has been reported.
     @discardableResult
     func sendSoon(_ message: NATSMessage) -> BridgeError? {
-        let startsWriter: Bool
         do throws(BridgeError) {
             try message.checkBesidesSubject()
-            startsWriter = try state.withLock { state throws(BridgeError) in
+            let submission = try state.withLock { state throws(BridgeError) in
                 try state.check(message)
-                return state.isClosed ? false : state.outbox.submitOverLimit(message)
+                return state.isClosed ? .closed : state.outbox.submit(message, isOverLimit: true)
             }
+            if submission == .takenAndStartWriter { startWriter() }
+            return nil
         } catch {
             onEvent(.failed(error))
             return error
         }
-        if startsWriter { startWriter() }
-        return nil
+    }
+
+    /// Hands a short message to the writer that is obsolete on the next connection. Without one, it would keep waiting
+    /// who closes.
+    func sendNow(_ message: NATSMessage) {
+        var message = message
+        message.isBoundToConnection = true
+        sendSoon(message)
     }
 
     private func waitForSpace() async throws {
-        let id = state.withLock { state in
-            state.nextWaiter += 1
-            return state.nextWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isNeeded = state.withLock { state in
-                    // There may be space by now, or the task may have been cancelled.
-                    guard !Task.isCancelled, state.outbox.phase == .connected, !state.outbox.isIdle else {
-                        return false
-                    }
-                    state.spaceWaiters[id] = continuation
-                    return true
-                }
-                if !isNeeded { continuation.resume() }
-            }
-        } onCancel: {
-            state.withLock { $0.spaceWaiters.removeValue(forKey: id) }?.resume()
-        }
         try Task.checkCancellation()
+        let space = FirstResult<Void>()
+        let isNeeded = state.withLock { state in
+            // There may be space by now.
+            guard state.outbox.phase == .connected, !state.outbox.isIdle else { return false }
+            state.spaceWaiters.append(space)
+            return true
+        }
+        if isNeeded { try await space.valueUnlessCancelled() }
     }
 
     func startWriter() {
@@ -238,7 +231,7 @@ final class NATSConnection: Sendable {
                 let hasBatch = state.outbox.nextBatch(&batch)
                 return (hasBatch, state.outbox.epoch, state.library, state.takeWaiters())
             }
-            for waiter in waiters { waiter.resume() }
+            for waiter in waiters { waiter.finish(.success(())) }
             guard hasBatch, let library else { return }
             sinceFlush += batch.count
             let isSent = batch.send(library.pointer, &spent) { status, subject in
@@ -298,7 +291,7 @@ final class NATSConnection: Sendable {
     }
 
     func resumeWaiters() {
-        for waiter in state.withLock({ $0.takeWaiters() }) { waiter.resume() }
+        for waiter in state.withLock({ $0.takeWaiters() }) { waiter.finish(.success(())) }
     }
 }
 
@@ -321,23 +314,15 @@ extension NATSConnection.State {
 
     /// Everybody who waits for space, and those who wait until nothing is left to write, if nothing is or can
     /// be.
-    mutating func takeWaiters(evenIfBusy: Bool = false) -> [CheckedContinuation<Void, Never>] {
+    mutating func takeWaiters() -> [FirstResult<Void>] {
         if spaceWaiters.isEmpty && idleWaiters.isEmpty { return [] }
-        var taken = Array(spaceWaiters.values)
-        spaceWaiters = [:]
-        if evenIfBusy || outbox.isIdle || outbox.phase == .closed {
-            taken += idleWaiters
-            idleWaiters = []
-        }
-        return taken
+        let isIdle = outbox.isIdle || outbox.phase == .closed
+        defer { (spaceWaiters, idleWaiters) = ([], isIdle ? [] : idleWaiters) }
+        return isIdle ? spaceWaiters + idleWaiters : spaceWaiters
     }
 
-    /// Everybody who waits for the end, if no callback will come any more.
-    mutating func takeCloseWaiters() -> [CheckedContinuation<Void, Never>] {
-        guard isClosed, liveSubscriptions == 0 else { return [] }
-        defer { closeWaiters = [] }
-        return closeWaiters
-    }
+    /// Whether no callback will come any more.
+    var hasEnded: Bool { isClosed && liveSubscriptions == 0 }
 }
 
 #endif

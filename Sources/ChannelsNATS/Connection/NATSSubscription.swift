@@ -77,30 +77,20 @@ final class NATSSubscription: Sendable {
         if let group { try WireRules.check(subject: group) }
         let outcome = FirstResult<Void>()
         let subscription = try await connection.onControl {
-            try subscribeNow(to: pattern, group: group, on: connection, handler: handler) { error in
-                outcome.finish(error.map { .failure($0) } ?? .success(()))
+            let (library, isClosing) = connection.state.withLock { ($0.library, $0.isClosing) }
+            guard !isClosing else { throw BridgeError(.closed, subject: pattern, "the connection was closed") }
+            let subscription = NATSSubscription(pattern, group, connection, handler)
+            if let library {
+                try subscription.begin(on: library) { error in
+                    outcome.finish(error.map { .failure($0) } ?? .success(()))
+                }
+            } else {
+                // It begins as soon as there is a connection.
+                outcome.finish(.success(()))
             }
+            return subscription
         }
-        try await withTaskCancellationHandler {
-            try await outcome.value()
-        } onCancel: {
-            outcome.finish(.failure(CancellationError()))
-        }
-        return subscription
-    }
-
-    /// On the control queue. Without a connection, the subscription begins as soon as there is one.
-    private static func subscribeNow(
-        to pattern: String,
-        group: String?,
-        on connection: NATSConnection,
-        handler: @escaping @Sendable (OpaquePointer) -> Void,
-        onOutcome: @escaping @Sendable (BridgeError?) -> Void
-    ) throws -> NATSSubscription {
-        let (library, isClosing) = connection.state.withLock { ($0.library, $0.isClosing) }
-        guard !isClosing else { throw BridgeError(.closed, subject: pattern, "the connection was closed") }
-        let subscription = NATSSubscription(pattern, group, connection, handler)
-        if let library { try subscription.begin(on: library, onOutcome) } else { onOutcome(nil) }
+        try await outcome.valueUnlessCancelled()
         return subscription
     }
 
@@ -110,7 +100,8 @@ final class NATSSubscription: Sendable {
     ///   with nil when it would have told that.
     func begin(on library: LibraryConnection, _ onOutcome: @escaping @Sendable (BridgeError?) -> Void) throws {
         let number = state.withLock { $0.number }
-        connection.state.withLock { $0.confirming.append(Confirmation(number, self, onOutcome)) }
+        let confirmation = Confirmation(number: number, subscription: self, onOutcome: onOutcome)
+        connection.state.withLock { $0.confirming.append(confirmation) }
         let wait: DispatchTimeInterval?
         do {
             try begin(on: library)
@@ -192,14 +183,6 @@ final class NATSSubscription: Sendable {
         let number: UInt64
         let subscription: NATSSubscription
         let onOutcome: @Sendable (BridgeError?) -> Void
-
-        init(
-            _ number: UInt64,
-            _ subscription: NATSSubscription,
-            _ onOutcome: @escaping @Sendable (BridgeError?) -> Void
-        ) {
-            (self.number, self.subscription, self.onOutcome) = (number, subscription, onOutcome)
-        }
     }
 
     /// A server reports a refusal asynchronously, but in order: when the answer to a ping has come, so has the

@@ -24,24 +24,16 @@ struct Outbox: ~Copyable {
 
     /// A message larger than the limit is accepted if nothing else is waiting; otherwise it could never be
     /// sent.
-    mutating func submit(_ message: borrowing some OutgoingMessage) -> Submission {
+    ///
+    /// - Parameter isOverLimit: Whether it is accepted in any case.
+    mutating func submit(_ message: borrowing some OutgoingMessage, isOverLimit: Bool = false) -> Submission {
         if phase == .closed { return .closed }
         if message.isBoundToConnection, !isConnected(message.epoch) { return .notConnected }
         let held = waiting.byteCount + writingBytes
-        guard waiting.append(message, ifSizeIsAtMost: held > 0 ? limit - held : .max) else {
+        guard waiting.append(message, ifSizeIsAtMost: held == 0 || isOverLimit ? .max : limit - held) else {
             return phase == .connected ? .waitForSpace : .full
         }
         return startWriter() ? .takenAndStartWriter : .taken
-    }
-
-    /// Drops a message that is bound to a connection where there is none.
-    ///
-    /// - Returns: Whether a writer is to be started.
-    mutating func submitOverLimit(_ message: borrowing some OutgoingMessage) -> Bool {
-        if phase == .closed { return false }
-        if message.isBoundToConnection, !isConnected(message.epoch) { return false }
-        waiting.append(message)
-        return startWriter()
     }
 
     /// Moves the waiting messages into an empty batch, whose memory is reused.

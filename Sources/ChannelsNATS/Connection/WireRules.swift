@@ -10,21 +10,20 @@ enum WireRules {
 
     /// Throws unless the text is a subject without wildcards.
     static func check(subject: String) throws(BridgeError) {
-        guard let problem = problem(ofSubject: subject, isPattern: false) else { return }
-        throw BridgeError(
-            .invalidName,
-            subject: subject.singleLine,
-            "'\(subject.singleLine)' is not a subject: \(problem)"
-        )
+        try check(subject, "subject", isPattern: false)
     }
 
     /// Throws unless the text is a subject in which `*` and `>` may be whole tokens.
     static func check(pattern: String) throws(BridgeError) {
-        guard let problem = problem(ofSubject: pattern, isPattern: true) else { return }
+        try check(pattern, "pattern", isPattern: true)
+    }
+
+    private static func check(_ text: String, _ kind: String, isPattern: Bool) throws(BridgeError) {
+        guard let problem = problem(ofSubject: text, isPattern: isPattern) else { return }
         throw BridgeError(
             .invalidName,
-            subject: pattern.singleLine,
-            "'\(pattern.singleLine)' is not a pattern: \(problem)"
+            subject: text.singleLine,
+            "'\(text.singleLine)' is not a \(kind): \(problem)"
         )
     }
 

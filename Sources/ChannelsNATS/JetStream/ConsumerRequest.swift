@@ -93,28 +93,15 @@ struct KnownConsumer: Decodable {
 extension ConsumerRequest {
     /// What the server has otherwise, in words. Where a consumer began is not compared: it continues where it is.
     func differences(from found: KnownConsumer) -> [String] {
-        var differences: [String] = []
-        func compare<Value: Equatable>(_ name: String, _ found: Value?, _ wanted: Value, _ text: (Value) -> String) {
-            guard let found, found != wanted else { return }
-            differences.append("\(name) is \(text(found)) at the server and \(text(wanted)) in the code")
+        var differences = SettingDifferences()
+        differences.compare("acknowledgementWait", found.config?.ackWait, config.ackWait) {
+            "\(Duration.nanoseconds($0))"
         }
-        compare("acknowledgementWait", found.config?.ackWait, config.ackWait) { "\(Duration.nanoseconds($0))" }
-        compare("unsettledLimit", found.config?.maxAckPending, config.maxAckPending) { "\($0)" }
-        compare("the number of deliveries", found.config?.maxDeliver, config.maxDeliver) {
+        differences.compare("unsettledLimit", found.config?.maxAckPending, config.maxAckPending) { "\($0)" }
+        differences.compare("the number of deliveries", found.config?.maxDeliver, config.maxDeliver) {
             $0 <= 0 ? "unlimited" : "\($0)"
         }
-        return differences
-    }
-}
-
-/// The request for messages of a consumer.
-struct FetchRequest {
-    let json: [UInt8]
-
-    /// - Parameter expires: How long the server keeps it.
-    init(_ request: PullState.Request, expires: Duration) {
-        let bytes = request.bytes.map { ",\"max_bytes\":\($0)" } ?? ""
-        json = Array("{\"batch\":\(request.messages)\(bytes),\"expires\":\(expires.nanoseconds)}".utf8)
+        return differences.texts
     }
 }
 #endif

@@ -43,7 +43,7 @@ struct Delivery: Hashable, Sendable {
 
 extension UInt64 {
     /// The value of up to 19 decimal digits.
-    fileprivate init?(digits: Slice<UnsafeRawBufferPointer>) {
+    init?(digits: some Collection<UInt8>) {
         guard (1...19).contains(digits.count) else { return nil }
         self = 0
         for byte in digits {

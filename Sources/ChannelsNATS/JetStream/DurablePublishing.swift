@@ -166,66 +166,35 @@ struct Acknowledgement {
 
     /// Reads the form in which servers write it, without a decoder, which takes longer than all else.
     private static func plain(_ payload: UnsafeRawBufferPointer) -> Acknowledgement? {
-        var rest = PlainText(payload)
-        guard rest.skip("{\"stream\":\""), rest.skipUntilQuote() > 0, rest.skip("\",") else { return nil }
-        rest.skipSpaces()
-        guard rest.skip("\"seq\":") else { return nil }
-        rest.skipSpaces()
-        guard let number = rest.takeNumber() else { return nil }
-        if rest.skip("}") { return rest.isEmpty ? Acknowledgement(number, isDuplicate: false) : nil }
-        guard rest.skip(",") else { return nil }
-        rest.skipSpaces()
-        guard rest.skip("\"duplicate\":") else { return nil }
-        rest.skipSpaces()
-        return rest.skip("true}") && rest.isEmpty ? Acknowledgement(number, isDuplicate: true) : nil
-    }
-}
-
-/// What is left of a text that is read from its start.
-private struct PlainText {
-    private var rest: UnsafeRawBufferPointer
-
-    init(_ bytes: UnsafeRawBufferPointer) {
-        rest = bytes
+        guard payload.last == UInt8(ascii: "}") else { return nil }
+        let members = payload.dropLast().split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        guard members.count == 2 || members.count == 3, isName(value(of: nameKey, in: members[0])),
+            let number = value(of: sequenceKey, in: members[1]).flatMap({ UInt64(digits: $0) })
+        else { return nil }
+        if members.count == 2 { return Acknowledgement(number, isDuplicate: false) }
+        guard value(of: duplicateKey, in: members[2])?.elementsEqual("true".utf8) == true else { return nil }
+        return Acknowledgement(number, isDuplicate: true)
     }
 
-    var isEmpty: Bool { rest.isEmpty }
+    private static let nameKey = Array("{\"stream\":".utf8)
+    private static let sequenceKey = Array("\"seq\":".utf8)
+    private static let duplicateKey = Array("\"duplicate\":".utf8)
 
-    /// - Parameter text: Not empty.
-    mutating func skip(_ text: StaticString) -> Bool {
-        let bytes = rest
-        let isNext = text.withUTF8Buffer { text in
-            // Neither is empty.
-            bytes.count >= text.count && memcmp(text.baseAddress!, bytes.baseAddress!, text.count) == 0
+    /// What is behind a key, without the spaces around them.
+    private static func value(of key: [UInt8], in member: Slice<UnsafeRawBufferPointer>) -> Slice<
+        UnsafeRawBufferPointer
+    >? {
+        let member = member.drop { $0 == UInt8(ascii: " ") }
+        guard member.starts(with: key) else { return nil }
+        return member.dropFirst(key.count).drop { $0 == UInt8(ascii: " ") }
+    }
+
+    /// Whether it is a text in quotation marks with none, and nothing escaped, between them.
+    private static func isName(_ value: Slice<UnsafeRawBufferPointer>?) -> Bool {
+        guard let value, value.count > 2, value.first == UInt8(ascii: "\""), value.last == UInt8(ascii: "\"") else {
+            return false
         }
-        if isNext { drop(text.utf8CodeUnitCount) }
-        return isNext
-    }
-
-    mutating func skipSpaces() {
-        while rest.first == UInt8(ascii: " ") { drop(1) }
-    }
-
-    /// - Returns: How many bytes were before it, or were left.
-    mutating func skipUntilQuote() -> Int {
-        let count = rest.firstIndex(of: UInt8(ascii: "\"")) ?? rest.count
-        drop(count)
-        return count
-    }
-
-    /// Takes up to 18 digits; nil if there are none, or more.
-    mutating func takeNumber() -> UInt64? {
-        var (number, digits): (UInt64, Int) = (0, 0)
-        while digits < rest.count, digits < 19, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(rest[digits]) {
-            number = number * 10 + UInt64(rest[digits] - UInt8(ascii: "0"))
-            digits += 1
-        }
-        drop(digits)
-        return (1...18).contains(digits) ? number : nil
-    }
-
-    private mutating func drop(_ count: Int) {
-        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+        return !value.dropFirst().dropLast().contains { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
     }
 }
 #endif

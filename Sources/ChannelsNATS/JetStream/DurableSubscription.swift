@@ -31,12 +31,21 @@ final class DurableSubscription: Sendable {
         /// Whether the consumer has to be created before messages are asked for.
         var needsConsumer = false
         var isClosing = false
+        var unsettled: UnsettledMessages
+        /// Nil before it is open, and when it is closed.
         var subscription: NATSSubscription?
-        var unsettled: UnsettledMessages?
         /// Creates the consumer again. Cancelled by ``DurableSubscription/close()``.
         var restarting: Task<Void, Never>?
-        /// Whether the consumer is created again after a reconnection.
-        var isRestoring = false
+
+        /// A message takes up no room any more.
+        ///
+        /// - Parameter delay: After how long it comes again, if it was not handled.
+        mutating func settled(bytes: Int, comesAgainAfter delay: Duration?) {
+            pull.settled(bytes: bytes)
+            // It waits for others that have come again, and for a request; after as long it may come once more.
+            let end = delay.map { ContinuousClock.now + $0 + unsettled.acknowledgementWait * 2 }
+            if let end { returned = max(returned ?? end, end) }
+        }
     }
 
     private let jetStream: JetStream
@@ -67,7 +76,8 @@ final class DurableSubscription: Sendable {
         (self.name, self.request) = (name, request)
         inbox = jetStream.configuration.newInbox() + "."
         (self.onMessage, self.onFailure) = (onMessage, onFailure)
-        state = Locked(State(pull: pull))
+        let wait = jetStream.configuration.deliveries.acknowledgementWait
+        state = Locked(State(pull: pull, unsettled: UnsettledMessages(acknowledgementWait: wait)))
     }
 
     /// Subscribes and creates the consumer, if it does not exist.
@@ -102,18 +112,14 @@ final class DurableSubscription: Sendable {
             onMessage: onMessage,
             onFailure: onFailure
         )
-        let unsettled = UnsettledMessages(connection, acknowledgementWait: deliveries.acknowledgementWait) {
-            [weak durable] bytes, delay in
-            durable?.settled(bytes: bytes, comesAgainAfter: delay)
-        }
         let subscription = try await NATSSubscription.subscribe(
             to: durable.inbox + "*",
             on: connection,
             handler: { [weak durable] received in
-                durable?.received(received, unsettled, onUnreadable)
+                durable?.received(received, onUnreadable)
             }
         )
-        durable.state.withLock { ($0.subscription, $0.unsettled) = (subscription, unsettled) }
+        durable.state.withLock { $0.subscription = subscription }
         do { try await durable.createConsumer() } catch {
             await subscription.cancel()
             throw error
@@ -125,8 +131,13 @@ final class DurableSubscription: Sendable {
     /// Reports progress, and asks again when the time of a request is over: on a queue, because the tasks of the
     /// process may all be busy in listeners. Ends with ``close()``.
     private func keepUp() {
-        guard let unsettled = state.withLock({ $0.unsettled }) else { return }
-        let report = unsettled.reportProgress()
+        let (isOpen, held, report) = state.withLock { state in
+            let (held, report) = state.unsettled.takeOverdue()
+            return (state.subscription != nil, held, report)
+        }
+        guard isOpen else { return }
+        // On the next connection, the report would be obsolete.
+        for reply in held { connection.sendNow(NATSMessage(subject: reply, payload: Array("+WPI".utf8))) }
         checkConsumer()
         let now = ContinuousClock.now
         let end = update { $0.pull.expire(now: now) } ?? now + PullState.requestLife
@@ -144,20 +155,21 @@ final class DurableSubscription: Sendable {
             $0.pull.stop()
         }
         if connection.isConnected { await isQuiet.wait(atMost: PullState.requestLife * 2, clock: ContinuousClock()) }
-        let (subscription, unsettled, restarting) = state.withLock { state in
-            defer { (state.subscription, state.unsettled, state.restarting) = (nil, nil, nil) }
-            return (state.subscription, state.unsettled, state.restarting)
+        let (subscription, restarting) = state.withLock { state in
+            defer { (state.subscription, state.restarting) = (nil, nil) }
+            return (state.subscription, state.restarting)
         }
         await subscription?.cancel()
         restarting?.cancel()
         await restarting?.value
-        guard jetStream.configuration.deliveries.isTemporary else {
-            unsettled?.giveBack()
-            return
+        if jetStream.configuration.deliveries.isTemporary {
+            connection.sendNow(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(consumer)"))
+        } else {
+            // Now that no more is asked for: without a delay, they would come back.
+            for reply in state.withLock({ $0.unsettled.takeAll() }) {
+                connection.sendNow(NATSMessage(subject: reply, payload: Array("-NAK".utf8)))
+            }
         }
-        var message = NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(consumer)")
-        message.isBoundToConnection = true
-        connection.sendSoon(message)
     }
 
     // MARK: Carrying out
@@ -183,33 +195,32 @@ final class DurableSubscription: Sendable {
     }
 
     private func ask(_ wanted: PullState.Request) {
-        let fetch = FetchRequest(wanted, expires: PullState.requestLife)
-        var message = NATSMessage(
-            subject: "$JS.API.CONSUMER.MSG.NEXT.\(consumer)",
-            reply: inbox + String(wanted.number),
-            payload: fetch.json
+        let bytes = wanted.bytes.map { ",\"max_bytes\":\($0)" } ?? ""
+        let expires = PullState.requestLife.nanoseconds
+        let fetch = "{\"batch\":\(wanted.messages)\(bytes),\"expires\":\(expires)}"
+        // On the next connection, the consumer is looked for first.
+        connection.sendNow(
+            NATSMessage(
+                subject: "$JS.API.CONSUMER.MSG.NEXT.\(consumer)",
+                reply: inbox + String(wanted.number),
+                payload: Array(fetch.utf8)
+            )
         )
-        // On the next one, the consumer is looked for first.
-        message.isBoundToConnection = true
-        connection.sendSoon(message)
     }
 
     /// On the thread of the subscription.
-    private func received(
-        _ received: OpaquePointer,
-        _ unsettled: UnsettledMessages,
-        _ onUnreadable: @Sendable (OpaquePointer) -> Void
-    ) {
+    private func received(_ received: OpaquePointer, _ onUnreadable: @Sendable (OpaquePointer) -> Void) {
         guard let reply = NATSMessage.reply(of: received) else { return ended(NATSMessage(received)) }
         // Anything else is not a delivery: another client published it.
         guard let delivery = Delivery(reply), delivery.consumer == request.config.durableName else { return }
         let message = NATSMessage(received)
         let bytes = message?.sizeForServer ?? 0
-        let held = unsettled.hold(reply, bytes: bytes)
         update {
+            $0.unsettled.hold(reply, bytes: bytes)
             $0.lastSequence = max($0.lastSequence, delivery.streamSequence)
             $0.pull.received(bytes: bytes)
         }
+        let held = HeldMessage(reply, of: self)
         guard let message else {
             // It cannot be read the next time either.
             held.settle(.terminated)
@@ -218,16 +229,24 @@ final class DurableSubscription: Sendable {
         onMessage(message, delivery) { held.settle($0) }
     }
 
-    /// A message takes up no room any more.
-    ///
-    /// - Parameter delay: After how long it comes again, if it was not handled.
-    private func settled(bytes: Int, comesAgainAfter delay: Duration?) {
-        update { state in
-            state.pull.settled(bytes: bytes)
-            guard let delay, let wait = state.unsettled?.acknowledgementWait else { return }
-            // It waits for others that have come again, and for a request; after as long it may come once more.
-            state.returned = max(state.returned ?? .now, .now + delay + wait * 2)
+    /// A message can no longer be settled.
+    func letGo(_ reply: String) {
+        guard let bytes = state.withLock({ $0.unsettled.letGo(reply) }) else { return }
+        update { $0.settled(bytes: bytes, comesAgainAfter: $0.unsettled.acknowledgementWait) }
+    }
+
+    func settle(_ reply: String, _ settlement: Settlement) {
+        guard let message = state.withLock({ $0.unsettled.take(reply) }) else { return }
+        let (answer, delay): (String, Duration?)
+        switch settlement {
+        case .acknowledged: (answer, delay) = ("+ACK", nil)
+        case .terminated: (answer, delay) = ("+TERM", nil)
+        case .retry(let after):
+            // Without a delay, the server redelivers immediately: a thousand times a second.
+            (answer, delay) = ("-NAK {\"delay\": \(max(after, .milliseconds(1)).nanoseconds)}", after)
         }
+        connection.sendSoon(NATSMessage(subject: reply, payload: Array(answer.utf8)))
+        if message.released == nil { update { $0.settled(bytes: message.bytes, comesAgainAfter: delay) } }
     }
 
     /// The server says something about a request. On the thread of the subscription.
@@ -253,7 +272,7 @@ final class DurableSubscription: Sendable {
     private func checkConsumer() {
         guard connection.isConnected else { return }
         state.withLock { state in
-            guard state.needsConsumer, !state.isClosing, !state.isRestoring, state.restarting == nil else { return }
+            guard state.needsConsumer, !state.isClosing, state.restarting == nil else { return }
             state.restarting = Task { [weak self] in
                 // What fails is tried again at the next check.
                 do { try await self?.createMissing() } catch {
@@ -277,20 +296,18 @@ final class DurableSubscription: Sendable {
     }
 
     /// There is another connection: the server may have lost the consumer.
-    func restart() async throws {
-        let other = state.withLock { state in
-            state.isRestoring = true
-            return state.restarting
+    func restart() {
+        update { state in
+            state.pull.stop()
+            state.needsConsumer = true
         }
-        defer { state.withLock { $0.isRestoring = false } }
-        other?.cancel()
-        await other?.value
-        try await createConsumer()
+        checkConsumer()
     }
 
     /// Creates the consumer if there is none, and asks for messages from then on. One caller at a time.
     private func createConsumer() async throws {
         update { $0.pull.stop() }
+        let epoch = connection.epoch
         let found: KnownConsumer
         let origin: StreamIdentity
         do {
@@ -305,10 +322,12 @@ final class DurableSubscription: Sendable {
             let areNew = state.differences != differences
             // The numbers of another stream begin again.
             if state.origin.map({ $0.created != origin.created }) == true { state.lastSequence = 0 }
-            (state.origin, state.differences, state.needsConsumer) = (origin, differences, false)
+            (state.origin, state.differences) = (origin, differences)
+            // On another connection since, it is looked for once more.
+            state.needsConsumer = connection.epoch != epoch
             state.largest = connection.maxPayload
             // By its settings, not by those that it was to have: it would take this process for dead.
-            if let wait = found.acknowledgementWait { state.unsettled?.acknowledgementWait = wait }
+            if let wait = found.acknowledgementWait { state.unsettled.acknowledgementWait = wait }
             state.pull.start()
             return areNew
         }

@@ -26,7 +26,6 @@ final class LastValueWatch: Sendable {
         /// How often the bucket had been replaced when `onValue` last returned for a value that has not been lost
         /// since.
         var handedOver: Int?
-        var firstValue: CheckedContinuation<Void, Never>?
         var subscription: NATSSubscription?
         /// Creates the consumer again. Cancelled by ``close()``.
         var restarting: Task<Void, Never>?
@@ -51,6 +50,8 @@ final class LastValueWatch: Sendable {
     /// Called when there is no value any more.
     private let onLoss: @Sendable () -> Void
     private let state = Locked(State())
+    /// Opens when a value has come, or none will.
+    private let isHere = Latch()
     private static let heartbeat = Duration.seconds(2)
 
     init(
@@ -86,20 +87,9 @@ final class LastValueWatch: Sendable {
             }
         )
         state.withLock { $0.subscription = subscription }
-        let expectsValue = try await begin()
-        guard expectsValue else { return listenForHeartbeats() }
-        await withCheckedContinuation { continuation in
-            let isHere = state.withLock { state in
-                if state.handedOver == nil, !state.isClosed { state.firstValue = continuation }
-                return state.firstValue == nil
-            }
-            if isHere { return continuation.resume() }
-            DispatchQueue.global().asyncAfter(
-                deadline: .now() + .milliseconds(Int(jetStream.configuration.requestTimeout.milliseconds))
-            ) {
-                self.resumeFirst()
-            }
-        }
+        guard try await begin() else { return listenForHeartbeats() }
+        await isHere.wait(atMost: jetStream.configuration.requestTimeout, clock: ContinuousClock())
+        try Task.checkCancellation()
         let (isThere, isClosed) = state.withLock { ($0.handedOver != nil, $0.isClosed) }
         guard isThere else {
             throw isClosed
@@ -157,7 +147,7 @@ final class LastValueWatch: Sendable {
         restarting?.cancel()
         await restarting?.value
         if let consumer = state.withLock({ $0.consumer }) { delete(consumer) }
-        resumeFirst()
+        isHere.open()
         await subscription?.cancel()
     }
 
@@ -200,10 +190,7 @@ final class LastValueWatch: Sendable {
 
     /// Deletes a consumer soon. The server would also remove it once it has no subscriber.
     private func delete(_ consumer: String) {
-        var message = NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(stream).\(consumer)")
-        // Without a connection, it would only keep who closes waiting.
-        message.isBoundToConnection = true
-        connection.sendSoon(message)
+        connection.sendNow(NATSMessage(subject: "$JS.API.CONSUMER.DELETE.\(stream).\(consumer)"))
     }
 
     /// On the thread of the subscription.
@@ -247,16 +234,8 @@ final class LastValueWatch: Sendable {
                 onFailure(BridgeError(.invalidEnvelope, subject: subject, "a value came whose headers cannot be read"))
             }
             state.withLock { $0.handedOver = bucket }
-            resumeFirst()
+            isHere.open()
         }
-    }
-
-    private func resumeFirst() {
-        let waiter = state.withLock { state in
-            defer { state.firstValue = nil }
-            return state.firstValue
-        }
-        waiter?.resume()
     }
 
     private func listenForHeartbeats() {

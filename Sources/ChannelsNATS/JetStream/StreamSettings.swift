@@ -50,33 +50,46 @@ struct StreamSettings: Decodable {
     var duplicateWindow: Int64?
 }
 
+/// How settings at the server differ from those in the code, in words.
+struct SettingDifferences {
+    private(set) var texts: [String] = []
+
+    mutating func compare<Value: Equatable>(
+        _ name: String,
+        _ found: Value?,
+        _ wanted: Value,
+        _ text: (Value) -> String
+    ) {
+        guard let found, found != wanted else { return }
+        texts.append("\(name) is \(text(found)) at the server and \(text(wanted)) in the code")
+    }
+}
+
 extension NATSStream {
     /// What a stream at the server has otherwise, in words. Settings that the server does not name are left out.
     func differences(from found: StreamSettings?) -> [String] {
         guard let found else { return [] }
         let wanted = StreamRequest(self)
-        var differences: [String] = []
-        func compare<Value: Equatable>(_ name: String, _ found: Value?, _ wanted: Value, _ text: (Value) -> String) {
-            guard let found, found != wanted else { return }
-            differences.append("\(name) is \(text(found)) at the server and \(text(wanted)) in the code")
-        }
+        var differences = SettingDifferences()
         func limit(_ number: Int64) -> String { number <= 0 ? "unlimited" : "\(number)" }
         func time(_ nanoseconds: Int64) -> String {
             nanoseconds <= 0 ? "unlimited" : "\(Duration.nanoseconds(nanoseconds))"
         }
-        compare("subjects", found.subjects?.sorted(), wanted.subjects.sorted()) { $0.joined(separator: ", ") }
-        compare("replicas", found.numReplicas, wanted.numReplicas) { "\($0)" }
+        differences.compare("subjects", found.subjects?.sorted(), wanted.subjects.sorted()) {
+            $0.joined(separator: ", ")
+        }
+        differences.compare("replicas", found.numReplicas, wanted.numReplicas) { "\($0)" }
         // A value that ends by age, and not because another one takes its place, is set again by whoever joins.
-        compare("ageLimit", found.maxAge, wanted.maxAge, time)
+        differences.compare("ageLimit", found.maxAge, wanted.maxAge, time)
         // Of a bucket, the server or other programs may set the rest.
-        if keepsLastValues { return differences }
-        compare("storage", found.storage, wanted.storage) { $0 }
-        compare("retention", found.retention, wanted.retention) { $0 }
-        compare("what a full stream discards", found.discard, wanted.discard) { $0 }
-        compare("byteLimit", found.maxBytes.map { max($0, -1) }, wanted.maxBytes, limit)
-        compare("messageLimit", found.maxMsgs.map { max($0, -1) }, wanted.maxMsgs, limit)
-        compare("duplicateWindow", found.duplicateWindow, wanted.duplicateWindow, time)
-        return differences
+        if keepsLastValues { return differences.texts }
+        differences.compare("storage", found.storage, wanted.storage) { $0 }
+        differences.compare("retention", found.retention, wanted.retention) { $0 }
+        differences.compare("what a full stream discards", found.discard, wanted.discard) { $0 }
+        differences.compare("byteLimit", found.maxBytes.map { max($0, -1) }, wanted.maxBytes, limit)
+        differences.compare("messageLimit", found.maxMsgs.map { max($0, -1) }, wanted.maxMsgs, limit)
+        differences.compare("duplicateWindow", found.duplicateWindow, wanted.duplicateWindow, time)
+        return differences.texts
     }
 }
 #endif

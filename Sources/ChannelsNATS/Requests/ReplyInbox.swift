@@ -62,14 +62,10 @@ final class ReplyInbox: Sendable {
     ) async throws -> NATSMessage {
         let first = FirstResult<NATSMessage>()
         let subject = message.subject
-        return try await withTaskCancellationHandler {
-            try await send(message, timeout: timeout, accepts: accepts) { answer in
-                first.finish(Result { try answer.get().copy(ofAnswerTo: subject) })
-            }
-            return try await first.value()
-        } onCancel: {
-            first.finish(.failure(CancellationError()))
+        try await send(message, timeout: timeout, accepts: accepts) { answer in
+            first.finish(Result { try answer.get().copy(ofAnswerTo: subject) })
         }
+        return try await first.valueUnlessCancelled()
     }
 
     /// Sends a request, and returns when it is in the outbox.
@@ -172,16 +168,8 @@ final class ReplyInbox: Sendable {
     private func number(_ subject: UnsafePointer<CChar>?) -> UInt64? {
         // Both are C strings: what begins with the prefix is as long, and a zero ends it.
         guard let subject, strncmp(subject, prefix, prefix.utf8.count) == 0 else { return nil }
-        var digits = subject + prefix.utf8.count
-        guard digits.pointee != 0 else { return nil }
-        var number: UInt64 = 0
-        while digits.pointee != 0 {
-            let digit = UInt8(bitPattern: digits.pointee) &- UInt8(ascii: "0")
-            guard digit < 10, number < .max / 10 else { return nil }
-            number = number * 10 + UInt64(digit)
-            digits += 1
-        }
-        return number
+        let digits = subject + prefix.utf8.count
+        return UInt64(digits: UnsafeRawBufferPointer(start: digits, count: strlen(digits)))
     }
 
     private func sweepLater() {

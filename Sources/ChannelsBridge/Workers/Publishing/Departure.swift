@@ -32,14 +32,14 @@ final class Departure: @unchecked Sendable {  // what changes is touched as its 
     /// Nil as long as it is on its way. The listener of the route waits for that, and `postAndWait` for the listener.
     var end: End?
     /// Until its listener has heard its end. Touched by the listener alone.
-    private var unheard: Unheard?
+    private var unheard: InFlight?
 
     init(
         _ message: any Sendable,
         to subject: String,
         charge: Charge,
         isReserved: Bool = false,
-        unheard: Unheard? = nil
+        _ unheard: InFlight
     ) {
         self.message = message
         self.subject = subject
@@ -48,14 +48,15 @@ final class Departure: @unchecked Sendable {  // what changes is touched as its 
         time = .now
         trace = TraceContext.current
         self.unheard = unheard
-        unheard?.enter()
+        unheard.begin()
     }
 
     deinit { isHeard() }
 
-    /// Its listener has heard its end, or never will.
+    /// Its listener has heard its end, or never will: a lane refuses a message that it has no place for, after it was
+    /// taken.
     func isHeard() {
-        unheard?.leave()
+        unheard?.end()
         unheard = nil
     }
 }

@@ -15,10 +15,10 @@ final class DurableSender: RouteSender {
         var listener: (departure: Departure, continuation: CheckedContinuation<Void, Never>)?
         /// How many were acknowledged.
         var sent = 0
-        /// Who waits for a place, in order, by number; one that was cancelled is not there any more.
-        var waiting = Fifo<UInt64>()
-        var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
-        var lastWaiter: UInt64 = 0
+        /// Who waits for a place, in order, or was cancelled.
+        var waiters = Fifo<FirstResult<Void>>()
+        /// The posts for which a place is kept: not those that listeners make because of them.
+        var posts: Set<PostPosition> = []
         var task: Task<Void, Never>?
         /// Whether the task has found nothing to do, and nobody has woken it since.
         var isIdle = false
@@ -30,23 +30,28 @@ final class DurableSender: RouteSender {
             return isIdle
         }
 
+        /// Nil if it has not ended. Whatever had not when the pipeline was abandoned has been given up.
+        func end(of departure: Departure) -> Departure.End? {
+            guard departure.end == nil, pipeline.isAbandoned else { return departure.end }
+            return .failed(BridgeError(.closed, subject: departure.subject), isReported: false)
+        }
+
         /// The listener, if what it waits for has ended.
         mutating func takeListener() -> CheckedContinuation<Void, Never>? {
-            guard let (departure, continuation) = listener, departure.end != nil else { return nil }
+            guard let (departure, continuation) = listener, end(of: departure) != nil else { return nil }
             listener = nil
             return continuation
         }
     }
 
     private let context: BridgeContext
-    private let pattern: ChannelPattern
     private let packaging: Packaging
-    /// The patterns of routes that take precedence: they send what they match.
-    private let earlier: [ChannelPattern]
     private let guarded: Locked<Guarded>
     /// Rings when there may be something to do, or nothing left.
     private let bell = Bell()
-    private let unheard = Unheard()
+    private let unheard = InFlight()
+    /// How many posts are being made for which a place was kept.
+    private let postCount = Atomic<Int>(0)
     /// Rings when a pause need not last any longer.
     private let restored = Bell()
     /// Whether an attempt has failed, so that nothing more is published until it is repeated. Written with the
@@ -55,15 +60,8 @@ final class DurableSender: RouteSender {
     /// Where so many bytes have been encoded, they are counted before more are.
     private static let mostBytesAtOnce = 1 << 16
 
-    init(
-        _ context: BridgeContext,
-        publishing pattern: ChannelPattern,
-        shadowedBy earlier: [ChannelPattern],
-        _ packaging: Packaging
-    ) {
+    init(_ context: BridgeContext, _ packaging: Packaging) {
         self.context = context
-        self.pattern = pattern
-        self.earlier = earlier
         self.packaging = packaging
         guarded = Locked(
             Guarded(
@@ -76,23 +74,20 @@ final class DurableSender: RouteSender {
         )
     }
 
+    var needs: TransportCapabilities { .durable }
+
     /// The pipeline has the limit.
     var buffering: BufferingPolicy { .unbounded }
 
     func take(_ message: any Sendable, postedTo name: String) -> Departure? {
-        guard !earlier.contains(where: { $0.matches(name) }) else { return nil }
-        let isReserved = Reservation.useCurrent(for: self)
+        // Whoever makes such a post on this thread has counted it.
+        let isReserved =
+            postCount.load(ordering: .relaxed) > 0 && guarded.withLock { $0.posts.remove(.current) } != nil
         guard let charge = context.outgoing.charge(messages: 1, isForced: isReserved) else {
             Switchboard.refusePost(because: drop(name, isClosed: false))
             return nil
         }
-        let departure = Departure(
-            message,
-            to: name,
-            charge: charge,
-            isReserved: isReserved,
-            unheard: unheard
-        )
+        let departure = Departure(message, to: name, charge: charge, isReserved: isReserved, unheard)
         let (isTaken, isClosed, wakes) = guarded.withLock { guarded in
             guard guarded.pipeline.take(departure) else { return (false, guarded.pipeline.isClosed, false) }
             begin(&guarded)
@@ -110,7 +105,7 @@ final class DurableSender: RouteSender {
         if let end = end(of: departure) { return try hear(end, of: departure) }
         await withCheckedContinuation { continuation in
             let hasEnded = guarded.withLock { guarded in
-                guard departure.end == nil else { return true }
+                guard guarded.end(of: departure) == nil else { return true }
                 guarded.listener = (departure, continuation)
                 return false
             }
@@ -121,7 +116,7 @@ final class DurableSender: RouteSender {
     }
 
     /// Nil if it has not ended.
-    private func end(of departure: Departure) -> Departure.End? { guarded.withLock { _ in departure.end } }
+    private func end(of departure: Departure) -> Departure.End? { guarded.withLock { $0.end(of: departure) } }
 
     private func hear(_ end: Departure.End, of departure: Departure) throws {
         defer { departure.isHeard() }
@@ -131,7 +126,7 @@ final class DurableSender: RouteSender {
         throw error
     }
 
-    func add(_ token: ListenerToken, to statistics: inout BridgeStatistics) {
+    func add(to statistics: inout BridgeStatistics) {
         let (waiting, sent) = guarded.withLock { ($0.pipeline.count, $0.sent) }
         statistics.waitingToSend += waiting
         statistics.sent += sent
@@ -270,49 +265,44 @@ final class DurableSender: RouteSender {
 
     // MARK: Waiting for room
 
-    /// Whether it publishes what is posted on a name.
-    func publishes(_ name: String) -> Bool {
-        pattern.matches(name) && !earlier.contains { $0.matches(name) }
-    }
-
-    /// Waits for a place, in turn.
+    /// Waits for a place, in turn, for ``postReserved(at:_:)``, which has to follow.
     ///
     /// - Throws: ``BridgeError/Code/closed``, `CancellationError`.
-    func reserve(for name: String) async throws -> Reservation {
-        let number = guarded.withLock { guarded in
-            guarded.lastWaiter += 1
-            return guarded.lastWaiter
+    func reserve(for name: String) async throws {
+        try Task.checkCancellation()
+        let place = FirstResult<Void>()
+        guarded.withLock { $0.waiters.append(place) }
+        admit()
+        do { try await place.valueUnlessCancelled() } catch let error as BridgeError {
+            throw BridgeError(error.code, subject: name)
         }
-        let isGranted = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isGranted = guarded.withLock { guarded -> Bool? in
-                    // The handler below runs before this, or finds the continuation.
-                    if Task.isCancelled || guarded.pipeline.isClosed { return false }
-                    // Behind those who wait.
-                    if guarded.waiters.isEmpty, guarded.pipeline.reserve() { return true }
-                    guarded.waiters[number] = continuation
-                    guarded.waiting.append(number)
-                    return nil
-                }
-                if let isGranted { continuation.resume(returning: isGranted) }
-            }
-        } onCancel: {
-            guarded.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: false)
-        }
-        guard isGranted else {
-            try Task.checkCancellation()
-            throw BridgeError(.closed, subject: name)
-        }
-        return Reservation(self)
     }
 
-    func giveBackReservation() {
+    /// Makes a post with a place that is kept, which uses it or not: then it is given back.
+    ///
+    /// - Parameter position: That of the post.
+    func postReserved<Result>(at position: @autoclosure () -> PostPosition = .next, _ body: () -> Result) -> Result {
+        let position = position()
+        guarded.withLock { _ = $0.posts.insert(position) }
+        postCount.wrappingAdd(1, ordering: .relaxed)
+        defer {
+            postCount.wrappingSubtract(1, ordering: .relaxed)
+            if guarded.withLock({ $0.posts.remove(position) }) != nil { giveBackPlace() }
+        }
+        return body()
+    }
+
+    func giveBackPlace() {
+        giveBackPlaces(1)
+        admit()
+    }
+
+    private func giveBackPlaces(_ count: Int) {
         let wakes = guarded.withLock { guarded in
-            guarded.pipeline.giveBackReservation()
+            guarded.pipeline.giveBackPlaces(count)
             // It may be done now.
             return guarded.pipeline.isClosed && guarded.wake()
         }
-        admit()
         if wakes { bell.ring() }
     }
 
@@ -321,22 +311,21 @@ final class DurableSender: RouteSender {
 
     /// Gives the places that are free to those who wait; if there will be none, tells them.
     private func admit() {
-        let (granted, refused) = guarded.withLock { guarded in
-            var granted: [CheckedContinuation<Bool, Never>] = []
-            guard !guarded.waiters.isEmpty else { return (granted, granted) }
-            if guarded.pipeline.isClosed {
-                defer { (guarded.waiters, guarded.waiting) = ([:], Fifo()) }
-                return (granted, Array(guarded.waiters.values))
+        while true {
+            let (admitted, isClosed) = guarded.withLock { guarded in
+                var admitted: [FirstResult<Void>] = []
+                let isClosed = guarded.pipeline.isClosed
+                while isClosed || guarded.pipeline.mayReserve, let waiter = guarded.waiters.popFirst() {
+                    if !isClosed { guarded.pipeline.reserve() }
+                    admitted.append(waiter)
+                }
+                return (admitted, isClosed)
             }
-            while guarded.pipeline.mayReserve, let number = guarded.waiting.popFirst() {
-                guard let waiter = guarded.waiters.removeValue(forKey: number) else { continue }
-                _ = guarded.pipeline.reserve()
-                granted.append(waiter)
-            }
-            return (granted, [])
+            let cancelled = admitted.filter { !$0.finish(isClosed ? .failure(BridgeError(.closed)) : .success(())) }
+            if isClosed || cancelled.isEmpty { return }
+            // Their places are for others.
+            giveBackPlaces(cancelled.count)
         }
-        for waiter in granted { waiter.resume(returning: true) }
-        for waiter in refused { waiter.resume(returning: false) }
     }
 
     // MARK: Refusing
@@ -363,7 +352,7 @@ final class DurableSender: RouteSender {
 
     // MARK: Ending
 
-    func finish(_ token: ListenerToken) async {
+    func finish() async {
         let task = guarded.withLock { guarded in
             guarded.pipeline.close()
             // For those who hold a place, and have not posted yet.
@@ -377,15 +366,16 @@ final class DurableSender: RouteSender {
         let pause = guarded.withLock { $0.pause }
         pause?.cancel()
         await pause?.value
-        await unheard.wait { token.isActive }
+        await unheard.wait()
     }
 
     func abandon() {
-        let left = guarded.withLock { $0.pipeline.abandon() }
-        context.count(\.dropped, left.count)
-        for departure in left { fail(departure, BridgeError(.closed, subject: departure.subject)) }
+        let (count, released) = guarded.withLock { $0.pipeline.abandon() }
+        context.count(\.dropped, count)
+        withExtendedLifetime(released) {}
+        tell()
         admit()
         bell.ring()
-        unheard.lookAgain()
+        unheard.abandon()
     }
 }

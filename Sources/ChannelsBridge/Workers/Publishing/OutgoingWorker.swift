@@ -4,7 +4,9 @@ internal import Channels
 ///
 /// It listens from its creation on: messages posted before the transport is connected wait.
 final class OutgoingWorker: RouteWorker {
-    private let isDurable: Bool
+    private let pattern: ChannelPattern
+    /// The patterns of routes that take precedence: they send what they match.
+    private let earlier: [ChannelPattern]
     private let sender: any RouteSender
     /// Owns the listener, which holds the sender.
     private let token: ListenerToken
@@ -20,18 +22,19 @@ final class OutgoingWorker: RouteWorker {
         context: BridgeContext,
         encode: @escaping EncodeMessage
     ) {
-        self.isDurable = isDurable
+        self.pattern = pattern
+        self.earlier = earlier
         self.channel = channel
         let packaging = Packaging(context, format, encode)
         let sender: any RouteSender =
-            isDurable
-            ? DurableSender(context, publishing: pattern, shadowedBy: earlier, packaging)
-            : PromptSender(context, shadowedBy: earlier, packaging)
+            isDurable ? DurableSender(context, packaging) : PromptSender(context, packaging)
         self.sender = sender
         token = context.switchboard.listenForBridge(
             matching: pattern,
             buffering: sender.buffering,
-            intake: { name, message in sender.take(message, postedTo: name) },
+            intake: { name, message in
+                earlier.contains { $0.matches(name) } ? nil : sender.take(message, postedTo: name)
+            },
             // `take` has created it.
             { _, departure in try await sender.send(departure as! Departure) }
         )
@@ -39,10 +42,13 @@ final class OutgoingWorker: RouteWorker {
 
     deinit { abandon() }
 
-    /// Nil for a route that is not durable.
-    var durableSender: DurableSender? { sender as? DurableSender }
+    /// What publishes a name; nil if another route does, or this one is not durable.
+    func durableSender(of name: String) -> DurableSender? {
+        guard pattern.matches(name), !earlier.contains(where: { $0.matches(name) }) else { return nil }
+        return sender as? DurableSender
+    }
 
-    var needs: TransportCapabilities { isDurable ? .durable : [] }
+    var needs: TransportCapabilities { sender.needs }
 
     func work() {
         sender.work()
@@ -53,17 +59,19 @@ final class OutgoingWorker: RouteWorker {
     }
 
     func finish() async {
-        await sender.finish(token)
+        await sender.finish()
         token.cancel()
     }
 
     func abandon() {
-        // First, so that no message is waiting when the sender checks.
+        // First: the sender waits for what the listener has.
         token.cancel()
         sender.abandon()
     }
 
     func add(to statistics: inout BridgeStatistics) {
-        sender.add(token, to: &statistics)
+        sender.add(to: &statistics)
+        // Those of a durable route are counted when it gives up.
+        if sender is PromptSender { statistics.dropped += token.droppedCount + token.discardedCount }
     }
 }

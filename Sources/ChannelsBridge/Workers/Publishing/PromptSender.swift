@@ -1,32 +1,25 @@
 internal import Channels
 internal import Synchronization
 
-/// Sends messages that are not durable: each is handed to the transport, once. All its state is atomic or
-/// constant.
+/// Sends messages that are not durable: each is handed to the transport, once.
 final class PromptSender: RouteSender {
     private let context: BridgeContext
     private let packaging: Packaging
-    /// The patterns of routes that take precedence: they send what they match.
-    private let earlier: [ChannelPattern]
     private let isOpen = Atomic<Bool>(true)
-    private let ended = Atomic<Int>(0)
-    /// Rings when a condition that ``finish(_:)`` waits for may have changed.
-    private let bell = Bell()
+    /// What the listener has yet to send.
+    private let unsent = InFlight()
 
-    init(
-        _ context: BridgeContext,
-        shadowedBy earlier: [ChannelPattern],
-        _ packaging: Packaging
-    ) {
+    init(_ context: BridgeContext, _ packaging: Packaging) {
         self.context = context
-        self.earlier = earlier
         self.packaging = packaging
     }
+
+    var needs: TransportCapabilities { [] }
 
     var buffering: BufferingPolicy { .oldest(context.configuration.routeLimit) }
 
     func take(_ message: any Sendable, postedTo name: String) -> Departure? {
-        guard isOpen.load(ordering: .acquiring), !earlier.contains(where: { $0.matches(name) }) else { return nil }
+        guard isOpen.load(ordering: .acquiring) else { return nil }
         guard let charge = context.outgoing.charge(messages: 1) else {
             let detail = "\(context.configuration.messageLimit / 2) messages of the bridge wait to be sent"
             let error = BridgeError(.bufferFull, subject: name, detail: detail)
@@ -34,11 +27,11 @@ final class PromptSender: RouteSender {
             Switchboard.refusePost(because: error)
             return nil
         }
-        return Departure(message, to: name, charge: charge)
+        return Departure(message, to: name, charge: charge, unsent)
     }
 
     func send(_ departure: Departure) async throws {
-        defer { sendHasEnded() }
+        defer { departure.isHeard() }
         do {
             try await context.isReady.wait()
             try await context.transport.publish(try packaging.pack(departure), durable: false)
@@ -51,36 +44,17 @@ final class PromptSender: RouteSender {
         }
     }
 
-    func work() {}
-    func connectionIsBack() {}
-
-    // MARK: Ending
-
-    private func sendHasEnded() {
-        ended.wrappingAdd(1, ordering: .sequentiallyConsistent)
-        if !isOpen.load(ordering: .sequentiallyConsistent) { bell.ring() }
+    func finish() async {
+        isOpen.store(false, ordering: .releasing)
+        await unsent.wait()
     }
 
-    func finish(_ token: ListenerToken) async {
-        isOpen.store(false, ordering: .sequentiallyConsistent)
-        // A send that ends after this check sees that the sender is closed, and rings.
-        while !isDone(token) { await bell.wait() }
-    }
-
-    private func isDone(_ token: ListenerToken) -> Bool {
-        // In this order: a message that no longer waits has been delivered to `send`.
-        token.waitingCount == 0 && ended.load(ordering: .sequentiallyConsistent) >= token.deliveredCount
-    }
-
+    /// What waits for the listener is released by that, and what it sends ends.
     func abandon() {
-        isOpen.store(false, ordering: .sequentiallyConsistent)
-        bell.ring()
+        isOpen.store(false, ordering: .releasing)
     }
 
-    func add(_ token: ListenerToken, to statistics: inout BridgeStatistics) {
-        // Those that are being sent, too. In this order: one that moves on meanwhile is counted.
-        let ended = ended.load(ordering: .sequentiallyConsistent)
-        statistics.waitingToSend += max(token.waitingCount + token.deliveredCount - ended, 0)
-        statistics.dropped += token.droppedCount + token.discardedCount
+    func add(to statistics: inout BridgeStatistics) {
+        statistics.waitingToSend += unsent.count
     }
 }

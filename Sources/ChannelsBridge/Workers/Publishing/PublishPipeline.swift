@@ -45,8 +45,7 @@ struct PublishPipeline: Sendable {
     /// How many of them are being encoded.
     private var encoding = 0
     private var waiting = Fifo<Departure>()
-    /// Those that are under way, and some behind the first of them that have ended.
-    private var published = Fifo<Departure>()
+    /// How many are under way.
     private var unacknowledged = 0
     /// Attempts that failed, to be repeated.
     private var failed: [Departure] = []
@@ -76,18 +75,14 @@ struct PublishPipeline: Sendable {
     /// any case.
     var mayReserve: Bool { hasRoom && unencoded.count + encoding + reserved < Self.batch }
 
-    /// Keeps a place for a message.
-    ///
-    /// - Returns: Whether there was one.
-    mutating func reserve() -> Bool {
-        guard mayReserve else { return false }
+    /// Keeps a place for a message. To be called where ``mayReserve`` says so.
+    mutating func reserve() {
         reserved += 1
-        return true
     }
 
-    /// A place that was kept is not needed.
-    mutating func giveBackReservation() {
-        reserved -= 1
+    /// Places that were kept are not needed.
+    mutating func giveBackPlaces(_ count: Int) {
+        reserved -= count
     }
 
     /// Whether the end of an attempt is worth a look at ``next()``: a quarter of the window is free, so that the
@@ -139,7 +134,6 @@ struct PublishPipeline: Sendable {
         for departure in departures {
             departure.attempts += 1
             departure.isUnderWay = true
-            published.append(departure)
         }
         unacknowledged += departures.count
         return .publish(departures)
@@ -170,23 +164,20 @@ struct PublishPipeline: Sendable {
 
     /// These, the last of those to publish, were not: an earlier one has failed meanwhile.
     mutating func putBack(_ departures: ArraySlice<Departure>) {
-        // Unless they were given up.
-        let departures = departures.filter(\.isUnderWay)
+        guard !isAbandoned else { return }
         for departure in departures {
             departure.attempts -= 1
             departure.isUnderWay = false
         }
         unacknowledged -= departures.count
-        published.removeLast(departures.count)
-        waiting.prepend(departures)
+        waiting.prepend(Array(departures))
     }
 
     /// An attempt has ended.
     mutating func ended(_ departure: Departure, attempt: Int, with end: End) -> Outcome {
-        guard departure.isUnderWay, departure.attempts == attempt else { return .wasKnown }
+        guard departure.isUnderWay, departure.attempts == attempt, !isAbandoned else { return .wasKnown }
         departure.isUnderWay = false
         unacknowledged -= 1
-        removeEnded()
         switch end {
         case .acknowledged, .refused:
             failuresInARow = 0
@@ -199,15 +190,6 @@ struct PublishPipeline: Sendable {
         }
     }
 
-    private mutating func removeEnded() {
-        while let first = published.first, !first.isUnderWay { _ = published.popFirst() }
-        // The first may be the last to end; then the others are removed when they are more than those under way.
-        guard published.count > 2 * unacknowledged + Self.batch else { return }
-        let underWay = published.filter(\.isUnderWay)
-        published = Fifo()
-        published.prepend(underWay)
-    }
-
     /// The pause is over.
     mutating func resume() {
         isPaused = false
@@ -215,15 +197,14 @@ struct PublishPipeline: Sendable {
 
     /// Gives up everything.
     ///
-    /// - Returns: What is not acknowledged, apart from messages that are being encoded.
-    mutating func abandon() -> [Departure] {
+    /// - Returns: How many are not acknowledged, apart from messages that are being encoded; and those of them that the
+    ///   pipeline had, to be released without a lock.
+    mutating func abandon() -> (count: Int, released: [Departure]) {
         (isClosed, isAbandoned) = (true, true)
         defer {
-            (unencoded, waiting, published, failed) = (Fifo(), Fifo(), Fifo(), [])
+            (unencoded, waiting, failed) = (Fifo(), Fifo(), [])
             (unacknowledged, bytes) = (0, 0)
         }
-        let underWay = published.filter(\.isUnderWay)
-        for departure in underWay { departure.isUnderWay = false }
-        return (underWay + failed + waiting).sorted { $0.place < $1.place } + unencoded
+        return (count - encoding, failed + waiting + unencoded)
     }
 }

@@ -1,6 +1,17 @@
 package import Channels
 
 extension FirstResult {
+    /// Waits for the result, once, and at most until the task is cancelled.
+    ///
+    /// - Throws: What it was settled with, or `CancellationError`.
+    package func valueUnlessCancelled() async throws -> Value {
+        try await withTaskCancellationHandler {
+            try await value()
+        } onCancel: {
+            finish(.failure(CancellationError()))
+        }
+    }
+
     /// Waits for the result, once, and at most for a time.
     ///
     /// - Throws: What it was settled with, the error given where time runs out, or `CancellationError`.
@@ -11,10 +22,6 @@ extension FirstResult {
             self.finish(.failure(error))
         }
         defer { timer.cancel() }
-        return try await withTaskCancellationHandler {
-            try await value()
-        } onCancel: {
-            finish(.failure(CancellationError()))
-        }
+        return try await valueUnlessCancelled()
     }
 }

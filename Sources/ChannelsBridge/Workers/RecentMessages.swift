@@ -1,0 +1,41 @@
+internal import Channels
+
+/// What is known of the last messages, such as how often they have failed: of the last `limit` that were set at least,
+/// and of twice as many at most.
+///
+/// A message is remembered by a hash, so that it takes up the same few bytes however long the texts of a peer are.
+struct RecentMessages<Fact: Sendable>: Sendable {
+    private let limit: Int
+    private var recent: [MessageKey: Fact] = [:]
+    private var older: [MessageKey: Fact] = [:]
+
+    /// - Precondition: `limit` is positive.
+    init(limit: Int) {
+        require(limit > 0, "the last \(limit) messages are none")
+        self.limit = limit
+    }
+
+    subscript(message: MessageKey) -> Fact? {
+        get { recent[message] ?? older[message] }
+        set {
+            if newValue == nil { older[message] = nil }
+            if newValue != nil, recent[message] == nil, recent.count >= limit { (older, recent) = (recent, [:]) }
+            recent[message] = newValue
+        }
+    }
+}
+
+/// Messages with the lowest number that each has had in its stream.
+extension RecentMessages<UInt64> {
+    /// Whether a message was added, and has no number or one that is not higher.
+    ///
+    /// - Parameter number: Where the message is in its stream, if it has a number there.
+    func contains(_ message: MessageKey, number: UInt64?) -> Bool {
+        guard let first = self[message] else { return false }
+        return number.map { $0 >= first } ?? true
+    }
+
+    mutating func add(_ message: MessageKey, number: UInt64?) {
+        self[message] = min(self[message] ?? .max, number ?? 0)
+    }
+}
