@@ -78,10 +78,10 @@ public struct Inspector: Service {
     /// - Throws: What kept it from listening: the port is in use, or the host is not one of this machine.
     public func run() async throws {
         let feed = Feed(Watch(board, redacting: redacted), limits: limits)
-        let waiting = WaitingConnections(most: limits.connections / 2)
+        let open = OpenConnections(most: limits.connections / 2)
         let deadlines: @Sendable () -> ConnectionDeadlines = { [limits] in
             // Twice what is refused in words, so that the words arrive.
-            ConnectionDeadlines(limits.silence, waiting, mostBody: 2 * limits.body)
+            ConnectionDeadlines(limits.silence, open, mostBody: 2 * limits.body)
         }
         // Silent: what it says would mix with what the program says.
         let logger = Logger(label: "channels.inspector") { _ in SwiftLogNoOpLogHandler() }
