@@ -78,28 +78,25 @@ public struct Inspector: Service {
     /// - Throws: What kept it from listening: the port is in use, or the host is not one of this machine.
     public func run() async throws {
         let feed = Feed(Watch(board, redacting: redacted), limits: limits)
-        let responder = Responder(feed: feed, poster: Poster(board, postable), host: host, token: token)
-        let limits = limits
-        let waiting = WaitingConnections(most: limits.connections / 2)
+        let open = OpenConnections(most: limits.connections / 2)
+        let deadlines: @Sendable () -> ConnectionDeadlines = { [limits] in
+            // Twice what is refused in words, so that the words arrive.
+            ConnectionDeadlines(limits.silence, open, mostBody: 2 * limits.body)
+        }
         // Silent: what it says would mix with what the program says.
         let logger = Logger(label: "channels.inspector") { _ in SwiftLogNoOpLogHandler() }
-        let accepted = AcceptedConnections()
-        let server = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [
-                // Twice what is refused in words, so that the words arrive.
-                ConnectionDeadlines(limits.silence, waiting, mostBody: 2 * limits.body)
-            ],
-            httpDecoderConfiguration: .init(
-                maxHeaderFieldSize: 16 << 10,
-                maxHeaderListSize: 32 << 10,
-                maxHeaderFieldCount: 100
-            )
-        )
         let application = Application(
-            responder: responder,
-            server: HTTPServerBuilder { [accepted] responder in
-                HeldChannel(base: HTTP1Channel(responder: responder, configuration: server), accepted: accepted)
-            },
+            responder: Responder(feed: feed, poster: Poster(board, postable), host: host, token: token),
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [deadlines()],
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: 16 << 10,
+                        maxHeaderListSize: 32 << 10,
+                        maxHeaderFieldCount: 100
+                    )
+                )
+            ),
             configuration: .init(
                 address: .hostname(host, port: port),
                 availableConnectionsDelegate: MaximumAvailableConnections(limits.connections)
@@ -109,13 +106,14 @@ public struct Inspector: Service {
             },
             logger: logger
         )
-        do {
-            try await application.run()
-        } catch {
-            await accepted.close()
-            throw error
+        // A server that is cancelled drops the connections that no task handles yet, at which SwiftNIO ends the
+        // process. So it is not cancelled, but shut down.
+        let group = ServiceGroup(services: [application], logger: logger)
+        try await withTaskCancellationOrGracefulShutdownHandler {
+            try await Task { try await group.run() }.value
+        } onCancelOrGracefulShutdown: {
+            Task { await group.triggerGracefulShutdown() }
         }
-        await accepted.close()
     }
 }
 #endif

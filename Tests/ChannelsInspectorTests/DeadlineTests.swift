@@ -12,7 +12,7 @@ struct DeadlineTests {
     private let channel: EmbeddedChannel
 
     init() throws {
-        let deadlines = ConnectionDeadlines(.seconds(10), WaitingConnections(most: 1), mostBody: 100)
+        let deadlines = ConnectionDeadlines(.seconds(10), OpenConnections(most: 1), mostBody: 100)
         channel = EmbeddedChannel(handler: deadlines)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
     }

@@ -72,19 +72,19 @@ struct Events {
 
     struct Failed: Error {}
 
-    /// The next changes, as parsed JSON.
+    /// The next picture, as parsed JSON.
     func next() async throws -> [String: Any] {
         guard await connection.text(upTo: "data: ") != nil, let line = await connection.text(upTo: "\n\n"),
-            let changes = try JSONSerialization.jsonObject(with: Data(line.utf8.dropLast(2))) as? [String: Any]
+            let picture = try JSONSerialization.jsonObject(with: Data(line.utf8.dropLast(2))) as? [String: Any]
         else { throw Failed() }
-        return changes
+        return picture
     }
 
-    /// Reads until changes fulfil a condition.
+    /// Reads until a picture fulfils a condition.
     func first(where isWanted: ([String: Any]) -> Bool) async throws -> [String: Any] {
         while true {
-            let changes = try await next()
-            if isWanted(changes) { return changes }
+            let picture = try await next()
+            if isWanted(picture) { return picture }
         }
     }
 }

@@ -7,19 +7,24 @@ internal import NIOCore
 actor Feed {
     private let watch: Watch
     private let limits: ServerLimits
-    private var history = History()
-    private var tracing = Tracing.on
+    private var picture = Picture()
     private var pages = 0
     private var spent = Duration.zero
-    private let instance = Token.random()
-    /// The version whose page is told whether posts are traced now.
-    private var tracedSince = 0
     private var looking: Task<Void, Never>?
-    /// The last changes as bytes: pages that keep up all ask for the same.
-    private var encoded: (since: Int, event: ByteBuffer)?
+    /// The last event: pages that keep up all ask for the same.
+    private var encoded: (told: Int, event: Event)?
 
-    /// The version of the newest picture. A state, so that a page that is busy hears of the newest only.
-    nonisolated let versions = StateChannel(0)
+    /// A picture as bytes.
+    struct Event: Sendable {
+        /// The number of the picture.
+        var number = 0
+        /// The number of the last entry in it.
+        var lastEntry = 0
+        var bytes = ByteBuffer()
+    }
+
+    /// The number of the newest picture. A state, so that a page that is busy hears of the newest only.
+    nonisolated let pictures = StateChannel(0)
 
     init(_ watch: Watch, limits: ServerLimits) {
         self.watch = watch
@@ -49,7 +54,7 @@ actor Feed {
     }
 
     private func begin() {
-        watch.begin(tracing)
+        watch.begin(picture.tracing)
         look()
         looking = Task(priority: .utility) { [weak self, limits] in
             var pause = limits.interval
@@ -65,7 +70,7 @@ actor Feed {
         looking?.cancel()
         looking = nil
         watch.end()
-        history = History(after: history)
+        picture.forget()
         encoded = nil
     }
 
@@ -80,49 +85,44 @@ actor Feed {
         guard pages > 0 else { return }
         let start = ContinuousClock.now
         defer { spent += ContinuousClock.now - start }
-        let reading = watch.read()
-        history.take(reading, at: Date().timeIntervalSince1970 * 1_000)
+        picture.take(watch.read())
         encoded = nil
-        versions.set(history.version)
+        pictures.set(picture.number)
     }
 
     /// Changes whether posts are traced from now on.
     func trace(_ tracing: Tracing) {
-        guard self.tracing != tracing else { return }
-        self.tracing = tracing
-        tracedSince = history.version + 1
-        if pages > 0 { watch.record(tracing) }
+        guard picture.tracing != tracing else { return }
+        picture.tracing = tracing
+        guard pages > 0 else { return }
+        watch.record(tracing)
+        look()
     }
 
-    /// What has changed since a version, as an event, and the version it leads to.
-    func event(since version: Int) throws -> (version: Int, event: ByteBuffer) {
-        if let encoded, encoded.since == version { return (history.version, encoded.event) }
+    /// The newest picture for a page that was told the entries up to a number.
+    func event(after told: Int) throws -> Event {
+        if let encoded, encoded.told == told { return encoded.event }
         let start = ContinuousClock.now
         defer { spent += ContinuousClock.now - start }
-        var changes = history.changes(since: version)
-        changes.instance = instance
-        if changes.since <= tracedSince { changes.tracing = tracing }
-        let data = try JSONEncoder().encode(changes)
-        var event = ByteBuffer()
-        event.reserveCapacity(data.count + 32)
-        event.writeString("event: changes\ndata: ")
-        event.writeBytes(data)
-        event.writeString("\n\n")
-        encoded = (version, event)
-        return (history.version, event)
+        let json = try JSONEncoder().encode(picture.after(told))
+        var event = Event(number: picture.number, lastEntry: picture.lastEntry)
+        event.bytes.reserveCapacity(json.count + 32)
+        event.bytes.writeString("event: picture\ndata: ")
+        event.bytes.writeBytes(json)
+        event.bytes.writeString("\n\n")
+        encoded = (told, event)
+        return event
     }
 
-    /// The channel behind an identifier of the changes, and its faults.
-    func channel(_ id: Int) -> (channel: Reading.Channel, faults: Int)? {
-        history.channel(id).map { ($0, history.faults(on: $0)) }
-    }
+    /// The channel of an identifier in the newest picture.
+    func channel(_ id: String) -> Reading.Channel? { picture.channel(id) }
 
     /// All channels, as they are now.
     func channels() -> [Reading.Channel] {
-        if pages > 0 { return history.channels }
-        var history = History()
-        history.take(watch.read(), at: 0)
-        return history.channels
+        if pages > 0 { return picture.sorted }
+        var picture = Picture()
+        picture.take(watch.read())
+        return picture.sorted
     }
 }
 #endif

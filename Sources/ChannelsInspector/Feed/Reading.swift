@@ -1,8 +1,10 @@
 #if Inspector
+internal import Channels
+
 /// What one look at a switchboard found.
 struct Reading: Sendable {
-    /// A channel, a protocol, or all listeners to one pattern.
-    struct Channel: Sendable {
+    /// A channel, a protocol, or all listeners to one pattern; encoded, what the detail view shows of it.
+    struct Channel: Sendable, Encodable {
         var name: String
         var kind: String
         var type: String
@@ -14,10 +16,21 @@ struct Reading: Sendable {
         var unheard = 0
         /// Listeners whose owner was deallocated.
         var lostOwners = 0
+        /// Faults raised on it while a page was open.
+        var faults = 0
+        /// Whether messages may be posted from the page.
+        var isPostable = false
         var senders: [Sender] = []
         /// The last ones, oldest first.
-        var messages: [Message] = []
+        var messages: [MessageSnapshot] = []
         var listeners: [Listener] = []
+
+        /// Tells it from all others of the switchboard.
+        var id: String { "\(kind) \(name)" }
+
+        private enum CodingKeys: String, CodingKey {
+            case name, kind, type, posts, unheard, lostOwners, faults, isPostable, senders, listeners
+        }
     }
 
     /// Who posts, as far as it is known.
@@ -52,28 +65,36 @@ struct Reading: Sendable {
         var longestWait: Int?
     }
 
-    /// A message that was posted.
-    struct Message: Sendable {
-        /// The how-manieth of its channel.
-        var number: Int
-        /// Milliseconds since 1970.
-        var time: Double
-        var text: String
-        var sender: String?
-    }
-
-    /// Something that went wrong.
-    struct Fault: Sendable, Encodable {
-        /// Counts up, from 1, without a gap.
-        var number: Int
-        /// Milliseconds since 1970.
-        var time: Double
-        var channel: String
-        var text: String
-    }
-
+    /// When, in milliseconds since 1970.
+    var time: Double
     var channels: [Channel] = []
-    /// The last ones, oldest first.
-    var faults: [Fault] = []
+    /// Those since the look before, oldest first.
+    var faults: [Entry] = []
+}
+
+/// What happened: a message that was posted, or something that went wrong.
+struct Entry: Sendable, Encodable {
+    enum Kind: String, Encodable { case message, fault }
+
+    /// Counts the entries of all channels.
+    var number = 0
+    var kind: Kind
+    /// Milliseconds since 1970.
+    var time: Double
+    var channel: String
+    var text: String
+    var sender: String?
+}
+
+extension Entry {
+    init(_ message: MessageSnapshot, of channel: String, readAt time: Double) {
+        self.init(
+            kind: .message,
+            time: time - Double(message.ageNanoseconds) / 1e6,
+            channel: channel,
+            text: message.text,
+            sender: message.senderType ?? message.remoteOrigin.map { "another process, \($0)" }
+        )
+    }
 }
 #endif

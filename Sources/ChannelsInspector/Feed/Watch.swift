@@ -3,6 +3,11 @@ internal import Channels
 internal import Foundation
 internal import Synchronization
 
+/// Whether posts are traced while a page is open, as a visitor chose.
+enum Tracing: String, Sendable, Codable {
+    case on, off
+}
+
 /// Looks at a switchboard: the one place that knows the diagnostics of the core.
 ///
 /// `token` is guarded by its mutex, under which nothing of the switchboard is called.
@@ -36,7 +41,7 @@ final class Watch: Sendable {
     func end() {
         board.record(.off, for: self)
         token.withLock { $0.take() }?.cancel()
-        faults.clear()
+        _ = faults.takeAll()
     }
 
     /// Looks once.
@@ -44,22 +49,21 @@ final class Watch: Sendable {
     /// - Complexity: O(*n*) in the number of listeners.
     func read() -> Reading {
         let snapshot = board.snapshot()
-        let now = Date().timeIntervalSince1970 * 1_000
         var channels = Merged()
         let owners = Dictionary(
             snapshot.patterns.flatMap(\.listeners).map { ($0.registrationSite, $0.ownerType) },
             uniquingKeysWith: { $0 ?? $1 }
         )
         for channel in snapshot.channels + snapshot.protocols {
-            channels.add(Reading.Channel(channel, snapshot.lanes, owners, now))
+            channels.add(Reading.Channel(channel, snapshot.lanes, owners))
         }
         for channel in snapshot.watched {
-            var reading = Reading.Channel(channel, snapshot.lanes, owners, now)
+            var reading = Reading.Channel(channel, snapshot.lanes, owners)
             reading.isNamed = false
             channels.add(reading)
         }
-        for pattern in snapshot.patterns { channels.add(Reading.Channel(pattern, snapshot.lanes, [:], now)) }
-        return Reading(channels: channels.all, faults: faults.last)
+        for pattern in snapshot.patterns { channels.add(Reading.Channel(pattern, snapshot.lanes, [:])) }
+        return Reading(time: millisecondsNow(), channels: channels.all, faults: faults.takeAll())
     }
 }
 
@@ -86,45 +90,41 @@ private struct Merged {
     }
 }
 
-/// Keeps the last faults.
+/// Keeps the faults from one look to the next.
 ///
-/// Called on the threads that find them. `guarded` is guarded by its mutex, under which nothing else is called.
+/// Called on the threads that find them. `faults` is guarded by its mutex, under which nothing else is called.
 private final class FaultLog: ChannelInstrument {
-    private struct Guarded {
-        var last: [Reading.Fault] = []
-        var count = 0
-    }
-
     private static let most = 256
 
-    private let guarded = Mutex(Guarded())
+    private let faults = Mutex<[Entry]>([])
 
-    var last: [Reading.Fault] { guarded.withLock { $0.last } }
+    func takeAll() -> [Entry] {
+        faults.withLock { faults in
+            defer { faults = [] }
+            return faults
+        }
+    }
 
     func report(_ fault: Fault) {
-        let time = Date().timeIntervalSince1970 * 1_000
         var text = "\(fault.code)"
         if let detail = fault.detail { text += ", \(detail)" }
         if let site = fault.registrationSite { text += ", listener at \(site)" }
         if let error = fault.underlyingError { text += ": \(String(describing: error).prefix(1_000))" }
-        guarded.withLock { guarded in
-            guarded.count += 1
-            guarded.last.append(
-                Reading.Fault(number: guarded.count, time: time, channel: fault.channelName, text: text)
-            )
-            if guarded.last.count > Self.most { guarded.last.removeFirst() }
+        let entry = Entry(kind: .fault, time: millisecondsNow(), channel: fault.channelName, text: text)
+        faults.withLock { faults in
+            faults.append(entry)
+            if faults.count > Self.most { faults.removeFirst() }
         }
     }
-
-    func clear() { guarded.withLock { $0.last = [] } }
 }
+
+private func millisecondsNow() -> Double { Date().timeIntervalSince1970 * 1_000 }
 
 extension Reading.Channel {
     fileprivate init(
         _ snapshot: ChannelSnapshot,
         _ lanes: [LaneSnapshot],
-        _ owners: [RegistrationSite: String?],
-        _ now: Double
+        _ owners: [RegistrationSite: String?]
     ) {
         self.init(
             name: snapshot.name,
@@ -136,7 +136,7 @@ extension Reading.Channel {
             senders: snapshot.posters.map {
                 Reading.Sender(type: $0.senderType, site: $0.site?.description, posts: $0.posts)
             },
-            messages: snapshot.messages.map { Reading.Message($0, now) },
+            messages: snapshot.messages,
             listeners: snapshot.listeners.map { listener in
                 var reading = Reading.Listener(listener, lane: listener.lane.map { lanes[$0].name })
                 // What stands for the listener of a pattern has no owner itself.
@@ -144,14 +144,6 @@ extension Reading.Channel {
                 return reading
             }
         )
-    }
-}
-
-extension Reading.Message {
-    fileprivate init(_ snapshot: MessageSnapshot, _ now: Double) {
-        let sender = snapshot.senderType ?? snapshot.remoteOrigin.map { "another process, \($0)" }
-        let time = now - Double(snapshot.ageNanoseconds) / 1e6
-        self.init(number: snapshot.number, time: time, text: snapshot.text, sender: sender)
     }
 }
 

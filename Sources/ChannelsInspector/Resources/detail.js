@@ -1,5 +1,5 @@
 // One channel: who posts, who listens, how long they take, and the last messages.
-import {clock, deliveries, duration, element, kinds, long, plural, rate, setText, short, visible} from "./text.js";
+import {clock, delivery, duration, element, long, plural, rate, setText, short, visible} from "./text.js";
 
 export class Detail {
   #root;
@@ -54,7 +54,7 @@ export class Detail {
       subtitle: element(
         "p",
         { className: "subtitle" },
-        `${kinds[channel.kind] ?? visible(channel.kind)} of `,
+        `${visible(channel.kind)} of `,
         element("code", {}, visible(channel.type))
       ),
       numbers: element("dl", { className: "numbers" }),
@@ -95,24 +95,14 @@ export class Detail {
     const channel = this.#channel;
     if (!channel) return;
     try {
-      const response = await fetch(`/channel?id=${channel.id}`);
+      const response = await fetch(`/channel?id=${encodeURIComponent(channel.id)}`);
       if (this.#channel !== channel) return;
       this.#parts.gone.hidden = response.status !== 404;
-      if (response.ok)
-        this.#show(await response.json());
-      else if (response.status === 404)
-        this.#findAgain();
+      if (response.ok) this.#show(await response.json());
     } catch {
       // The connection is lost: the status line says so.
     }
     this.#timer = setTimeout(() => this.#load(), 1_000);
-  }
-
-  /** After the program was started again, the channel has another number. */
-  #findAgain() {
-    for (const each of this.#feed.channels.values()) {
-      if (each.name === this.#channel.name && each.kind === this.#channel.kind) this.#channel = each;
-    }
   }
 
   #show(detail) {
@@ -160,7 +150,7 @@ export class Detail {
         "div",
         { className: "who" },
         element("bdi", { className: "owner" }, listener.owner ? visible(listener.owner) : "token"),
-        element("span", { className: "badge" }, deliveries[listener.delivery] ?? visible(listener.delivery)),
+        element("span", { className: "badge" }, delivery(listener.delivery)),
         listener.priority ? element("span", { className: "badge" }, `priority ${priority(listener.priority)}`) : null,
         listener.lane && listener.lane !== listener.owner
           ? element("span", { className: "badge" }, `lane ${visible(listener.lane)}`)
@@ -196,7 +186,7 @@ export class Detail {
       button.disabled = true;
       try {
         const response = await fetch(
-          `/messages?id=${(this.#channel ?? channel).id}`,
+          `/messages?id=${encodeURIComponent(channel.id)}`,
           { method: "POST", headers: { "Content-Type": "application/json" }, body: text.value || "{}" }
         );
         const answer = await response.text();
@@ -225,9 +215,10 @@ export class Detail {
 
   /** Called after each picture. */
   update() {
-    const channel = this.#channel;
+    if (!this.#channel) return;
+    // Another one after it was gone.
+    const channel = this.#feed.channels.get(this.#channel.id) ?? this.#channel;
     const parts = this.#parts;
-    if (!channel) return;
     const numbers = [
       ["posts/s", channel.posts < 0 ? "–" : rate(channel.rate)],
       ["posts", channel.posts < 0 ? "–" : short(channel.posts)],

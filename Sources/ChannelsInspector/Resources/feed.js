@@ -1,4 +1,5 @@
 // What the page knows: the channels, and what happened in the last minute. Filled by server-sent events.
+import {long, plural} from "./text.js";
 
 /** Pictures in the last minute, as many as are drawn. */
 export const ticks = 120;
@@ -9,41 +10,49 @@ const patience = 60_000;
 /** Entries of the timeline that are kept at most. */
 const mostEntries = 5_000;
 
+/** What a picture leaves out. */
+const none = {
+  posts: -1,
+  unheard: 0,
+  lostOwners: 0,
+  faults: 0,
+  listeners: 0,
+  forPatterns: 0,
+  waiting: 0,
+  dropped: 0,
+  slowest: 0,
+};
+
 export class Channel {
-  posts = -1;
-  listenerCount = 0;
-  waiting = 0;
-  dropped = 0;
-  missed = 0;
-  slowest = 0;
-  faults = 0;
-  unheard = 0;
-  lostOwners = 0;
   /** Posts a second, over the last two seconds or so. */
   rate = 0;
   faultedAt = 0;
-  /** Posts a second at each of the last ticks; `historyAt` is the tick last written. */
-  history = null;
-  historyAt = 0;
+  /** Posts a second at each of the last ticks. */
+  history = new Float32Array(ticks);
 
-  describe({ id, name, kind, type, senders, listeners }) {
-    Object.assign(this, { id, name, kind, type, senders, listeners });
-    this.searchText = [name, kind, type, ...senders, ...listeners.map((each) => each.owner)].join("\n").toLowerCase();
-  }
+  /** `id` is how the inspector finds it: its kind and its name. */
+  constructor(id) { Object.assign(this, none, { id }); }
 
-  note(tick, rate) {
-    this.history ??= new Float32Array(ticks);
-    const gap = Math.min(tick - this.historyAt - 1, ticks);
-    for (let skipped = 1; skipped <= gap; skipped++) this.history[(tick - skipped) % ticks] = 0;
+  /** Takes what a picture says of it, so many seconds after the one before. */
+  take(row, tick, seconds) {
+    const before = this.posts;
+    Object.assign(this, none, row);
+    // Where counting began anew, what was posted since then.
+    const posted = Math.max(0, before >= 0 && this.posts >= before ? this.posts - before : this.posts);
+    const rate = seconds ? posted / seconds : 0;
     this.history[tick % ticks] = rate;
-    this.historyAt = tick;
+    const mean = this.rate ? (this.rate + rate) / 2 : rate;
+    this.rate = mean < 0.025 ? 0 : mean;
   }
 
   /** Posts a second at a tick. */
-  at(tick) {
-    return !this.history || tick > this.historyAt || tick <= this.historyAt - ticks || tick < 1
-      ? 0
-      : this.history[tick % ticks];
+  at(tick) { return this.history[tick % ticks]; }
+
+  /** Whether its name, type, senders and owners have all words between them. */
+  has(words) {
+    if (!words.length) return true;
+    const text = [this.name, this.kind, this.type, ...this.senders, ...this.owners].join("\n").toLowerCase();
+    return words.every((word) => text.includes(word));
   }
 
   /** Whether something went wrong here in the last minute. */
@@ -52,7 +61,10 @@ export class Channel {
 
 /** Emits "change" after each picture, "state" when the connection changes. */
 export class Feed extends EventTarget {
+  /** By their identifiers. */
   channels = new Map();
+  /** The identifier of the channel whose details are open. */
+  selected = null;
   /** Newest last: { kind, time, channel, text, sender, site }. */
   entries = [];
   /** The time of each tick, in milliseconds since 1970, and posts a second and faults at it. */
@@ -61,7 +73,6 @@ export class Feed extends EventTarget {
   faultCounts = new Uint16Array(ticks);
   tick = 0;
   time = 0;
-  missed = 0;
   /** Whether posts are traced: "on" or "off". */
   tracing = null;
   state = "connecting";
@@ -69,9 +80,9 @@ export class Feed extends EventTarget {
   #retry = 0;
   #hidden = 0;
   #serial = 0;
-  #fresh = [];
-  #lastMessage = 0;
-  #lastFault = 0;
+  /** The number of the last picture; 0 before the first one of a connection. */
+  #number = 0;
+  #lastEntry = 0;
   #instance = "";
 
   start() {
@@ -89,7 +100,8 @@ export class Feed extends EventTarget {
     clearTimeout(this.#retry);
     const source = new EventSource("/events");
     this.#source = source;
-    source.addEventListener("changes", (event) => {
+    source.onopen = () => (this.#number = 0);
+    source.addEventListener("picture", (event) => {
       this.#setState("live");
       this.#apply(JSON.parse(event.data));
     });
@@ -113,130 +125,64 @@ export class Feed extends EventTarget {
     this.dispatchEvent(new Event("state"));
   }
 
-  #apply(changes) {
-    const isNew = changes.since === 0;
-    const restarted = isNew && this.#instance !== changes.instance;
-    if (restarted) {
-      this.#instance = changes.instance;
-      this.#lastMessage = 0;
-      this.#lastFault = 0;
-    }
-    if (changes.missed)
-      this.#add({
-        kind: "missed",
-        time: changes.time,
-        channel: "",
-        text: `This page was too slow for ${changes.missed === 1 ? "one picture" : `${changes.missed} pictures`}`
-      });
-    const seconds = this.time && !isNew ? Math.max((changes.time - this.time) / 1000, 0.05) : 0;
-    this.time = changes.time;
+  #apply(picture) {
+    const isFirst = this.#number === 0;
+    const seconds = isFirst ? 0 : Math.max((picture.time - this.time) / 1000, 0.05);
+    const fresh = [];
+    const happens = (kind, text, channel = "") => fresh.push({ kind, text, channel, time: picture.time });
+    const missed = picture.number - this.#number - 1;
+    if (missed > 0 && !isFirst)
+      happens("missed", `This page was too slow for ${plural(missed, "picture")}`);
+    this.#number = picture.number;
+    this.time = picture.time;
+    this.tracing = picture.tracing;
     this.tick += 1;
-    if (changes.tracing) this.tracing = changes.tracing;
-    if (isNew) this.#forgetOthers(new Set((changes.channels ?? []).map((each) => each.id)));
-    for (const id of changes.gone ?? []) {
-      const channel = this.channels.get(id);
-      if (!channel) continue;
-      this.channels.delete(id);
-      this.#add({ kind: "gone", time: changes.time, channel: channel.name, text: "is gone" });
-    }
-    for (const description of changes.channels ?? []) {
-      let channel = this.channels.get(description.id);
-      if (!channel) {
-        channel = new Channel();
-        this.channels.set(description.id, channel);
-        if (!isNew)
-          this.#add(
-            { kind: "new", time: changes.time, channel: description.name, text: `is new: ${description.type}` }
-          );
-      }
-      channel.describe(description);
-    }
-    this.#count(changes.numbers ?? [], changes.time, seconds, isNew);
-    let faults = 0;
-    for (const fault of changes.faults ?? []) {
-      // After a connection was lost, the same ones come again.
-      if (fault.number <= this.#lastFault) continue;
-      this.#lastFault = fault.number;
-      faults += 1;
-      this.#add({ kind: "fault", time: fault.time, channel: fault.channel, text: fault.text });
-    }
-    for (const message of changes.messages ?? []) {
-      if (message.number <= this.#lastMessage) continue;
-      this.#lastMessage = message.number;
-      this.#add({ kind: "message", ...message });
-    }
-    if (changes.missedMessages)
-      this.#add({
-        kind: "missed",
-        time: changes.time,
-        channel: "",
-        text: `${changes.missedMessages} messages are not shown: there were more than are kept`
-      });
-    this.faultCounts[this.tick % ticks] = faults;
-    this.missed += changes.missed ?? 0;
-    this.#enter();
+    this.#takeChannels(picture.channels, seconds, isFirst ? () => {} : happens);
+    this.#takeEntries(picture, isFirst, fresh, happens);
     this.#forgetOld();
     this.dispatchEvent(new Event("change"));
   }
 
-  #forgetOthers(ids) {
-    for (const id of this.channels.keys())
-      if (!ids.has(id)) this.channels.delete(id);
-  }
-
-  #count(rows, time, seconds, isNew) {
+  #takeChannels(rows, seconds, happens) {
+    const before = this.channels;
+    this.channels = new Map();
     let total = 0;
-    const counted = new Set();
     for (const row of rows) {
-      const [id, posts, listeners, waiting, dropped, missed, slowest, faults, unheard, lostOwners] = row;
-      const channel = this.channels.get(id);
-      if (!channel) continue;
-      counted.add(id);
-      if (!isNew && channel.listenerCount !== listeners && channel.historyAt > 0) {
-        this.#add({
-          kind: "listeners",
-          time,
-          channel: channel.name,
-          text: `has ${listeners} ${listeners === 1 ? "listener" : "listeners"}, had ${channel.listenerCount}`
-        });
-      }
-      if (faults > channel.faults && !isNew) channel.faultedAt = time;
-      // Counting began anew: what was posted since then.
-      const posted = posts < 0                         ? 0
-        : posts >= channel.posts && channel.posts >= 0 ? posts - channel.posts
-        : isNew                                        ? 0
-                                                       : posts;
-      const rate = seconds ? posted / seconds : 0;
+      const id = `${row.kind} ${row.name}`;
+      const known = before.get(id);
+      const channel = known ?? new Channel(id);
+      const { listeners, faults } = channel;
+      channel.take(row, this.tick, seconds);
+      this.channels.set(id, channel);
       // A pattern hears what was posted elsewhere.
-      if (channel.kind !== "pattern") total += rate;
-      channel.note(this.tick, rate);
-      channel.rate =
-        rate === 0 || channel.rate === 0 ? rate || channel.rate : channel.rate + (rate - channel.rate) * 0.5;
-      if (rate === 0) channel.rate = this.#decayed(channel.rate);
-      Object.assign(
-        channel, { posts, listenerCount: listeners, waiting, dropped, missed, slowest, faults, unheard, lostOwners }
-      );
+      if (channel.kind !== "pattern") total += channel.at(this.tick);
+      if (channel.faults > faults && seconds) channel.faultedAt = this.time;
+      if (!known)
+        happens("new", `is new: ${row.type}`, row.name);
+      else if (listeners !== channel.listeners)
+        happens("listeners", `has ${plural(channel.listeners, "listener")}, had ${listeners}`, row.name);
     }
-    for (const [id, channel] of this.channels) {
-      if (channel.rate && !counted.has(id)) channel.rate = this.#decayed(channel.rate);
-    }
-    this.times[this.tick % ticks] = time;
+    for (const [id, channel] of before)
+      if (!this.channels.has(id)) happens("gone", "is gone", channel.name);
+    this.times[this.tick % ticks] = this.time;
     this.totals[this.tick % ticks] = total;
   }
 
-  #decayed(rate) { return rate < 0.05 ? 0 : rate * 0.5; }
-
-  #add(entry) {
-    entry.searchText = `${entry.channel}\n${entry.text}\n${entry.sender ?? ""}`.toLowerCase();
-    this.#fresh.push(entry);
-  }
-
-  /** What one picture brings is in the order of time, whatever it is. */
-  #enter() {
-    this.#fresh.sort((a, b) => a.time - b.time);
-    for (const entry of this.#fresh) entry.serial = ++this.#serial;
-    this.entries.push(...this.#fresh);
-    this.#fresh = [];
+  #takeEntries({ instance, entries, lastEntry }, isFirst, fresh, happens) {
+    if (instance !== this.#instance) this.#lastEntry = 0;
+    this.#instance = instance;
+    // After a connection was lost, the same ones come again.
+    const added = entries.filter((entry) => entry.number > this.#lastEntry);
+    const lost = lastEntry - this.#lastEntry - added.length;
+    if (lost > 0 && !isFirst) happens("missed", `${long(lost)} messages are not shown: there were more than are kept`);
+    this.#lastEntry = lastEntry;
+    this.faultCounts[this.tick % ticks] = added.filter((entry) => entry.kind === "fault").length;
+    // What one picture brings is in the order of time, whatever it is.
+    for (const entry of [...fresh, ...added].sort((a, b) => a.time - b.time)) {
+      entry.serial = ++this.#serial;
+      entry.searchText = `${entry.channel}\n${entry.text}\n${entry.sender ?? ""}`.toLowerCase();
+      this.entries.push(entry);
+    }
   }
 
   #forgetOld() {

@@ -1,7 +1,6 @@
 // The graph: senders on the left, channels in the middle, owners of listeners on the right.
-import {element, long, plural, rate, visible} from "./text.js";
+import {drawing, element, long, plural, rate, visible} from "./text.js";
 
-const namespace = "http://www.w3.org/2000/svg";
 const rowHeight = 34;
 const boxHeight = 26;
 const padding = 14;
@@ -19,7 +18,6 @@ export class Graph {
   #chosenAt = 0;
   #nodes = new Map();
   #edges = [];
-  #selected = null;
   #widths = new Map();
   #measure = document.createElement("canvas").getContext("2d");
 
@@ -32,11 +30,6 @@ export class Graph {
       this.#signature = "";
       this.update(this.matching ?? []);
     }).observe(root);
-  }
-
-  set selected(channel) {
-    this.#selected = channel;
-    this.#mark();
   }
 
   /** Draws the busiest of the channels that pass the filter. */
@@ -57,7 +50,7 @@ export class Graph {
       : "";
     if (this.#note.textContent !== text) this.#note.textContent = text;
     const signature = JSON.stringify(
-      this.#shown.map((each) => [each.id, each.name, each.senders, each.listeners.map((ear) => ear.owner)])
+      this.#shown.map((each) => [each.id, each.name, each.senders, each.owners])
     );
     if (signature !== this.#signature) {
       this.#signature = signature;
@@ -67,7 +60,7 @@ export class Graph {
   }
 
   #layOut() {
-    const focused = document.activeElement?.dataset?.channel;
+    const focused = document.activeElement?.channel;
     this.#root.replaceChildren();
     this.#nodes.clear();
     this.#edges = [];
@@ -82,9 +75,8 @@ export class Graph {
     }
     const links = [];
     for (const channel of this.#shown) {
-      for (const sender of new Set(channel.senders)) links.push({ channel, side: "left", name: sender });
-      for (const owner of new Set(channel.listeners.map((ear) => ear.owner)))
-        links.push({ channel, side: "right", name: owner });
+      for (const name of channel.senders) links.push({ channel, side: "left", name });
+      for (const name of channel.owners) links.push({ channel, side: "right", name });
     }
     const left = order(links.filter((link) => link.side === "left"), this.#shown);
     const right = order(links.filter((link) => link.side === "right"), this.#shown);
@@ -96,15 +88,15 @@ export class Graph {
     const room = (width - gap * (columns - 1)) / columns;
     const rows = Math.max(left.length, this.#shown.length, right.length);
     const height = Math.max(rows * rowHeight + 8, Math.min(this.#root.clientHeight - 4, rows * 64));
-    const svg = make("svg", {
+    const svg = drawing("svg", {
       viewBox: `0 0 ${width} ${height}`,
       width,
       height,
       role: "group",
       "aria-label": "Graph of the channels of the table: senders, channels, owners of listeners"
     });
-    const edgeLayer = make("g", { class: "edges", "aria-hidden": "true" });
-    const nodeLayer = make("g", { class: "nodes" });
+    const edgeLayer = drawing("g", { class: "edges", "aria-hidden": "true" });
+    const nodeLayer = drawing("g", { class: "nodes" });
     svg.append(edgeLayer, nodeLayer);
     const widest = (names, extra) =>
       Math.min(room, Math.max(...names.map((name) => this.#width(visible(name))), 40) + 2 * padding + extra);
@@ -132,13 +124,12 @@ export class Graph {
       const start = from.x + from.width;
       const bend = Math.max((to.x - start) * 0.5, 12);
       const path =
-        make("path", { d: `M${start} ${from.y}C${start + bend} ${from.y} ${to.x - bend} ${to.y} ${to.x} ${to.y}` });
+        drawing("path", { d: `M${start} ${from.y}C${start + bend} ${from.y} ${to.x - bend} ${to.y} ${to.x} ${to.y}` });
       edgeLayer.append(path);
-      this.#edges.push({ path, channel: link.channel });
+      this.#edges.push({ path, id: link.channel.id });
     }
     this.#root.append(svg);
     if (focused) this.#nodes.get(`channel ${focused}`)?.group.focus();
-    this.#mark();
   }
 
   #width(text) {
@@ -150,14 +141,14 @@ export class Graph {
   }
 
   #box(kind, name, x, y, width) {
-    const group = make("g", { class: `node ${kind}` });
-    const rect = make(
+    const group = drawing("g", { class: `node ${kind}` });
+    const rect = drawing(
       "rect", { x, y: y - boxHeight / 2, width, height: boxHeight, rx: kind === "channel" ? boxHeight / 2 : 6 }
     );
     const text = visible(name);
-    const label = make("text", { x: x + padding, y: y + 4.5 });
+    const label = drawing("text", { x: x + padding, y: y + 4.5 });
     label.textContent = this.#fit(text, width - 2 * padding - (kind === "channel" ? numberWidth : 0));
-    const title = make("title");
+    const title = drawing("title");
     title.textContent = text;
     group.append(title, rect, label);
     return { group, rect, label, title, x, y, width, text };
@@ -165,12 +156,12 @@ export class Graph {
 
   #makeButton(node, channel) {
     const number =
-      make("text", { x: node.x + node.width - padding, y: node.y + 4.5, "text-anchor": "end", class: "rate" });
+      drawing("text", { x: node.x + node.width - padding, y: node.y + 4.5, "text-anchor": "end", class: "rate" });
     node.group.append(number);
     node.number = number;
     node.group.setAttribute("tabindex", "0");
     node.group.setAttribute("role", "button");
-    node.group.dataset.channel = channel.id;
+    node.group.channel = channel.id;
     const open = () => this.#open(this.#feed.channels.get(channel.id) ?? channel);
     node.group.addEventListener("click", open);
     node.group.addEventListener("keydown", (event) => {
@@ -197,36 +188,34 @@ export class Graph {
   }
 
   #refresh() {
+    const selected = this.#feed.selected;
+    this.#root.classList.toggle("has-selection", this.#shown.some((each) => each.id === selected));
     for (const channel of this.#shown) {
       const node = this.#nodes.get(`channel ${channel.id}`);
       if (!node) continue;
       const isFaulty = channel.isFaulty(this.#feed.time);
       node.group.classList.toggle("faulty", isFaulty);
+      node.group.classList.toggle("selected", channel.id === selected);
       const text = isFaulty ? `⚠ ${rate(channel.rate)}` : channel.posts < 0 ? "" : rate(channel.rate);
       if (node.number.textContent !== text) node.number.textContent = text;
       const faults = channel.faults ? `, ${plural(channel.faults, "fault")}` : "";
       const label =
-        `${node.text}, ${long(channel.rate)} posts a second, ${plural(channel.listenerCount, "listener")}${faults}`;
+        `${node.text}, ${long(channel.rate)} posts a second, ${plural(channel.listeners, "listener")}${faults}`;
       if (node.title.textContent !== label) {
         node.title.textContent = label;
         node.group.setAttribute("aria-label", label);
       }
     }
-    for (const { path, channel } of this.#edges) {
+    for (const { path, id } of this.#edges) {
+      const channel = this.#feed.channels.get(id);
+      if (!channel) continue;
       const width = channel.rate > 0 ? Math.min(1.25 + Math.log10(1 + channel.rate) * 1.5, 9) : 1;
       const rounded = width.toFixed(2);
       if (path.style.strokeWidth !== rounded) path.style.strokeWidth = rounded;
       path.classList.toggle("silent", !(channel.rate > 0));
       path.classList.toggle("faulty", channel.isFaulty(this.#feed.time));
+      path.classList.toggle("selected", id === selected);
     }
-  }
-
-  #mark() {
-    const id = this.#selected?.id;
-    this.#root.classList.toggle("has-selection", this.#shown.some((each) => each.id === id));
-    for (const channel of this.#shown)
-      this.#nodes.get(`channel ${channel.id}`)?.group.classList.toggle("selected", channel.id === id);
-    for (const edge of this.#edges) edge.path.classList.toggle("selected", edge.channel.id === id);
   }
 }
 
@@ -234,10 +223,10 @@ export class Graph {
 function choose(candidates, count, now, shown) {
   const before = new Set(shown);
   const weight = (channel) => (channel.isFaulty(now) ? 1e12 : 0) +
-    (channel.rate + (channel.listenerCount ? 0.001 : 0)) * (before.has(channel) ? 2 : 1);
+    (channel.rate + (channel.listeners ? 0.001 : 0)) * (before.has(channel) ? 2 : 1);
   const weights = new Map(candidates.map((channel) => [channel, weight(channel)]));
   return [...candidates]
-    .sort((a, b) => weights.get(b) - weights.get(a) || a.id - b.id)
+    .sort((a, b) => weights.get(b) - weights.get(a) || (a.id < b.id ? -1 : 1))
     .slice(0, count)
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
@@ -254,10 +243,4 @@ function order(links, channels) {
   }
   const mean = (name) => sums.get(name).total / sums.get(name).count;
   return [...sums.keys()].sort((a, b) => mean(a) - mean(b) || (a < b ? -1 : 1));
-}
-
-function make(tag, attributes = {}) {
-  const made = document.createElementNS(namespace, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
 }

@@ -13,21 +13,20 @@ if (location.search) history.replaceState(null, "", location.pathname);
 
 const feed = new Feed();
 const open = (channel) => {
-  select(channel);
+  feed.selected = channel.id;
   detail.open(channel);
+  draw();
+};
+const closed = () => {
+  feed.selected = null;
+  draw();
 };
 const table = new Table(get("table"), get("table-note"), feed, open);
 const graph = new Graph(get("graph"), get("graph-note"), feed, open);
 const timeline = new Timeline(
   { chart: get("chart"), list: get("entries"), search: get("search"), pause: get("pause") }, feed, open
 );
-const detail = new Detail(get("detail"), feed, () => select(null));
-
-function select(channel) {
-  table.selected = channel;
-  graph.selected = channel;
-  timeline.selected = channel;
-}
+const detail = new Detail(get("detail"), feed, closed);
 
 let isDue = false;
 /** Choices whether to trace that the server has not answered, and when it has answered the last one. */
@@ -36,10 +35,6 @@ let answered = Promise.resolve();
 
 function draw() {
   isDue = false;
-  if (detail.channel) {
-    const channel = feed.channels.get(detail.channel.id);
-    if (channel && channel !== detail.channel) select(channel);
-  }
   table.update();
   graph.update(table.matching);
   timeline.update();
@@ -55,8 +50,7 @@ function drawTotals() {
     faults += channel.faults;
     // A pattern hears what was posted elsewhere; its listeners are counted once, here.
     if (channel.kind !== "pattern") posts += channel.rate;
-    listeners += channel.listenerCount -
-      channel.listeners.reduce((sum, ear) => sum + (ear.delivery === "pattern" ? ear.count : 0), 0);
+    listeners += channel.listeners - channel.forPatterns;
   }
   setText(get("total-channels"), long(feed.channels.size));
   setText(get("total-listeners"), long(listeners));

@@ -1,5 +1,5 @@
 // The table of all channels: sorted, filtered, and only what can be seen of it in the document.
-import {duration, element, kinds, long, rate, setText, short, visible} from "./text.js";
+import {duration, element, long, rate, setText, short, visible} from "./text.js";
 
 const rowHeight = 34;
 
@@ -7,7 +7,7 @@ const columns = [
   { key: "name", title: "Channel", ascending: true },
   { key: "type", title: "Type", ascending: true, wide: true },
   { key: "rate", title: "Rate", number: true, help: "posts a second" },
-  { key: "listenerCount", title: "Listeners", number: true },
+  { key: "listeners", title: "Listeners", number: true },
   { key: "waiting", title: "Waiting", number: true, help: "messages in mailboxes" },
   { key: "dropped", title: "Dropped", number: true, help: "messages dropped from full buffers" },
   { key: "slowest", title: "Slowest", number: true, wide: true, help: "longest call of a listener; while traced" },
@@ -22,7 +22,6 @@ export class Table {
   #filter = "";
   #rows = [];
   #pool = [];
-  #selected = null;
   #active = null;
   #sortedAt = 0;
   #isHeld = false;
@@ -67,11 +66,6 @@ export class Table {
   /** The channels that pass the filter, busiest first. */
   get matching() { return this.#rows; }
 
-  set selected(channel) {
-    this.#selected = channel;
-    this.#draw();
-  }
-
   sort(key) {
     const column = columns.find((each) => each.key === key);
     const ascending = this.#sort.key === key ? !this.#sort.ascending : Boolean(column.ascending);
@@ -97,11 +91,8 @@ export class Table {
     // The order changes once a second at most, and not while somebody points at a row.
     if (now || (!this.#isHeld && time - this.#sortedAt > 950)) {
       this.#sortedAt = time;
-      const rows = [];
       const words = this.#filter.split(/\s+/).filter(Boolean);
-      for (const channel of all.values()) {
-        if (words.every((word) => channel.searchText.includes(word))) rows.push(channel);
-      }
+      const rows = [...all.values()].filter((channel) => channel.has(words));
       const { key, ascending } = this.#sort;
       const sign = ascending ? 1 : -1;
       const isText = key === "name" || key === "type";
@@ -125,17 +116,15 @@ export class Table {
     this.#body.style.height = `${Math.max(this.#rows.length * rowHeight, 1)}px`;
     while (this.#pool.length < last - first) this.#pool.push(this.#makeRow());
     this.#pool.forEach((row, index) => this.#fill(row, first + index < last ? first + index : -1));
-    if (this.#active) {
-      const id = `row-${this.#active.id}`;
-      if (document.getElementById(id))
-        this.#root.setAttribute("aria-activedescendant", id);
-      else
-        this.#root.removeAttribute("aria-activedescendant");
-    }
+    const active = this.#body.querySelector(".row.active:not([hidden])");
+    if (active)
+      this.#root.setAttribute("aria-activedescendant", active.id);
+    else
+      this.#root.removeAttribute("aria-activedescendant");
   }
 
   #makeRow() {
-    const row = element("div", { className: "row", role: "row" });
+    const row = element("div", { className: "row", role: "row", id: `row-${this.#pool.length}` });
     row.cells = columns.map((column) => element("div", { role: "gridcell", className: className(column) }));
     const [name] = row.cells;
     row.fault = element("span", { className: "fault", hidden: true });
@@ -152,16 +141,12 @@ export class Table {
 
   #fill(row, index) {
     row.hidden = index < 0;
-    if (index < 0) {
-      row.removeAttribute("id");
-      return;
-    }
+    if (index < 0) return;
     const channel = this.#rows[index];
     row.index = index;
-    row.id = `row-${channel.id}`;
     row.style.transform = `translateY(${index * rowHeight}px)`;
     row.setAttribute("aria-rowindex", index + 2);
-    row.setAttribute("aria-selected", channel.id === this.#selected?.id);
+    row.setAttribute("aria-selected", channel.id === this.#feed.selected);
     row.classList.toggle("active", channel.id === this.#active?.id);
     const isFaulty = channel.isFaulty(this.#feed.time);
     row.classList.toggle("faulty", isFaulty);
@@ -173,15 +158,15 @@ export class Table {
     row.name.title = name;
     setText(
       row.kind,
-      channel.kind === "messages" ? (channel.posts > 0 && !channel.listenerCount ? "unheard" : "")
-                                  : kinds[channel.kind] ?? visible(channel.kind)
+      channel.kind === "messages" ? (channel.posts > 0 && !channel.listeners ? "unheard" : "")
+                                  : visible(channel.kind)
     );
     const type = visible(channel.type);
     setText(row.cells[1], type);
     row.cells[1].title = type;
     setText(row.rate, channel.posts < 0 ? "" : rate(channel.rate));
     row.bar.style.inlineSize = `${channel.rate > 0 ? Math.min(38, 2 + Math.log10(1 + channel.rate) * 6) : 0}px`;
-    setText(row.cells[3], channel.listenerCount ? long(channel.listenerCount) : "–");
+    setText(row.cells[3], channel.listeners ? long(channel.listeners) : "–");
     setText(row.cells[4], channel.waiting ? short(channel.waiting) : "–");
     setText(row.cells[5], channel.dropped ? short(channel.dropped) : "–");
     row.cells[5].classList.toggle("bad", channel.dropped > 0);

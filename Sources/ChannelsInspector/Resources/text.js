@@ -25,6 +25,13 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
+/** Makes an element of a drawing. */
+export function drawing(tag, attributes = {}) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+
 /** Sets the text of a node, if it is another: a node that stays the same costs no layout. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
@@ -71,26 +78,5 @@ export function clock(time) {
 
 export function plural(count, noun, nouns = noun + "s") { return `${long(count)} ${count === 1 ? noun : nouns}`; }
 
-/** What kinds of channel are called. */
-export const kinds = {
-  messages: "messages",
-  state: "state",
-  requests: "requests",
-  protocol: "protocol",
-  pattern: "pattern",
-  local: "local",
-  bridge: "bridge",
-};
-
-/** How deliveries are called. */
-export const deliveries = {
-  interceptor: "interceptor",
-  direct: "direct",
-  mainActor: "main actor",
-  actor: "actor",
-  queue: "queue",
-  async: "async",
-  sequence: "sequence",
-  pattern: "pattern",
-  responder: "responder",
-};
+/** How a delivery is called. */
+export function delivery(name) { return name === "mainActor" ? "main actor" : visible(name); }

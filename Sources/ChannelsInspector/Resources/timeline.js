@@ -1,8 +1,7 @@
 // The last minute: posts a second as a chart, and what happened as a list that can be searched and paused.
 import {ticks} from "./feed.js";
-import {clock, element, long, plural, setText, short, visible} from "./text.js";
+import {clock, drawing, element, long, plural, setText, short, visible} from "./text.js";
 
-const namespace = "http://www.w3.org/2000/svg";
 const shownEntries = 150;
 const height = 64;
 
@@ -13,9 +12,14 @@ export class Timeline {
   #isPaused = false;
   #pausedAt = 0;
   #search = "";
-  #selected = null;
   #open;
   #svg;
+  #area = drawing("path", { class: "area" });
+  #line = drawing("path", { class: "line" });
+  #own = drawing("path", { class: "own" });
+  #faults = drawing("path", { class: "faults" });
+  #scale = element("span", { className: "scale", "aria-hidden": "true" });
+  #kept = null;
   #signature = "";
 
   constructor({ chart, list, search, pause }, feed, open) {
@@ -37,26 +41,9 @@ export class Timeline {
       this.update(true);
     });
     list.addEventListener("click", (event) => this.#choose(event));
-    this.#svg = make("svg", { viewBox: `0 0 ${ticks} ${height}`, preserveAspectRatio: "none", role: "img" });
-    this.#area = make("path", { class: "area" });
-    this.#line = make("path", { class: "line" });
-    this.#own = make("path", { class: "own" });
-    this.#faults = make("path", { class: "faults" });
+    this.#svg = drawing("svg", { viewBox: `0 0 ${ticks} ${height}`, preserveAspectRatio: "none", role: "img" });
     this.#svg.append(this.#area, this.#line, this.#own, this.#faults);
-    this.#scale = element("span", { className: "scale", "aria-hidden": "true" });
     this.#chart.append(this.#svg, this.#scale);
-  }
-
-  #area;
-  #line;
-  #own;
-  #faults;
-  #scale;
-  #kept = null;
-
-  set selected(channel) {
-    this.#selected = channel;
-    this.update(true);
   }
 
   update(now = false) {
@@ -72,13 +59,14 @@ export class Timeline {
     const start = feed.time - 60_000;
     const first = Math.max(1, feed.tick - ticks + 1);
     const points = [];
+    const selected = feed.channels.get(feed.selected);
     for (let tick = first; tick <= feed.tick; tick++) {
       const slot = tick % ticks;
       if (feed.times[slot] < start) continue;
       points.push({
         x: (((feed.times[slot] - start) / 60_000) * ticks).toFixed(2),
         total: feed.totals[slot],
-        own: this.#selected ? this.#selected.at(tick) : 0,
+        own: selected?.at(tick) ?? 0,
         faults: feed.faultCounts[slot],
       });
     }
@@ -89,7 +77,7 @@ export class Timeline {
     const path = points.length ? line((point) => point.total) : "";
     this.#line.setAttribute("d", path && `M${path}`);
     this.#area.setAttribute("d", path && `M${points[0].x} ${height}L${path}L${points.at(-1).x} ${height}Z`);
-    this.#own.setAttribute("d", path && this.#selected ? `M${line((point) => point.own)}` : "");
+    this.#own.setAttribute("d", path && selected ? `M${line((point) => point.own)}` : "");
     this.#faults.setAttribute(
       "d", points.filter((point) => point.faults).map((point) => `M${point.x} ${height - 7}V${height}`).join("")
     );
@@ -167,10 +155,4 @@ export class Timeline {
       if (channel.name === name) return this.#open(channel);
     }
   }
-}
-
-function make(tag, attributes) {
-  const made = document.createElementNS(namespace, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
 }

@@ -4,27 +4,27 @@ internal import NIOCore
 internal import NIOHTTPTypes
 internal import Synchronization
 
-/// How many connections keep the server waiting for a request. Atomic: connections have several event loops.
-final class WaitingConnections: Sendable {
-    /// With more of them, each may wait for a short time only: silent ones would keep visitors out.
+/// How many connections are open. Atomic: connections have several event loops.
+final class OpenConnections: Sendable {
     private let most: Int
     private let count = Atomic(0)
 
+    /// - Parameter most: With more of them open, none may be silent for long: they would keep visitors out.
     init(most: Int) { self.most = most }
 
-    /// One more waits.
-    ///
-    /// - Returns: Whether there are too many.
-    func enter() -> Bool { count.wrappingAdd(1, ordering: .relaxed).newValue > most }
+    var areMany: Bool { count.load(ordering: .relaxed) > most }
 
-    func leave() { count.wrappingSubtract(1, ordering: .relaxed) }
+    func enter(_ channel: any NIOCore.Channel) {
+        count.wrappingAdd(1, ordering: .relaxed)
+        channel.closeFuture.whenComplete { _ in self.count.wrappingSubtract(1, ordering: .relaxed) }
+    }
 }
 
 /// Closes a connection whose other side does not send a whole request in time, or takes nothing of what is
 /// written, and one whose answer says so.
 ///
-/// The idle timeout of Hummingbird is not enough: a connection that sends a byte now and then is not idle, and
-/// one that reads nothing is idle for ever, since an answer is under way.
+/// The idle timeouts of SwiftNIO and Hummingbird are not enough: a connection that sends a byte of a body now and
+/// then is not idle, and for Hummingbird neither is one that reads nothing, since an answer is under way.
 ///
 /// All state is confined to the event loop of the connection.
 final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
@@ -34,42 +34,36 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     private let limit: TimeAmount
-    /// How long a request may take to arrive while too many connections keep the server waiting.
+    /// How long a request may take to arrive while many connections are open.
     private static let shortLimit = TimeAmount.seconds(1)
-    private let waiting: WaitingConnections
-    private var request: Scheduled<Void>?
-    private var answer: Scheduled<Void>?
+    private let open: OpenConnections
+    private let mostBody: Int
+    private var deadline: Scheduled<Void>?
+    private var body = 0
     /// Parts written that the system has not taken yet.
     private var unwritten = 0
     /// Requests read in full less answers written in full: an answer may come first.
     private var unanswered = 0
     private var closesAfterAnswer = false
-    private let mostBody: Int
-    private var body = 0
 
     /// - Parameters:
     ///   - limit: How long a request may take to arrive, and the other side not to take anything.
-    ///   - waiting: Counts the connections for which the server waits.
+    ///   - open: Counts the connections.
     ///   - mostBody: Bytes of a body after which the connection is closed without more ado.
-    init(_ limit: Duration, _ waiting: WaitingConnections, mostBody: Int) {
-        self.waiting = waiting
+    init(_ limit: Duration, _ open: OpenConnections, mostBody: Int) {
         self.limit = TimeAmount(limit)
+        self.open = open
         self.mostBody = mostBody
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
-        if context.channel.isActive { expectRequest(context) }
-    }
-
     func channelActive(context: ChannelHandlerContext) {
-        expectRequest(context)
+        open.enter(context.channel)
+        startTime(context)
         context.fireChannelActive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { stop() }
-
     func channelInactive(context: ChannelHandlerContext) {
-        stop()
+        deadline?.cancel()
         context.fireChannelInactive()
     }
 
@@ -80,9 +74,8 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
             body += bytes.readableBytes
             if body > mostBody { return context.close(promise: nil) }
         case .end:
-            expectNoRequest()
             unanswered += 1
-            if unanswered == 0 { expectRequest(context) }
+            startTime(context)
         }
         context.fireChannelRead(data)
     }
@@ -91,55 +84,29 @@ final class ConnectionDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
         let part = unwrapOutboundIn(data)
         if case .head(let head) = part { closesAfterAnswer = head.headerFields[.connection] == "close" }
         let isLast = if case .end = part { true } else { false }
-        if unwritten == 0 { expectProgress(context) }
         unwritten += 1
+        if unwritten == 1 { startTime(context) }
         let written = promise ?? context.eventLoop.makePromise(of: Void.self)
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        let closes = isLast && closesAfterAnswer
         written.futureResult.whenComplete { _ in
             let (handler, context) = bound.value
-            handler.hasWritten(context)
-            guard isLast else { return }
-            handler.unanswered -= 1
-            if closes { context.close(mode: .output, promise: nil) }
-            if handler.unanswered <= 0 { handler.expectRequest(context) }
+            handler.unwritten -= 1
+            if isLast { handler.unanswered -= 1 }
+            if isLast, handler.closesAfterAnswer { context.close(mode: .output, promise: nil) }
+            handler.startTime(context)
         }
         context.write(data, promise: written)
     }
 
-    private func hasWritten(_ context: ChannelHandlerContext) {
-        unwritten -= 1
-        answer?.cancel()
-        answer = nil
-        if unwritten > 0 { expectProgress(context) }
-    }
-
-    private func expectRequest(_ context: ChannelHandlerContext) {
-        guard request == nil, context.channel.isActive else { return }
-        request = deadline(context, waiting.enter() ? min(limit, Self.shortLimit) : limit)
-    }
-
-    private func expectNoRequest() {
-        guard let request else { return }
-        request.cancel()
-        self.request = nil
-        waiting.leave()
-    }
-
-    private func expectProgress(_ context: ChannelHandlerContext) {
-        answer?.cancel()
-        answer = deadline(context, limit)
-    }
-
-    private func deadline(_ context: ChannelHandlerContext, _ limit: TimeAmount) -> Scheduled<Void> {
+    /// Gives the other side its time to send a request or to take what is written, if it is its turn.
+    private func startTime(_ context: ChannelHandlerContext) {
+        deadline?.cancel()
+        let awaitsRequest = unanswered <= 0
+        guard context.channel.isActive, awaitsRequest || unwritten > 0 else { return }
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-        return context.eventLoop.scheduleTask(in: limit) { bound.value.close(promise: nil) }
-    }
-
-    private func stop() {
-        expectNoRequest()
-        answer?.cancel()
-        answer = nil
+        deadline = context.eventLoop.scheduleTask(
+            in: awaitsRequest && open.areMany ? min(limit, Self.shortLimit) : limit
+        ) { bound.value.close(promise: nil) }
     }
 }
 #endif

@@ -57,11 +57,11 @@ struct Responder: HTTPResponder {
         switch path {
         case "/events": return try await events(request)
         case "/channel":
-            let channel = try await channel(request)
-            let detail = Detail(channel.channel, faults: channel.faults, isPostable: poster.takes(channel.channel))
-            return try Self.json(detail)
+            var channel = try await channel(request)
+            channel.isPostable = poster.takes(channel)
+            return try Self.json(channel)
         case "/picture.json":
-            return try Self.json(Picture(channels: await feed.channels()), as: "channels.json")
+            return try Self.json(["channels": await feed.channels()], as: "channels.json")
         case "/picture.mmd":
             var response = Self.text(mermaid(await feed.channels()))
             response.headers[.contentDisposition] = "attachment; filename=\"channels.mmd\""
@@ -84,13 +84,13 @@ struct Responder: HTTPResponder {
             defer { withExtendedLifetime(page) {} }
             try await request.body.consumeWithCancellationOnInboundClose { _ in
                 try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
-                var version = 0
-                for await _ in feed.versions.messages().cancelOnGracefulShutdown() {
-                    let next = try await feed.event(since: version)
-                    guard next.version > version else { continue }
-                    version = next.version
-                    // Suspends while the page takes nothing: meanwhile there are newer versions.
-                    try await writer.write(next.event)
+                var last = Feed.Event()
+                for await _ in feed.pictures.messages().cancelOnGracefulShutdown() {
+                    let next = try await feed.event(after: last.lastEntry)
+                    guard next.number > last.number else { continue }
+                    last = next
+                    // Suspends while the page takes nothing: meanwhile there are newer pictures.
+                    try await writer.write(next.bytes)
                 }
             }
             try await writer.finish(nil)
@@ -100,8 +100,8 @@ struct Responder: HTTPResponder {
 
     // MARK: Channels and messages
 
-    private func channel(_ request: Request) async throws -> (channel: Reading.Channel, faults: Int) {
-        guard let id = request.uri.queryParameters["id"].flatMap({ Int($0) }), let found = await feed.channel(id) else {
+    private func channel(_ request: Request) async throws -> Reading.Channel {
+        guard let id = request.uri.queryParameters["id"], let found = await feed.channel(String(id)) else {
             throw AccessRules.Refusal(status: .notFound, reason: "There is no such channel now.")
         }
         return found
@@ -109,7 +109,7 @@ struct Responder: HTTPResponder {
 
     private func post(_ request: Request) async throws -> Response {
         let body = try await json(of: request)
-        let reached = try poster.post(body, to: await channel(request).channel)
+        let reached = try poster.post(body, to: await channel(request))
         return try Self.json(["reached": reached])
     }
 
@@ -177,39 +177,5 @@ struct Responder: HTTPResponder {
         fields[HTTPField.Name("X-Frame-Options")!] = "DENY"
         return fields
     }()
-}
-
-/// A channel as the detail view shows it.
-private struct Detail: Encodable {
-    var name: String
-    var kind: String
-    var type: String
-    var posts: Int?
-    var unheard: Int
-    var lostOwners: Int
-    var faults: Int
-    var isPostable: Bool
-    var senders: [Reading.Sender]
-    var listeners: [Reading.Listener]
-
-    init(_ channel: Reading.Channel, faults: Int, isPostable: Bool) {
-        name = channel.name
-        kind = channel.kind
-        type = channel.type
-        posts = channel.posts
-        unheard = channel.unheard
-        lostOwners = channel.lostOwners
-        self.faults = faults
-        self.isPostable = isPostable
-        senders = channel.senders
-        listeners = channel.listeners
-    }
-}
-
-/// All channels, to be kept as a file.
-private struct Picture: Encodable {
-    var channels: [Detail]
-
-    init(channels: [Reading.Channel]) { self.channels = channels.map { Detail($0, faults: 0, isPostable: false) } }
 }
 #endif

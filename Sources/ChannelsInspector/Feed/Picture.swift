@@ -1,0 +1,156 @@
+#if Inspector
+internal import Channels
+
+/// What pages are shown of a switchboard: all of it, as it was found last, and what happened of late.
+///
+/// Nothing is kept for a page but the number of the last entry it was told.
+struct Picture: Sendable {
+    private struct Known {
+        var channel: Reading.Channel
+        /// The number of its last message that was taken.
+        var lastMessage: Int
+    }
+
+    /// Counts the pictures: a page whose numbers have a gap was too slow for those in between.
+    private(set) var number = 0
+    /// When the switchboard was looked at, in milliseconds since 1970.
+    private(set) var time = 0.0
+    /// Another for each run of the inspector: numbers begin anew.
+    private let instance = Token.random()
+    /// Whether posts are traced now.
+    var tracing = Tracing.on
+    private(set) var channels: [Row] = []
+    /// The last messages and faults, oldest first. Their numbers count up without a gap.
+    private(set) var entries: [Entry] = []
+    private(set) var lastEntry = 0
+
+    private var known: [String: Known] = [:]
+    /// By the name of the channel.
+    private var faults: [String: Int] = [:]
+
+    static let mostEntries = 2_000
+    static let mostNamesOfFaults = 4_096
+
+    /// Takes what was found.
+    ///
+    /// - Complexity: O(*n*) in the number of listeners.
+    mutating func take(_ reading: Reading) {
+        number += 1
+        time = reading.time
+        for fault in reading.faults where faults.count < Self.mostNamesOfFaults || faults[fault.channel] != nil {
+            faults[fault.channel, default: 0] += 1
+        }
+        var recent = reading.faults
+        let before = known
+        known = [:]
+        channels = []
+        for var channel in reading.channels {
+            let id = channel.id
+            let former = before[id]
+            // What is known of them stays known while nothing is traced.
+            if channel.senders.isEmpty, let former { channel.senders = former.channel.senders }
+            channel.faults = faults[channel.name] ?? 0
+            var last = former?.lastMessage ?? 0
+            // Counting began anew.
+            if let former, (channel.posts ?? -1) < (former.channel.posts ?? -1) { last = 0 }
+            for message in channel.messages.reversed().prefix(while: { $0.number > last }).reversed() {
+                recent.append(Entry(message, of: channel.name, readAt: time))
+            }
+            last = max(last, channel.messages.last?.number ?? 0)
+            channel.messages = []
+            known[id] = Known(channel: channel, lastMessage: last)
+            channels.append(Row(channel))
+        }
+        enter(recent)
+    }
+
+    private mutating func enter(_ recent: [Entry]) {
+        for var entry in recent.sorted(by: { $0.time < $1.time }) {
+            lastEntry += 1
+            entry.number = lastEntry
+            entries.append(entry)
+        }
+        if entries.count > Self.mostEntries { entries.removeFirst(entries.count - Self.mostEntries) }
+    }
+
+    /// Forgets the switchboard. Pictures and entries go on being numbered: a page that was disconnected knows
+    /// which it has shown.
+    mutating func forget() {
+        known = [:]
+        faults = [:]
+        channels = []
+        entries = []
+    }
+
+    /// The picture for a page that was told the entries up to a number.
+    func after(_ entry: Int) -> Self {
+        var picture = self
+        picture.entries = entries.filter { $0.number > entry }
+        return picture
+    }
+
+    /// A channel that was there in the last reading.
+    func channel(_ id: String) -> Reading.Channel? { known[id]?.channel }
+
+    /// All channels of the last reading, by name.
+    var sorted: [Reading.Channel] {
+        known.values.map(\.channel).sorted { ($0.name, $0.kind) < ($1.name, $1.kind) }
+    }
+}
+
+extension Picture: Encodable {
+    private enum CodingKeys: String, CodingKey { case number, time, instance, tracing, channels, entries, lastEntry }
+
+    /// A channel as pages are told of it, without what the details of one have.
+    ///
+    /// Every picture has one for each channel, so what is zero is left out.
+    struct Row: Sendable, Encodable {
+        var name: String
+        var kind: String
+        var type: String
+        var senders: [String]
+        /// The types of the owners of listeners.
+        var owners: [String]
+        /// Posts so far; nil where they are not counted.
+        var posts: Int?
+        var unheard: Int?
+        var lostOwners: Int?
+        var faults: Int?
+        var listeners: Int?
+        /// Those of them that stand for the listener of a pattern.
+        var forPatterns: Int?
+        var waiting: Int?
+        var dropped: Int?
+        /// The longest call of a listener, in nanoseconds.
+        var slowest: Int?
+
+        /// The most owners, and the most senders, that a page is told of.
+        static let most = 12
+
+        init(_ channel: Reading.Channel) {
+            name = channel.name
+            kind = channel.kind
+            type = channel.type
+            posts = channel.posts
+            unheard = channel.unheard.nonzero
+            lostOwners = channel.lostOwners.nonzero
+            faults = channel.faults.nonzero
+            listeners = channel.listeners.count.nonzero
+            forPatterns = channel.listeners.count { $0.delivery == "pattern" }.nonzero
+            waiting = channel.listeners.reduce(0) { $0 + ($1.waiting ?? 0) }.nonzero
+            dropped = channel.listeners.reduce(0) { $0 + ($1.dropped ?? 0) }.nonzero
+            slowest = channel.listeners.reduce(0) { max($0, $1.longest ?? 0) }.nonzero
+            senders = Self.some(of: channel.senders.lazy.compactMap(\.type))
+            owners = Self.some(of: channel.listeners.lazy.map { $0.owner ?? "token" })
+        }
+
+        private static func some(of names: some Sequence<String>) -> [String] {
+            Array(Set(names).sorted().prefix(most))
+        }
+    }
+}
+
+extension Int {
+    fileprivate var nonzero: Int? { self == 0 ? nil : self }
+}
+#endif
