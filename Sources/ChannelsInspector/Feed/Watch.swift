@@ -1,7 +1,6 @@
 #if Inspector
 internal import Channels
 internal import Foundation
-internal import Synchronization
 
 /// Whether posts are traced while a page is open, as a visitor chose.
 enum Tracing: String, Sendable, Codable {
@@ -18,7 +17,7 @@ final class Watch: Sendable {
     private let board: Switchboard
     private let redacted: [any Any.Type]
     private let faults = FaultLog()
-    private let token = Mutex<InstrumentToken?>(nil)
+    private let token = Locked<InstrumentToken?>(nil)
 
     init(_ board: Switchboard, redacting redacted: [any Any.Type] = []) {
         self.board = board
@@ -96,7 +95,7 @@ private struct Merged {
 private final class FaultLog: ChannelInstrument {
     private static let most = 256
 
-    private let faults = Mutex<[Entry]>([])
+    private let faults = Locked<[Entry]>([])
 
     func takeAll() -> [Entry] {
         faults.withLock { faults in
