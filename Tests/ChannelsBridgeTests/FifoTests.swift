@@ -10,7 +10,7 @@ struct FifoTests {
         var (fifo, model) = (Fifo<Int>(), [Int]())
         for number in 0..<400 {
             let count = Int.random(in: 0...min(model.count, 5), using: &generator)
-            switch Int.random(in: 0..<8, using: &generator) {
+            switch Int.random(in: 0..<9, using: &generator) {
             case 0...3:
                 fifo.append(number)
                 model.append(number)
@@ -23,6 +23,9 @@ struct FifoTests {
                 fifo.insert(number) { $0 > limit }
                 model.insert(number, at: model.firstIndex { $0 > limit } ?? model.endIndex)
             case 6:
+                fifo.removeAll { $0 % 7 == count }
+                model.removeAll { $0 % 7 == count }
+            case 7:
                 let taken = fifo.popFirst(count)
                 #expect(taken == Array(model.prefix(count)))
                 model.removeFirst(count)

@@ -214,6 +214,23 @@ struct SenderTests {
         #expect(durable.sender.isAbandoned)
     }
 
+    /// Also where the broker is away, and there is no room for long.
+    @MainActor @Test func whoIsCancelledWhileItWaitsForAPlaceTakesUpNothing() async throws {
+        let durable = Durable(.quick.with { $0.messageLimit = 8 })
+        try await durable.sender.reserve(for: "shop.number")
+        let waiting = (0..<3).map { _ in Task { @MainActor in try await durable.sender.reserve(for: "shop.number") } }
+        await others()
+        for task in waiting[..<2] {
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        durable.sender.giveBackPlace()
+        try await waiting[2].value
+        durable.sender.giveBackPlace()
+        #expect(durable.take(1) != nil)
+        durable.sender.abandon()
+    }
+
     /// No message was taken, so that nothing is published.
     @MainActor @Test func givingUpTellsWhoWaitsForAPlace() async throws {
         let durable = Durable(.quick.with { $0.messageLimit = 8 })

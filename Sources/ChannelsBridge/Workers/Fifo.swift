@@ -39,6 +39,12 @@ struct Fifo<Element>: Sequence {
         return taken
     }
 
+    /// Removes the elements for which a condition holds.
+    mutating func removeAll(where isRemoved: (Element) -> Bool) {
+        elements.removeAll { $0.map(isRemoved) ?? true }
+        start = 0
+    }
+
     private mutating func remove(_ count: Int) {
         start += count
         // Only when half of them have been taken.

@@ -15,7 +15,7 @@ final class DurableSender: RouteSender {
         var listener: (departure: Departure, continuation: CheckedContinuation<Void, Never>)?
         /// How many were acknowledged.
         var sent = 0
-        /// Who waits for a place, in order, or was cancelled.
+        /// Who waits for a place, in order. One that was cancelled may still be there.
         var waiters = Fifo<FirstResult<Void>>()
         /// The posts for which a place is kept: not those that listeners make because of them.
         var posts: Set<PostPosition> = []
@@ -273,8 +273,10 @@ final class DurableSender: RouteSender {
         let place = FirstResult<Void>()
         guarded.withLock { $0.waiters.append(place) }
         admit()
-        do { try await place.valueUnlessCancelled() } catch let error as BridgeError {
-            throw BridgeError(error.code, subject: name)
+        do { try await place.valueUnlessCancelled() } catch {
+            // One that was cancelled would stay until there is room.
+            guarded.withLock { $0.waiters.removeAll { $0 === place } }
+            throw error is CancellationError ? error : BridgeError(.closed, subject: name)
         }
     }
 
