@@ -16,7 +16,6 @@ export class Timeline {
   #svg;
   #area = drawing("path", { class: "area" });
   #line = drawing("path", { class: "line" });
-  #own = drawing("path", { class: "own" });
   #faults = drawing("path", { class: "faults" });
   #scale = element("span", { className: "scale", "aria-hidden": "true" });
   #kept = null;
@@ -42,7 +41,7 @@ export class Timeline {
     });
     list.addEventListener("click", (event) => this.#choose(event));
     this.#svg = drawing("svg", { viewBox: `0 0 ${ticks} ${height}`, preserveAspectRatio: "none", role: "img" });
-    this.#svg.append(this.#area, this.#line, this.#own, this.#faults);
+    this.#svg.append(this.#area, this.#line, this.#faults);
     this.#chart.append(this.#svg, this.#scale);
   }
 
@@ -59,25 +58,21 @@ export class Timeline {
     const start = feed.time - 60_000;
     const first = Math.max(1, feed.tick - ticks + 1);
     const points = [];
-    const selected = feed.channels.get(feed.selected);
     for (let tick = first; tick <= feed.tick; tick++) {
       const slot = tick % ticks;
       if (feed.times[slot] < start) continue;
       points.push({
         x: (((feed.times[slot] - start) / 60_000) * ticks).toFixed(2),
         total: feed.totals[slot],
-        own: selected?.at(tick) ?? 0,
         faults: feed.faultCounts[slot],
       });
     }
     const highest = Math.max(0, ...points.map((point) => point.total));
     const top = Math.max(1, highest) * 1.1;
     const y = (value) => (height - 1 - (value / top) * (height - 6)).toFixed(2);
-    const line = (value) => points.map((point) => `${point.x} ${y(value(point))}`).join("L");
-    const path = points.length ? line((point) => point.total) : "";
+    const path = points.map((point) => `${point.x} ${y(point.total)}`).join("L");
     this.#line.setAttribute("d", path && `M${path}`);
     this.#area.setAttribute("d", path && `M${points[0].x} ${height}L${path}L${points.at(-1).x} ${height}Z`);
-    this.#own.setAttribute("d", path && selected ? `M${line((point) => point.own)}` : "");
     this.#faults.setAttribute(
       "d", points.filter((point) => point.faults).map((point) => `M${point.x} ${height - 7}V${height}`).join("")
     );
