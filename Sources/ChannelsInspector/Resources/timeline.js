@@ -9,8 +9,6 @@ export class Timeline {
   #feed;
   #chart;
   #list;
-  #isPaused = false;
-  #pausedAt = 0;
   #search = "";
   #open;
   #svg;
@@ -18,6 +16,7 @@ export class Timeline {
   #line = drawing("path", { class: "line" });
   #faults = drawing("path", { class: "faults" });
   #scale = element("span", { className: "scale", "aria-hidden": "true" });
+  /** The entries while the list is paused. */
   #kept = null;
   #signature = "";
 
@@ -32,11 +31,9 @@ export class Timeline {
       this.update(true);
     });
     pause.addEventListener("click", () => {
-      this.#isPaused = !this.#isPaused;
-      this.#pausedAt = feed.entries.at(-1)?.serial ?? 0;
-      this.#kept = this.#isPaused ? feed.entries.slice() : null;
-      pause.setAttribute("aria-pressed", this.#isPaused);
-      setText(pause, this.#isPaused ? "Resume" : "Pause");
+      this.#kept = this.#kept ? null : feed.entries.slice();
+      pause.setAttribute("aria-pressed", Boolean(this.#kept));
+      setText(pause, this.#kept ? "Resume" : "Pause");
       this.update(true);
     });
     list.addEventListener("click", (event) => this.#choose(event));
@@ -46,9 +43,8 @@ export class Timeline {
   }
 
   update(now = false) {
-    if (this.#isPaused && !now) return this.#note();
-    if (!this.#isPaused) this.#draw();
-    this.#fill();
+    if (!this.#kept) this.#draw();
+    if (!this.#kept || now) this.#fill();
     this.#note();
   }
 
@@ -135,8 +131,9 @@ export class Timeline {
 
   #note() {
     const note = this.#list.previousElementSibling;
-    const behind = this.#isPaused ? this.#feed.entries.filter((entry) => entry.serial > this.#pausedAt).length : 0;
-    const text = this.#isPaused ? `Paused. ${plural(behind, "new entry", "new entries")} since.`
+    const last = this.#kept?.at(-1)?.serial ?? 0;
+    const behind = this.#feed.entries.filter((entry) => entry.serial > last).length;
+    const text = this.#kept          ? `Paused. ${plural(behind, "new entry", "new entries")} since.`
       : this.#feed.tracing === "off" ? "Tracing is off: messages, senders and times are not recorded."
                                      : "";
     setText(note, text);
