@@ -75,6 +75,9 @@ public struct Inspector: Service {
 
     /// Serves the page until the task is cancelled, or until a graceful shutdown of the service group it runs in.
     ///
+    /// Pages are closed then. A visitor in the middle of a request, or who takes nothing of an answer, is waited for
+    /// until the time of that connection has passed, ten seconds at most.
+    ///
     /// - Throws: What kept it from listening: the port is in use, or the host is not one of this machine.
     public func run() async throws {
         let feed = Feed(Watch(board, redacting: redacted), limits: limits)

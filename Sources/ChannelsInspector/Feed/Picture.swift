@@ -5,12 +5,6 @@ internal import Channels
 ///
 /// Nothing is kept for a page but the number of the last entry it was told.
 struct Picture: Sendable {
-    private struct Known {
-        var channel: Reading.Channel
-        /// The number of its last message that was taken.
-        var lastMessage: Int
-    }
-
     /// Counts the pictures: a page whose numbers have a gap was too slow for those in between.
     private(set) var number = 0
     /// When the switchboard was looked at, in milliseconds since 1970.
@@ -24,7 +18,8 @@ struct Picture: Sendable {
     private(set) var entries: [Entry] = []
     private(set) var lastEntry = 0
 
-    private var known: [String: Known] = [:]
+    /// The channels of the last reading, by their identifiers.
+    private var known: [String: Reading.Channel] = [:]
     /// By the name of the channel.
     private var faults: [String: Int] = [:]
 
@@ -48,17 +43,17 @@ struct Picture: Sendable {
             let id = channel.id
             let former = before[id]
             // What is known of them stays known while nothing is traced.
-            if channel.senders.isEmpty, let former { channel.senders = former.channel.senders }
+            if channel.senders.isEmpty, let former { channel.senders = former.senders }
             channel.faults = faults[channel.name] ?? 0
             var last = former?.lastMessage ?? 0
             // Counting began anew.
-            if let former, (channel.posts ?? -1) < (former.channel.posts ?? -1) { last = 0 }
+            if let former, (channel.posts ?? -1) < (former.posts ?? -1) { last = 0 }
             for message in channel.messages.reversed().prefix(while: { $0.number > last }).reversed() {
                 recent.append(Entry(message, of: channel.name, readAt: time))
             }
-            last = max(last, channel.messages.last?.number ?? 0)
+            channel.lastMessage = max(last, channel.messages.last?.number ?? 0)
             channel.messages = []
-            known[id] = Known(channel: channel, lastMessage: last)
+            known[id] = channel
             channels.append(Row(channel))
         }
         enter(recent)
@@ -90,11 +85,11 @@ struct Picture: Sendable {
     }
 
     /// A channel that was there in the last reading.
-    func channel(_ id: String) -> Reading.Channel? { known[id]?.channel }
+    func channel(_ id: String) -> Reading.Channel? { known[id] }
 
     /// All channels of the last reading, by name.
     var sorted: [Reading.Channel] {
-        known.values.map(\.channel).sorted { ($0.name, $0.kind) < ($1.name, $1.kind) }
+        known.values.sorted { ($0.name, $0.kind) < ($1.name, $1.kind) }
     }
 }
 

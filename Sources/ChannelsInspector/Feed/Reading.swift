@@ -23,6 +23,8 @@ struct Reading: Sendable {
         var senders: [Sender] = []
         /// The last ones, oldest first.
         var messages: [MessageSnapshot] = []
+        /// The number of the last one that pages are told of.
+        var lastMessage = 0
         var listeners: [Listener] = []
 
         /// Tells it from all others of the switchboard.

@@ -7,7 +7,8 @@ export class Detail {
   #closed;
   #channel = null;
   #timer = 0;
-  #parts = null;
+  /** The elements of the page, by their `data-part`. */
+  #parts = {};
   #opener = null;
   #shownListeners = "";
   #newestShown = -1;
@@ -17,21 +18,28 @@ export class Detail {
     this.#root = root;
     this.#feed = feed;
     this.#closed = closed;
+    for (const part of root.querySelectorAll("[data-part]")) this.#parts[part.dataset.part] = part;
+    this.#parts.close.addEventListener("click", () => this.close());
     root.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.close();
+    });
+    this.#parts.button.addEventListener("click", () => this.#post());
+    this.#parts.message.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#post();
     });
   }
 
   get channel() { return this.#channel; }
 
   open(channel) {
-    if (this.#channel?.id === channel.id && !this.#root.hidden) return this.#parts.title.focus();
+    if (this.#channel?.id === channel.id) return this.#parts.title.focus();
     if (this.#root.hidden) this.#opener = document.activeElement;
     this.#channel = channel;
-    this.#build();
+    this.#clear();
+    this.update();
     this.#root.hidden = false;
     document.body.classList.add("has-detail");
-    this.#parts.title.focus({ preventScroll: false });
+    this.#parts.title.focus();
     this.#load();
   }
 
@@ -44,50 +52,23 @@ export class Detail {
     this.#closed();
   }
 
-  #build() {
-    const channel = this.#channel;
-    const close = element("button", { type: "button", className: "close", "aria-label": "Close the details" }, "×");
-    close.addEventListener("click", () => this.close());
-    const title = element("h2", { id: "detail-title", tabIndex: -1 }, element("bdi", {}, visible(channel.name)));
-    const parts = {
-      title,
-      subtitle: element(
-        "p",
-        { className: "subtitle" },
-        `${visible(channel.kind)} of `,
-        element("code", {}, visible(channel.type))
-      ),
-      numbers: element("dl", { className: "numbers" }),
-      gone: element(
-        "p", { className: "note", hidden: true }, "This channel is gone. It shows again when somebody listens."
-      ),
-      post: element("div"),
-      senders: element("ul", { className: "senders" }),
-      sendersNote: element("p", { className: "note" }),
-      listeners: element("ul", { className: "listeners" }),
-      listenersTitle: element("h3", {}, "Listeners"),
-      messages: element("ol", { className: "messages" }),
-      messagesNote: element("p", { className: "note" }),
-    };
-    this.#parts = parts;
+  /** Leaves nothing of the channel that was shown before. */
+  #clear() {
+    const parts = this.#parts;
     this.#shownListeners = "";
     this.#newestShown = -1;
-    this.#root.replaceChildren(
-      element("div", { className: "title" }, title, close),
-      parts.subtitle,
-      parts.gone,
-      parts.numbers,
-      parts.listenersTitle,
-      parts.listeners,
-      element("h3", {}, "Posted by"),
-      parts.senders,
-      parts.sendersNote,
-      parts.post,
-      element("h3", {}, "Messages of the last minute"),
-      parts.messages,
-      parts.messagesNote
+    setText(parts.name, visible(this.#channel.name));
+    parts.subtitle.replaceChildren(
+      `${visible(this.#channel.kind)} of `, element("code", {}, visible(this.#channel.type))
     );
-    this.update();
+    parts.gone.hidden = true;
+    parts.post.hidden = true;
+    parts.message.value = "";
+    setText(parts.result, "");
+    setText(parts.listenersTitle, "Listeners");
+    parts.listeners.replaceChildren();
+    parts.senders.replaceChildren();
+    setText(parts.sendersNote, "");
   }
 
   async #load() {
@@ -131,13 +112,8 @@ export class Detail {
         element("span", { className: "count" }, plural(sender.posts, "post"))
       )
     ));
-    setText(
-      parts.sendersNote,
-      detail.senders.length            ? ""
-        : this.#feed.tracing === "off" ? "Not recorded: tracing is off."
-                                       : "Nobody yet, while this page was open."
-    );
-    if (detail.isPostable && !parts.post.hasChildNodes()) parts.post.append(...this.#postForm());
+    setText(parts.sendersNote, this.#none(detail.senders, "Nobody yet, while this page was open."));
+    parts.post.hidden = !detail.isPostable;
   }
 
   #listener(listener) {
@@ -176,41 +152,29 @@ export class Detail {
     );
   }
 
-  #postForm() {
-    const text =
-      element("textarea", { rows: 4, spellcheck: false, placeholder: "{}", id: "message", autocomplete: "off" });
-    const result = element("p", { className: "note", role: "status" });
-    const button = element("button", { type: "button" }, "Post");
+  async #post() {
     const channel = this.#channel;
-    const send = async () => {
-      button.disabled = true;
-      try {
-        const response = await fetch(
-          `/messages?id=${encodeURIComponent(channel.id)}`,
-          { method: "POST", headers: { "Content-Type": "application/json" }, body: text.value || "{}" }
-        );
-        const answer = await response.text();
-        result.className = response.ok ? "note good" : "note bad";
-        setText(
-          result,
-          response.ok ? `Posted: ${plural(JSON.parse(answer).reached, "listener")} reached.` : visible(answer.trim())
-        );
-      } catch {
-        result.className = "note bad";
-        setText(result, "Not posted: there is no connection.");
-      }
-      button.disabled = false;
+    const { button, message, result } = this.#parts;
+    const tell = (text, isGood) => {
+      if (channel !== this.#channel) return;
+      result.className = isGood ? "note good" : "note bad";
+      setText(result, text);
     };
-    button.addEventListener("click", send);
-    text.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
-    });
-    return [
-      element("h3", {}, "Post a test message"),
-      element("label", { htmlFor: "message", className: "hidden" }, "The message, as JSON"),
-      text,
-      element("div", { className: "post" }, button, result),
-    ];
+    button.disabled = true;
+    try {
+      const response = await fetch(
+        `/messages?id=${encodeURIComponent(channel.id)}`,
+        { method: "POST", headers: { "Content-Type": "application/json" }, body: message.value || "{}" }
+      );
+      const answer = await response.text();
+      tell(
+        response.ok ? `Posted: ${plural(JSON.parse(answer).reached, "listener")} reached.` : visible(answer.trim()),
+        response.ok
+      );
+    } catch {
+      tell("Not posted: there is no connection.", false);
+    }
+    button.disabled = false;
   }
 
   /** Called after each picture. */
@@ -255,12 +219,13 @@ export class Detail {
         )
       ));
     }
-    setText(
-      parts.messagesNote,
-      messages.length                  ? ""
-        : this.#feed.tracing === "off" ? "Not recorded: tracing is off."
-                                       : "None."
-    );
+    setText(parts.messagesNote, this.#none(messages, "None."));
+  }
+
+  /** What is said of a list that is empty. */
+  #none(list, text) {
+    if (list.length) return "";
+    return this.#feed.tracing === "off" ? "Not recorded: tracing is off." : text;
   }
 }
 

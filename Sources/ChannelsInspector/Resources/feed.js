@@ -27,26 +27,21 @@ export class Channel {
   /** Posts a second, over the last two seconds or so. */
   rate = 0;
   faultedAt = 0;
-  /** Posts a second at each of the last ticks. */
-  history = new Float32Array(ticks);
 
   /** `id` is how the inspector finds it: its kind and its name. */
   constructor(id) { Object.assign(this, none, { id }); }
 
-  /** Takes what a picture says of it, so many seconds after the one before. */
-  take(row, tick, seconds) {
+  /** Takes what a picture says of it, so many seconds after the one before; returns posts a second since then. */
+  take(row, seconds) {
     const before = this.posts;
     Object.assign(this, none, row);
     // Where counting began anew, what was posted since then.
     const posted = Math.max(0, before >= 0 && this.posts >= before ? this.posts - before : this.posts);
     const rate = seconds ? posted / seconds : 0;
-    this.history[tick % ticks] = rate;
     const mean = this.rate ? (this.rate + rate) / 2 : rate;
     this.rate = mean < 0.025 ? 0 : mean;
+    return rate;
   }
-
-  /** Posts a second at a tick. */
-  at(tick) { return this.history[tick % ticks]; }
 
   /** Whether its name, type, senders and owners have all words between them. */
   has(words) {
@@ -152,10 +147,10 @@ export class Feed extends EventTarget {
       const known = before.get(id);
       const channel = known ?? new Channel(id);
       const { listeners, faults } = channel;
-      channel.take(row, this.tick, seconds);
+      const rate = channel.take(row, seconds);
       this.channels.set(id, channel);
       // A pattern hears what was posted elsewhere.
-      if (channel.kind !== "pattern") total += channel.at(this.tick);
+      if (channel.kind !== "pattern") total += rate;
       if (channel.faults > faults && seconds) channel.faultedAt = this.time;
       if (!known)
         happens("new", `is new: ${row.type}`, row.name);

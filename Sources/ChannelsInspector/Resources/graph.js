@@ -1,5 +1,5 @@
 // The graph: senders on the left, channels in the middle, owners of listeners on the right.
-import {drawing, element, long, plural, rate, visible} from "./text.js";
+import {drawing, element, long, plural, rate, setText, visible} from "./text.js";
 
 const rowHeight = 34;
 const boxHeight = 26;
@@ -18,7 +18,6 @@ export class Graph {
   #chosenAt = 0;
   #nodes = new Map();
   #edges = [];
-  #widths = new Map();
   #measure = document.createElement("canvas").getContext("2d");
 
   constructor(root, note, feed, open) {
@@ -48,7 +47,7 @@ export class Graph {
     const text = candidates.length > this.#shown.length
       ? `The busiest ${this.#shown.length} of ${plural(candidates.length, "channel")}. Filter to see others.`
       : "";
-    if (this.#note.textContent !== text) this.#note.textContent = text;
+    setText(this.#note, text);
     const signature = JSON.stringify(
       this.#shown.map((each) => [each.id, each.name, each.senders, each.owners])
     );
@@ -132,13 +131,7 @@ export class Graph {
     if (focused) this.#nodes.get(`channel ${focused}`)?.group.focus();
   }
 
-  #width(text) {
-    if (!this.#widths.has(text)) {
-      if (this.#widths.size > 5_000) this.#widths.clear();
-      this.#widths.set(text, this.#measure.measureText(text).width);
-    }
-    return this.#widths.get(text);
-  }
+  #width(text) { return this.#measure.measureText(text).width; }
 
   #box(kind, name, x, y, width) {
     const group = drawing("g", { class: `node ${kind}` });
@@ -175,16 +168,8 @@ export class Graph {
   #fit(text, room) {
     if (this.#width(text) <= room) return text;
     const characters = [...text];
-    let low = 0;
-    let high = characters.length;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.#measure.measureText(characters.slice(0, middle).join("") + "…").width <= room)
-        low = middle;
-      else
-        high = middle - 1;
-    }
-    return characters.slice(0, low).join("") + "…";
+    while (characters.length && this.#width(characters.join("") + "…") > room) characters.pop();
+    return characters.join("") + "…";
   }
 
   #refresh() {
@@ -197,21 +182,18 @@ export class Graph {
       node.group.classList.toggle("faulty", isFaulty);
       node.group.classList.toggle("selected", channel.id === selected);
       const text = isFaulty ? `⚠ ${rate(channel.rate)}` : channel.posts < 0 ? "" : rate(channel.rate);
-      if (node.number.textContent !== text) node.number.textContent = text;
+      setText(node.number, text);
       const faults = channel.faults ? `, ${plural(channel.faults, "fault")}` : "";
       const label =
         `${node.text}, ${long(channel.rate)} posts a second, ${plural(channel.listeners, "listener")}${faults}`;
-      if (node.title.textContent !== label) {
-        node.title.textContent = label;
-        node.group.setAttribute("aria-label", label);
-      }
+      setText(node.title, label);
+      node.group.setAttribute("aria-label", label);
     }
     for (const { path, id } of this.#edges) {
       const channel = this.#feed.channels.get(id);
       if (!channel) continue;
       const width = channel.rate > 0 ? Math.min(1.25 + Math.log10(1 + channel.rate) * 1.5, 9) : 1;
-      const rounded = width.toFixed(2);
-      if (path.style.strokeWidth !== rounded) path.style.strokeWidth = rounded;
+      path.style.strokeWidth = width.toFixed(2);
       path.classList.toggle("silent", !(channel.rate > 0));
       path.classList.toggle("faulty", channel.isFaulty(this.#feed.time));
       path.classList.toggle("selected", id === selected);

@@ -29,9 +29,8 @@ const timeline = new Timeline(
 const detail = new Detail(get("detail"), feed, closed);
 
 let isDue = false;
-/** Choices whether to trace that the server has not answered, and when it has answered the last one. */
-let unanswered = 0;
-let answered = Promise.resolve();
+/** The last choice whether to trace, until the inspector has answered it. */
+let choice = null;
 
 function draw() {
   isDue = false;
@@ -59,7 +58,7 @@ function drawTotals() {
   get("total-faults-box").classList.toggle("bad", faults > 0);
   const tracing = get("tracing");
   // Set only where it differs: setting it moves what is chosen in a list that is open.
-  if (feed.tracing && !unanswered && tracing.value !== feed.tracing) tracing.value = feed.tracing;
+  if (feed.tracing && !choice && tracing.value !== feed.tracing) tracing.value = feed.tracing;
 }
 
 feed.addEventListener("change", () => {
@@ -95,19 +94,12 @@ get("filter").addEventListener("input", (event) => {
 });
 
 // One after the other: who types "off" chooses "on" first.
-get("tracing").addEventListener("change", async (event) => {
+get("tracing").addEventListener("change", (event) => {
   const mode = event.target.value;
-  unanswered += 1;
-  const before = answered;
-  answered = (async () => {
-    await before;
-    const answer = await fetch(
-      `/tracing?mode=${mode}`,
-      { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }
-    ).catch(() => null);
-    if (answer?.ok && feed.tracing) feed.tracing = mode;
-    unanswered -= 1;
-  })();
+  const json = { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" };
+  const mine = (choice ?? Promise.resolve()).then(() => fetch(`/tracing?mode=${mode}`, json)).catch(() => {});
+  choice = mine;
+  mine.then(() => { if (choice === mine) choice = null; });
 });
 
 document.addEventListener("keydown", (event) => {

@@ -37,21 +37,10 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-const units = [[1e9, "G"], [1e6, "M"], [1e3, "k"]];
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
-/** A count in at most four characters and a unit: 1.2k, 34, 5.6M. */
-export function short(count) {
-  for (const [size, unit] of units) {
-    if (count >= size * 0.9995) return trim(count / size) + unit;
-  }
-  return trim(count);
-}
-
-function trim(value) {
-  if (value >= 99.95 || Number.isInteger(value)) return String(Math.round(value));
-  return value >= 9.995 ? value.toFixed(1).replace(/\.0$/, "")
-                        : value.toFixed(value < 0.0995 ? 2 : 1).replace(/\.0+$/, "");
-}
+/** A number in three digits and a unit: 1.23K, 34, 5.6M. */
+export function short(count) { return compact.format(count); }
 
 /** A number with separators, for those who read it in full. */
 export function long(count) { return Math.round(count).toLocaleString("en"); }
@@ -63,18 +52,17 @@ export function rate(value) { return value < 0.005 ? "–" : short(value); }
 export function duration(nanoseconds) {
   if (!nanoseconds) return "–";
   if (nanoseconds < 1e3) return `${nanoseconds} ns`;
-  if (nanoseconds < 1e6) return `${trim(nanoseconds / 1e3)} µs`;
-  if (nanoseconds < 1e9) return `${trim(nanoseconds / 1e6)} ms`;
-  return `${trim(nanoseconds / 1e9)} s`;
+  if (nanoseconds < 1e6) return `${short(nanoseconds / 1e3)} µs`;
+  if (nanoseconds < 1e9) return `${short(nanoseconds / 1e6)} ms`;
+  return `${short(nanoseconds / 1e9)} s`;
 }
 
+const timeOfDay = new Intl.DateTimeFormat(
+  "en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 1 }
+);
+
 /** The time of day of milliseconds since 1970. */
-export function clock(time) {
-  const date = new Date(time);
-  const two = (value) => String(value).padStart(2, "0");
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${
-    String(Math.floor(date.getMilliseconds() / 100))}`;
-}
+export function clock(time) { return timeOfDay.format(time); }
 
 export function plural(count, noun, nouns = noun + "s") { return `${long(count)} ${count === 1 ? noun : nouns}`; }
 

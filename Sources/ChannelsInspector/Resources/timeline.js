@@ -9,16 +9,14 @@ export class Timeline {
   #feed;
   #chart;
   #list;
-  #isPaused = false;
-  #pausedAt = 0;
   #search = "";
   #open;
   #svg;
   #area = drawing("path", { class: "area" });
   #line = drawing("path", { class: "line" });
-  #own = drawing("path", { class: "own" });
   #faults = drawing("path", { class: "faults" });
   #scale = element("span", { className: "scale", "aria-hidden": "true" });
+  /** The entries while the list is paused. */
   #kept = null;
   #signature = "";
 
@@ -33,23 +31,20 @@ export class Timeline {
       this.update(true);
     });
     pause.addEventListener("click", () => {
-      this.#isPaused = !this.#isPaused;
-      this.#pausedAt = feed.entries.at(-1)?.serial ?? 0;
-      this.#kept = this.#isPaused ? feed.entries.slice() : null;
-      pause.setAttribute("aria-pressed", this.#isPaused);
-      setText(pause, this.#isPaused ? "Resume" : "Pause");
+      this.#kept = this.#kept ? null : feed.entries.slice();
+      pause.setAttribute("aria-pressed", Boolean(this.#kept));
+      setText(pause, this.#kept ? "Resume" : "Pause");
       this.update(true);
     });
     list.addEventListener("click", (event) => this.#choose(event));
     this.#svg = drawing("svg", { viewBox: `0 0 ${ticks} ${height}`, preserveAspectRatio: "none", role: "img" });
-    this.#svg.append(this.#area, this.#line, this.#own, this.#faults);
+    this.#svg.append(this.#area, this.#line, this.#faults);
     this.#chart.append(this.#svg, this.#scale);
   }
 
   update(now = false) {
-    if (this.#isPaused && !now) return this.#note();
-    if (!this.#isPaused) this.#draw();
-    this.#fill();
+    if (!this.#kept) this.#draw();
+    if (!this.#kept || now) this.#fill();
     this.#note();
   }
 
@@ -59,25 +54,21 @@ export class Timeline {
     const start = feed.time - 60_000;
     const first = Math.max(1, feed.tick - ticks + 1);
     const points = [];
-    const selected = feed.channels.get(feed.selected);
     for (let tick = first; tick <= feed.tick; tick++) {
       const slot = tick % ticks;
       if (feed.times[slot] < start) continue;
       points.push({
         x: (((feed.times[slot] - start) / 60_000) * ticks).toFixed(2),
         total: feed.totals[slot],
-        own: selected?.at(tick) ?? 0,
         faults: feed.faultCounts[slot],
       });
     }
     const highest = Math.max(0, ...points.map((point) => point.total));
     const top = Math.max(1, highest) * 1.1;
     const y = (value) => (height - 1 - (value / top) * (height - 6)).toFixed(2);
-    const line = (value) => points.map((point) => `${point.x} ${y(value(point))}`).join("L");
-    const path = points.length ? line((point) => point.total) : "";
+    const path = points.map((point) => `${point.x} ${y(point.total)}`).join("L");
     this.#line.setAttribute("d", path && `M${path}`);
     this.#area.setAttribute("d", path && `M${points[0].x} ${height}L${path}L${points.at(-1).x} ${height}Z`);
-    this.#own.setAttribute("d", path && selected ? `M${line((point) => point.own)}` : "");
     this.#faults.setAttribute(
       "d", points.filter((point) => point.faults).map((point) => `M${point.x} ${height - 7}V${height}`).join("")
     );
@@ -140,8 +131,9 @@ export class Timeline {
 
   #note() {
     const note = this.#list.previousElementSibling;
-    const behind = this.#isPaused ? this.#feed.entries.filter((entry) => entry.serial > this.#pausedAt).length : 0;
-    const text = this.#isPaused ? `Paused. ${plural(behind, "new entry", "new entries")} since.`
+    const last = this.#kept?.at(-1)?.serial ?? 0;
+    const behind = this.#feed.entries.filter((entry) => entry.serial > last).length;
+    const text = this.#kept          ? `Paused. ${plural(behind, "new entry", "new entries")} since.`
       : this.#feed.tracing === "off" ? "Tracing is off: messages, senders and times are not recorded."
                                      : "";
     setText(note, text);
