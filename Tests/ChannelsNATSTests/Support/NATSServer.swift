@@ -129,20 +129,20 @@ final class NATSServer: Sendable {
     }
 }
 
-/// Ports of 127.0.0.1 that are free now, and stay so: they are below those that the system gives to
-/// connections.
+/// Ports of 127.0.0.1 that are free now, and stay so: they are below those that the system gives to connections, and
+/// no other test of this process is given them, which may start a server while theirs is down.
 func freePorts(_ count: Int) throws -> [Int] {
-    var sockets: [Int32] = []
-    defer { for socket in sockets { close(socket) } }
-    return try (0..<count).map { _ in
+    try (0..<count).map { _ in
         for _ in 0..<1_000 {
             guard let (descriptor, port) = try? boundSocket(.random(in: 10_000..<32_000)) else { continue }
-            sockets.append(descriptor)
-            return port
+            close(descriptor)
+            if givenPorts.withLock({ $0.insert(port).inserted }) { return port }
         }
         throw ChildProcess.Failure(description: "no free ports")
     }
 }
+
+private let givenPorts = Locked<Set<Int>>([])
 
 /// A TCP socket bound to a port of 127.0.0.1: a free one for 0.
 func boundSocket(_ port: UInt16 = 0) throws -> (descriptor: Int32, port: Int) {
