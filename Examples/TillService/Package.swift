@@ -7,7 +7,7 @@ let package = Package(
     dependencies: [
         .package(name: "swift-channels", path: "../..", traits: ["Observability"]),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .executableTarget(

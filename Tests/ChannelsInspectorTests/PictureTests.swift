@@ -123,6 +123,16 @@ struct PictureTests {
         #expect(picture.channels.first { $0.name == "b" }?.faults == nil)
     }
 
+    @Test func faultIsToldHoweverManyMessagesThereAre() {
+        var picture = Picture()
+        let fault = Entry(kind: .fault, time: -1, channel: "a", text: "fault")
+        let channels = (1...3).map { channel("\($0)", messages: 1...1_000) }
+        picture.take(Reading(time: 0, channels: channels, faults: [fault]))
+        #expect(picture.entries.count == Picture.mostEntries)
+        #expect(picture.entries.first?.text == "fault")
+        #expect(picture.lastEntry == 3_001)
+    }
+
     @Test func afterAllPagesHaveClosedNothingIsKnownAndNumbersGoOn() {
         var picture = Picture()
         for last in 1...5 { picture.take(Reading(time: 0, channels: [channel("a", messages: 1...last)])) }

@@ -13,8 +13,8 @@ internal import Channels
 /// - A durable message is stored for each durable name that has subscribed before and whose pattern matches.
 ///   If there is none, it is not stored, unless ``Limits/replayedMessages`` is more than 0.
 /// - Unsettled messages are delivered again when their connection ends, but not when it is slow.
-/// - A durable message with the `ce-id` of an earlier one, among the last 65,536, is acknowledged and
-///   dropped.
+/// - A durable message with the `ce-id` of an earlier one, among the last 65,536 at least, is acknowledged
+///   and dropped.
 public final class InMemoryBroker: Sendable {
     /// Guarded by its lock, under which messages are enqueued and never delivered.
     private let state: Locked<InMemoryBrokerState>

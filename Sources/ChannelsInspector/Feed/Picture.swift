@@ -60,8 +60,14 @@ struct Picture: Sendable {
     }
 
     private mutating func enter(_ recent: [Entry]) {
+        // Of too many at once, the oldest messages are left out, and no fault.
+        var left = recent.count - Self.mostEntries
         for var entry in recent.sorted(by: { $0.time < $1.time }) {
             lastEntry += 1
+            if left > 0, entry.kind == .message {
+                left -= 1
+                continue
+            }
             entry.number = lastEntry
             entries.append(entry)
         }

@@ -212,7 +212,12 @@ final class NATSConnection: Sendable {
             state.spaceWaiters.append(space)
             return true
         }
-        if isNeeded { try await space.valueUnlessCancelled() }
+        guard isNeeded else { return }
+        do { try await space.valueUnlessCancelled() } catch {
+            // The writer may take long to look at those who wait.
+            state.withLock { $0.spaceWaiters.removeAll { $0 === space } }
+            throw error
+        }
     }
 
     func startWriter() {

@@ -140,6 +140,8 @@ final class NATSSubscription: Sendable {
         // Released by `subscriptionCompleted`, after the thread of the subscription has called the handler
         // for the last time. The connection is retained so that it outlives every handler.
         let box = Unmanaged.passRetained(SubscriptionBox(handler, connection))
+        // Before there is one: who closes the connection waits for it.
+        connection.subscriptionBegan()
         var pointer: OpaquePointer?
         let status =
             if let group {
@@ -157,12 +159,12 @@ final class NATSSubscription: Sendable {
         guard status == NATS_OK, let pointer else {
             // There is no subscription, so no thread has a reference to the box.
             box.release()
+            connection.subscriptionEnded()
             if status == NATS_CONNECTION_CLOSED { return }
             throw BridgeError(status, doing: "subscribing to \(subject)", subject: subject)
         }
         // Fails only if the subscription has ended meanwhile, with its connection. Its thread may still be
         // running then, so the box is never released.
-        connection.subscriptionBegan()
         if natsSubscription_SetOnCompleteCB(pointer, subscriptionCompleted, box.toOpaque()) != NATS_OK {
             connection.subscriptionEnded()
         }

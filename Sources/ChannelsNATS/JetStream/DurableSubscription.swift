@@ -328,7 +328,8 @@ final class DurableSubscription: Sendable {
             state.largest = connection.maxPayload
             // By its settings, not by those that it was to have: it would take this process for dead.
             if let wait = found.acknowledgementWait { state.unsettled.acknowledgementWait = wait }
-            state.pull.start()
+            // A request sent now would be open beside the one that follows then.
+            if !state.needsConsumer { state.pull.start() }
             return areNew
         }
         guard areNew, !differences.isEmpty else { return }
