@@ -30,6 +30,9 @@ final class DurableSubscription: Sendable {
         var differences: [String] = []
         /// Whether the consumer has to be created before messages are asked for.
         var needsConsumer = false
+        /// How often in a row it could not be created, and when to try again.
+        var failures = 0
+        var nextAttempt = ContinuousClock.now
         var isClosing = false
         var unsettled: UnsettledMessages
         /// Nil before it is open, and when it is closed.
@@ -268,18 +271,28 @@ final class DurableSubscription: Sendable {
 
     // MARK: The consumer
 
+    /// Between attempts to create it.
+    private static let backoff = Backoff(first: .seconds(1), limit: .seconds(10))
+
     /// Creates the consumer again, and its stream, if the server has lost it.
     private func checkConsumer() {
         guard connection.isConnected else { return }
         state.withLock { state in
-            guard state.needsConsumer, !state.isClosing, state.restarting == nil else { return }
+            guard state.needsConsumer, !state.isClosing, state.restarting == nil, state.nextAttempt <= .now else {
+                return
+            }
             state.restarting = Task { [weak self] in
-                // What fails is tried again at the next check.
+                var hasFailed = false
                 do { try await self?.createMissing() } catch {
+                    hasFailed = true
                     let error = BridgeError(wrapping: error)
                     if !Task.isCancelled, error.code != .closed { self?.onFailure(error) }
                 }
-                self?.state.withLock { $0.restarting = nil }
+                self?.state.withLock { state in
+                    state.restarting = nil
+                    state.failures = hasFailed ? state.failures + 1 : 0
+                    if hasFailed { state.nextAttempt = .now + Self.backoff.delay(before: state.failures) }
+                }
             }
         }
     }
@@ -300,6 +313,7 @@ final class DurableSubscription: Sendable {
         update { state in
             state.pull.stop()
             state.needsConsumer = true
+            (state.failures, state.nextAttempt) = (0, .now)
         }
         checkConsumer()
     }
