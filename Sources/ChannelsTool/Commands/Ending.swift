@@ -29,11 +29,11 @@ final class Ending: Sendable {
             return source
         }
         state.withLock { $0.sources = sources }
-        StandardStreams.whenReaderHasGone { [weak self] in self?.end(SIGPIPE) }
+        StandardStreams.whenOutputIsClosed { [weak self] in self?.end(SIGPIPE) }
     }
 
-    /// Prints lines on standard output. False if its reader has gone: then the command ends, but not before the server
-    /// has been told what was printed.
+    /// Prints lines on standard output. Returns false if nobody reads it any more: then the command ends, but not before
+    /// the server has been told what was printed.
     func shows(_ lines: String) -> Bool {
         let hasReader = StandardStreams.showsToReader(lines)
         if !hasReader { end(SIGPIPE) }

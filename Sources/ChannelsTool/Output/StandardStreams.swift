@@ -40,14 +40,14 @@ enum StandardStreams {
         _ = writing.withLock { _ in write(&line, to: STDERR_FILENO) }
     }
 
-    /// Calls a closure as soon as the reader of the output has gone: otherwise, the process would notice only when it
+    /// Calls a closure as soon as the other end of the output is closed: otherwise, the process would notice only when it
     /// prints something, which may be never.
-    static func whenReaderHasGone(_ body: @escaping @Sendable () -> Void) {
+    static func whenOutputIsClosed(_ body: @escaping @Sendable () -> Void) {
         Thread.detachNewThread {
             var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
             while poll(&output, 1, -1) < 0, errno == EINTR {}
-            let isGone = output.revents & Int16(POLLERR) != 0 && output.revents & Int16(POLLNVAL) == 0
-            if isGone { body() }
+            let isClosed = output.revents & Int16(POLLERR) != 0 && output.revents & Int16(POLLNVAL) == 0
+            if isClosed { body() }
         }
     }
 
