@@ -79,11 +79,39 @@ extension NATSConnection {
             let lost = state.outbox.close()
             return (isFirst, lost, state.takeWaiters(), state.library.take(), state.hasEnded)
         }
-        control.async { withExtendedLifetime(library) {} }
+        control.async {
+            // The thread that reads has ended.
+            self.freeEnded(before: nil)
+            withExtendedLifetime(library) {}
+        }
         if lost > 0 { onEvent(.unsent(lost, .unsentAtClose(lost))) }
         if isFirst { onEvent(.closed) }
         for waiter in waiters { waiter.finish(.success(())) }
         if hasEnded { self.hasEnded.open() }
+    }
+
+    /// Ends a subscription of the C client. It is freed when another one ends a second later, or with the connection.
+    /// On the control queue.
+    ///
+    /// Before version 3.6.1 the thread that reads looks up the subscription of a message, and uses it for a moment
+    /// without a reference (nats.c, issue 637).
+    func free(_ subscription: LibrarySubscription) {
+        natsSubscription_Unsubscribe(subscription.pointer)
+        let isClosed = state.withLock { state in
+            state.ended.append((subscription, .now))
+            return state.isClosed
+        }
+        freeEnded(before: isClosed ? nil : .now - .seconds(1))
+    }
+
+    /// - Parameter time: Only those that ended before; nil: all.
+    private func freeEnded(before time: ContinuousClock.Instant?) {
+        let freed = state.withLock { state in
+            let count = time.map { time in state.ended.prefix { $0.since < time }.count } ?? state.ended.count
+            defer { state.ended.removeFirst(count) }
+            return Array(state.ended.prefix(count))
+        }
+        for (subscription, _) in freed { natsSubscription_Destroy(subscription.pointer) }
     }
 }
 #endif

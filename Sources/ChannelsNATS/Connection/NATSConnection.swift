@@ -44,6 +44,8 @@ final class NATSConnection: Sendable {
         var isClosed = false
         /// The number of subscriptions whose threads may still call a handler.
         var liveSubscriptions = 0
+        /// Subscriptions of the C client that have ended and are to be freed, and since when.
+        var ended: [(subscription: LibrarySubscription, since: ContinuousClock.Instant)] = []
         /// By their numbers.
         var subscriptions: [UInt64: WeakSubscription] = [:]
         var lastSubscription: UInt64 = 0

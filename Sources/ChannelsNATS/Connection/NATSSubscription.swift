@@ -49,18 +49,7 @@ final class NATSSubscription: Sendable {
         let (pointer, number) = state.withLock { ($0.pointer, $0.number) }
         connection.remove(number)
         // It writes to the socket, which may block.
-        if let pointer { connection.onControlLater { [connection] in Self.free(pointer, connection) } }
-    }
-
-    /// Ends a subscription of the C client, and frees it a second later. On the control queue.
-    ///
-    /// Before version 3.6.1 the thread that reads looks up the subscription of a message, and uses it for a moment
-    /// without a reference (nats.c, issue 637).
-    private static func free(_ subscription: LibrarySubscription, _ connection: NATSConnection) {
-        natsSubscription_Unsubscribe(subscription.pointer)
-        connection.onControlLater(after: .seconds(1)) {
-            withExtendedLifetime(connection) { natsSubscription_Destroy(subscription.pointer) }
-        }
+        if let pointer { connection.onControlLater { [connection] in connection.free(pointer) } }
     }
 
     /// Subscribes, and returns when the subscription is in effect at the server.
@@ -176,7 +165,7 @@ final class NATSSubscription: Sendable {
             state.beginnings += 1
             return (state.pointer, state.isCancelled)
         }
-        if let before { Self.free(before, connection) }
+        if let before { connection.free(before) }
         if isCancelled { natsSubscription_Unsubscribe(pointer) }
     }
 
