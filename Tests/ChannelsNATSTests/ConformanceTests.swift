@@ -23,6 +23,8 @@ struct ConformanceTests {
                 var configuration = NATSConfiguration(servers: [server.url])
                 configuration.reconnectWait = .milliseconds(20)
                 configuration.deliveries.acknowledgementWait = .seconds(2)
+                // Some checks publish thousands at a time, which takes long on a busy machine.
+                configuration.acknowledgementTimeout = .patience
                 configuration.streams = [NATSStream("CONFORMANCE", subjects: ["conformance.>"])]
                 return NATSTransport(configuration)
             }

@@ -1,10 +1,11 @@
 #if NATS
 import Channels
 import ChannelsBridge
-import ChannelsNATS
 import ChannelsTesting
 import Foundation
 import Testing
+
+@testable import ChannelsNATS
 
 /// What is stored by JetStream before it counts as published.
 @Suite(.hangLimit)
@@ -127,6 +128,21 @@ struct DurableTests {
         #expect(Set(await heard.wait(count: 10)) == Set((0..<10).map(String.init)))
         try await next.close()
         withExtendedLifetime(killed) {}
+    }
+
+    /// Neither if the transport is released without having been closed.
+    @Test func aHandlerThatKeepsMessagesDoesNotKeepItsConnection() async throws {
+        let server = try await NATSServer()
+        var peer: Peer? = try await Peer.connect(to: server, withStream)
+        weak var connection: NATSConnection?
+        connection = try peer?.transport.session.connection
+        let taken = Recorder<InboundMessage>()
+        for number in 0..<3 { try await peer?.publish("\(number)", to: "shop.sale", durable: true) }
+        try await peer?.transport.subscribe(kitchen(3)) { taken.record($0) }
+        await taken.wait(count: 3)
+        peer = nil
+        await wait(for: connection) { $0 == nil }
+        #expect(taken.count == 3)
     }
 
     /// Nobody waits for a server that has nothing to wait for.

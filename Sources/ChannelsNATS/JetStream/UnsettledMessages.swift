@@ -62,17 +62,20 @@ struct UnsettledMessages {
     }
 }
 
-/// Settles a message. If it is released without that, the server delivers the message again.
+/// Settles a message. If it is released without that, the server delivers the message again, as it does if the
+/// subscription was released before.
 final class HeldMessage: Sendable {
     private let reply: String
-    private let durable: DurableSubscription
+    /// Weak, so that a handler that keeps messages does not keep its own subscription and connection. Never written
+    /// after the initializer, and the runtime guards reads against the release of the object.
+    nonisolated(unsafe) private weak var durable: DurableSubscription?
 
     init(_ reply: String, of durable: DurableSubscription) {
         (self.reply, self.durable) = (reply, durable)
     }
 
-    deinit { durable.letGo(reply) }
+    deinit { durable?.letGo(reply) }
 
-    func settle(_ settlement: Settlement) { durable.settle(reply, settlement) }
+    func settle(_ settlement: Settlement) { durable?.settle(reply, settlement) }
 }
 #endif
