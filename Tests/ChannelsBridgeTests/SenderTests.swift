@@ -129,6 +129,24 @@ struct SenderTests {
         await sender.finish()
     }
 
+    /// The message that its listener waits for is reported by the listener.
+    @MainActor @Test func whatIsBeingEncodedWhenTheSenderGivesUpIsReportedOnce() async throws {
+        let faults = Recorder<Fault>()
+        let context = BridgeContext(Attempts(), .quick) { faults.record($0) }
+        let giveUp = Locked<(@Sendable () -> Void)?>(nil)
+        let packaging = Packaging(context, MessageFormat(typeName: "Int", codec: JSONCodec())) { _, _ in
+            giveUp.withLock { $0 }?()
+            return []
+        }
+        let sender = DurableSender(context, packaging)
+        giveUp.withLock { $0 = { sender.abandon() } }
+        let departure = try #require(sender.take(1, postedTo: "shop.number"))
+        await #expect { try await sender.send(departure) } throws: { code($0) == .closed }
+        await sender.finish()
+        #expect(faults.count == 1 && context.statistics.dropped == 1)
+        giveUp.withLock { $0 = nil }
+    }
+
     /// Whatever is full: the route, or the bridge.
     @Test(arguments: [true, false]) func whatIsRefusedTakesUpNoPlaceAndIsCounted(isOfRoute: Bool) throws {
         let durable = Durable(.quick.with { $0.messageLimit = 32 })
@@ -285,11 +303,12 @@ struct SenderTests {
 extension BridgeContext {
     convenience init(
         _ transport: any Transport,
-        _ configuration: BridgeConfiguration
+        _ configuration: BridgeConfiguration,
+        onFault: @escaping @Sendable (Fault) -> Void = { _ in }
     ) {
         self.init(
             name: "till",
-            switchboard: Switchboard(onFault: { _ in }),
+            switchboard: Switchboard(onFault: onFault),
             transport: transport,
             configuration: configuration,
             onDeadLetter: nil,

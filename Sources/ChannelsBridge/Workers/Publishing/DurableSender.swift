@@ -203,8 +203,12 @@ final class DurableSender: RouteSender {
                 fail(departure, BridgeError.from(error, subject: departure.subject))
             }
         }
-        refused += guarded.withLock { $0.pipeline.encoded(encoded, rest: departures[next...]) }
-        for departure in refused { refuse(departure) }
+        let isAbandoned = guarded.withLock { guarded in
+            refused += guarded.pipeline.encoded(encoded, rest: departures[next...])
+            return guarded.pipeline.isAbandoned
+        }
+        // Otherwise they have been counted, and their ends are known.
+        if !isAbandoned { for departure in refused { refuse(departure) } }
     }
 
     private func publish(_ departures: [Departure]) async {
@@ -334,7 +338,7 @@ final class DurableSender: RouteSender {
 
     /// There is no room for its bytes: what comes last is dropped.
     private func refuse(_ departure: Departure) {
-        fail(departure, drop(departure.subject, isClosed: isAbandoned), isReported: true)
+        fail(departure, drop(departure.subject, isClosed: false), isReported: true)
     }
 
     /// - Parameter isClosed: Whether that is the reason.

@@ -143,10 +143,10 @@ struct PublishPipeline: Sendable {
     ///
     /// - Parameter rest: Those of the same action that were not.
     /// - Returns: Those for whose bytes there is no room, in order. A single larger message is taken, and one
-    ///   for which a place was kept; none, after ``abandon()``.
+    ///   for which a place was kept.
     mutating func encoded(_ departures: [Departure], rest: ArraySlice<Departure>) -> [Departure] {
         encoding = 0
-        if isAbandoned { return departures + rest }
+        if isAbandoned { return [] }
         unencoded.prepend(Array(rest))
         var refused: [Departure] = []
         for departure in departures {
@@ -197,14 +197,13 @@ struct PublishPipeline: Sendable {
 
     /// Gives up everything.
     ///
-    /// - Returns: How many are not acknowledged, apart from messages that are being encoded; and those of them that the
-    ///   pipeline had, to be released without a lock.
+    /// - Returns: How many are not acknowledged, and those of them that the pipeline had, to be released without a lock.
     mutating func abandon() -> (count: Int, released: [Departure]) {
         (isClosed, isAbandoned) = (true, true)
         defer {
             (unencoded, waiting, failed) = (Fifo(), Fifo(), [])
-            (unacknowledged, bytes) = (0, 0)
+            (encoding, unacknowledged, bytes) = (0, 0, 0)
         }
-        return (count - encoding, failed + waiting + unencoded)
+        return (count, failed + waiting + unencoded)
     }
 }
