@@ -21,7 +21,7 @@ struct DeadLetterBoxTests {
         let published = Recorder<TransportMessage>()
         try await wire.subscribe(to: ">") { published.record($0.message) }
         let transport = InMemoryTransport(broker)
-        #expect(try await box.putBack(over: transport, atMost: 1, quiet: .seconds(240)) == 1)
+        #expect(try await box.putBack(over: transport, atMost: 1, quiet: .patience) == 1)
         try await wire.close(within: .seconds(1))
         #expect(published.count == 1)
         return published.all.first
@@ -61,7 +61,7 @@ struct DeadLetterBoxTests {
         var unsettling = AlteredTransport(broker)
         unsettling.receives = { [InboundMessage($0.message, identity: $0.identity, sequence: $0.sequence)] }
         for _ in 0..<2 {
-            #expect(try await DeadLetterBox("dead").putBack(over: unsettling, atMost: 1, quiet: .seconds(240)) == 1)
+            #expect(try await DeadLetterBox("dead").putBack(over: unsettling, atMost: 1, quiet: .patience) == 1)
         }
         #expect(stored.count == 1)
         try await wire.close(within: .seconds(1))

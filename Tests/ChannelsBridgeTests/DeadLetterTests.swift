@@ -52,7 +52,7 @@ struct DeadLetterTests {
 
         isMended.open()
         let box = DeadLetterBox("dead")
-        #expect(try await box.putBack(over: InMemoryTransport(broker), atMost: 1, quiet: .seconds(240)) == 1)
+        #expect(try await box.putBack(over: InMemoryTransport(broker), atMost: 1, quiet: .patience) == 1)
         let again = try #require(await published.first(3).last)
         #expect(again.subject == "kitchen.ordered" && again.body == letter.body)
         #expect(again.headers["dead-letter-reason"] == nil && again.headers["dead-letter-subject"] == nil)

@@ -67,7 +67,7 @@ struct GuideTests {
     @Test(arguments: TransportConformance.checks)
     func aTransportWithTheLeastConforms(to check: TransportConformance.Check) async {
         let broker = InMemoryBroker()
-        let outcome = await TransportConformance(timeout: .seconds(240)) { LeastTransport(broker) }.run(check)
+        let outcome = await TransportConformance(timeout: .patience) { LeastTransport(broker) }.run(check)
         #expect(outcome.isAcceptable, "\(outcome)")
         #expect((outcome.skipped != nil) == (!check.needs.isEmpty || check.interrupts))
     }

@@ -9,7 +9,7 @@ struct InMemoryTransportTests {
     @Test(arguments: TransportConformance.checks)
     func inMemoryTransportConforms(to check: TransportConformance.Check) async {
         let broker = InMemoryBroker(limits: .init(replayedMessages: 1_000))
-        let suite = TransportConformance(timeout: .seconds(240)) { transport, body in
+        let suite = TransportConformance(timeout: .patience) { transport, body in
             // The suite hands back what it was given below.
             let transport = transport as! InMemoryTransport
             transport.breakConnection()
@@ -91,13 +91,13 @@ struct InMemoryTransportTests {
         try await sender.publish(message, durable: false)
         try await sender.publish(message, durable: true)
         _ = try await sender.store(message)
-        await #expect { try await sender.request(message, timeout: .seconds(240)) } throws: {
+        await #expect { try await sender.request(message, timeout: .patience) } throws: {
             ($0 as? BridgeError)?.code == .noResponder
         }
         #expect(heard.count == 0)
         reader.restoreConnection()
         #expect(heard.all == ["durable message", "value true"])
-        _ = try await sender.request(message, timeout: .seconds(240))
+        _ = try await sender.request(message, timeout: .patience)
         #expect(heard.all.last == "request")
     }
 
@@ -115,7 +115,7 @@ struct InMemoryTransportTests {
             responders.append(responder)
         }
         let message = try TransportMessage(subject: "n", body: [])
-        for _ in 0..<6 { _ = try await asker.request(message, timeout: .seconds(240)) }
+        for _ in 0..<6 { _ = try await asker.request(message, timeout: .patience) }
         #expect(Set(answered.all.prefix(3)).count == 3 && answered.all.prefix(3) == answered.all.suffix(3))
         withExtendedLifetime(responders) {}
     }
@@ -143,7 +143,7 @@ struct InMemoryTransportTests {
         for _ in 0..<4 {
             for group in ["a", "b"] {
                 let asked = try TransportMessage(subject: "ask.\(group)", body: [])
-                _ = try await sender.request(asked, timeout: .seconds(240))
+                _ = try await sender.request(asked, timeout: .patience)
                 try await sender.publish(TransportMessage(subject: "\(group).n", body: []), durable: false)
             }
         }

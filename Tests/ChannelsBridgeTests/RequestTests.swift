@@ -129,9 +129,9 @@ struct RequestTests {
         let token = shop.board.requests(.price).respond { _ in 1 }
         let asker = try await connectedTransport(broker)
         let garbage = try TransportMessage.event("garbage", to: "shop.price", type: "String")
-        let reply = try await asker.request(garbage, timeout: .seconds(240))
+        let reply = try await asker.request(garbage, timeout: .patience)
         #expect(reply.headers["ce-channelserror"] == "undecodable")
-        let odd = try await asker.request(try .event(#""x""#, to: "shop.price", type: "Sale"), timeout: .seconds(240))
+        let odd = try await asker.request(try .event(#""x""#, to: "shop.price", type: "Sale"), timeout: .patience)
         #expect(odd.headers["ce-channelserror"] == "unknownType")
         #expect(await shop.deadLetters.first(2).map(\.error.code) == [.undecodable, .unknownType])
         try await shop.stop()
@@ -255,7 +255,7 @@ struct RequestTests {
         }
         let asker = try await connectedTransport(broker)
         for question in [#""soup""#, "garbage", #""none""#] {
-            _ = try await asker.request(.event(question, to: "shop.price", type: "String"), timeout: .seconds(240))
+            _ = try await asker.request(.event(question, to: "shop.price", type: "String"), timeout: .patience)
         }
         #expect(counted.all.map(\.answered) == [1, 2, 3])
         #expect(counted.all.map(\.refused) == [0, 1, 1])
@@ -304,7 +304,7 @@ struct RequestTests {
             configuration: .quick.with { $0.concurrentRequestLimit = 1 },
             board: board
         ) { reference.bridge = $1 }
-        _ = try await asker.request(.event(#""late""#, to: "shop.price", type: "String"), timeout: .seconds(240))
+        _ = try await asker.request(.event(#""late""#, to: "shop.price", type: "String"), timeout: .patience)
         try await shop.stop()
         #expect(waiting.all == [1] && answered.all == ["late"])
         #expect(shop.bridge.statistics.answered == 1 && shop.bridge.statistics.waitingToDeliver == 0)
@@ -319,7 +319,7 @@ struct RequestTests {
         transport.subscribes = { _ in
             Task {
                 let request = try TransportMessage.event(#""early""#, to: "shop.price", type: "String")
-                let reply = try await asker.request(request, timeout: .seconds(240))
+                let reply = try await asker.request(request, timeout: .patience)
                 replies.record(reply.headers["ce-channelserror"])
             }
             await wait(for: reference.bridge?.statistics.waitingToDeliver) { $0 == 1 }

@@ -96,8 +96,8 @@ extension BridgeConfiguration {
     static var quick: BridgeConfiguration {
         BridgeConfiguration(
             backoff: Backoff(first: .zero, limit: .zero),
-            requestTimeout: .seconds(240),
-            closeTimeout: .seconds(240)
+            requestTimeout: .patience,
+            closeTimeout: .patience
         )
     }
 

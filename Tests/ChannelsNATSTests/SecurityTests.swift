@@ -99,7 +99,7 @@ struct SecurityTests {
         #expect(responding?.code == .permissionDenied)
         // At once, and not only when the time is up.
         let asking = await #expect(throws: BridgeError.self) {
-            try await peer.transport.request(try message("?", to: "bank.price"), timeout: .seconds(600))
+            try await peer.transport.request(try message("?", to: "bank.price"), timeout: .patience)
         }
         #expect(asking?.code == .permissionDenied)
         let durable = await #expect(throws: BridgeError.self) {

@@ -3,6 +3,7 @@ import Channels
 import ChannelsBridge
 import ChannelsBridgeTesting
 import ChannelsSQLite
+import TestSupport
 import Testing
 
 /// What every transport has to do.
@@ -10,7 +11,7 @@ struct ConformanceTests {
     @Test(arguments: TransportConformance.checks)
     func theTransportConforms(to check: TransportConformance.Check) async throws {
         let file = TemporaryFile()
-        let suite = TransportConformance(timeout: .seconds(60)) {
+        let suite = TransportConformance(timeout: .patience) {
             SQLiteTransport(SQLiteConfiguration(path: file.path, acknowledgementWait: .seconds(1)))
         }
         let outcome = await suite.run(check)

@@ -84,8 +84,8 @@ struct SQLiteFileTests {
         #expect(heard.all == (0..<60).map(String.init))
         running.cancel()
         await #expect(throws: CancellationError.self) { try await running.value }
-        try await sender.close(within: .seconds(5))
-        try await receiver.close(within: .seconds(5))
+        try await sender.close(within: .patience)
+        try await receiver.close(within: .patience)
     }
 
     // MARK: Retention
@@ -97,7 +97,7 @@ struct SQLiteFileTests {
         try await transport.subscribe(to: "shop.>", durableName: "kitchen") { held.record($0) }
         for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
         await held.wait(count: 10)
-        try await transport.close(within: .seconds(5))
+        try await transport.close(within: .patience)
         let retention = SQLiteConfiguration.Retention(messages: 2)
         let kept = try await pruned(retention, database)
         #expect(kept == (10, 0))
@@ -111,7 +111,7 @@ struct SQLiteFileTests {
         let transport = try await file.connected()
         let body = String(repeating: "x", count: 10_000)
         for _ in 0..<10 { try await transport.publish(message(body), durable: true) }
-        try await transport.close(within: .seconds(5))
+        try await transport.close(within: .patience)
         #expect(try await pruned(.init(messages: 10, bytes: 1 << 20), database) == (10, 0))
         #expect(try await pruned(.init(messages: 8), database) == (8, 0))
         #expect(try await pruned(.init(bytes: 50_000), database) == (5, 0))
@@ -126,7 +126,7 @@ struct SQLiteFileTests {
         let transport = try await file.connected()
         try await transport.subscribe(to: "bank.>", durableName: "books") { _ in }
         for number in 0..<10 { try await transport.publish(message("\(number)"), durable: true) }
-        try await transport.close(within: .seconds(5))
+        try await transport.close(within: .patience)
         #expect(try await pruned(.init(messages: 2), database) == (2, 0))
     }
 
@@ -161,7 +161,7 @@ struct SQLiteFileTests {
     }
 
     @Test func tablesOfANewerVersionAreRefusedWithBothVersions() async throws {
-        try await file.connected().close(within: .seconds(5))
+        try await file.connected().close(within: .patience)
         try await DatabaseQueue(path: file.path).write { try $0.execute(sql: "UPDATE channels_schema SET version = 7") }
         let newer = await failure(of: file.path)
         #expect(newer?.code == .settingsDiffer)
@@ -190,7 +190,7 @@ struct SQLiteFileTests {
         }
         #expect(error?.code == .notConnected && error?.detail?.contains("locked") == true)
         try await transport.publish(message("later"), durable: true)
-        try await transport.close(within: .seconds(5))
+        try await transport.close(within: .patience)
     }
 
     /// SQLite itself does not wait for a writer when it sets up its write-ahead log.
@@ -207,7 +207,7 @@ struct SQLiteFileTests {
         #expect(error?.code == .notConnected && ContinuousClock.now - begin >= timeout)
         try await writer.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
         try await transport.connect { _ in }
-        try await transport.close(within: .seconds(5))
+        try await transport.close(within: .patience)
     }
 
     @Test func bodiesHaveALimit() async throws {
@@ -216,7 +216,7 @@ struct SQLiteFileTests {
             try await transport.publish(message("more than ten bytes"), durable: false)
         }
         #expect(error?.code == .payloadTooLarge)
-        try await transport.close(within: .seconds(5))
+        try await transport.close(within: .patience)
     }
 
     // MARK: Bridges

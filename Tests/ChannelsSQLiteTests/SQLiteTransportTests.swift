@@ -17,21 +17,21 @@ struct SQLiteTransportTests {
     @Test func whatIsStoredOutlivesTheTransport() async throws {
         let first = try await file.connected()
         _ = try await hear("kitchen", on: first)
-        try await first.close(within: .seconds(5))
+        try await first.close(within: .patience)
         let sender = try await file.connected()
         for number in 0..<100 { try await sender.publish(message("\(number)"), durable: true) }
-        try await sender.close(within: .seconds(5))
+        try await sender.close(within: .patience)
         let second = try await file.connected()
         let heard = try await hear("kitchen", on: second)
         await heard.wait(count: 100)
         #expect(heard.all == (0..<100).map(String.init))
-        try await second.close(within: .seconds(5))
+        try await second.close(within: .patience)
     }
 
     @Test func whatAKilledProcessHeldIsDeliveredToAnotherInOrder() async throws {
         let transport = try await file.connected()
         _ = try await hear("kitchen", on: transport)
-        try await transport.close(within: .seconds(5))
+        try await transport.close(within: .patience)
         let path = file.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let configuration = SQLiteConfiguration(path: path, acknowledgementWait: .seconds(1))
@@ -57,14 +57,14 @@ struct SQLiteTransportTests {
         let heard = try await hear("kitchen", on: second)
         await heard.wait(count: 15)
         #expect(heard.all == (5..<20).map(String.init))
-        try await second.close(within: .seconds(5))
+        try await second.close(within: .patience)
     }
 
     /// What a killed process had taken comes before what was stored later, also to one that is there at once.
     @Test func aProcessThatIsStartedAgainHearsInOrder() async throws {
         let transport = try await file.connected()
         _ = try await hear("kitchen", on: transport)
-        try await transport.close(within: .seconds(5))
+        try await transport.close(within: .patience)
         let path = file.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
             let transport = SQLiteTransport(SQLiteConfiguration(path: path, acknowledgementWait: .seconds(1)))
@@ -83,7 +83,7 @@ struct SQLiteTransportTests {
         let heard = try await hear("kitchen", on: second)
         await heard.wait(count: 30)
         #expect(heard.all == (0..<30).map(String.init))
-        try await second.close(within: .seconds(5))
+        try await second.close(within: .patience)
     }
 
     @Test func slowProcessDelaysANewcomerForOneAcknowledgementWait() async throws {
@@ -100,8 +100,8 @@ struct SQLiteTransportTests {
         let heard = try await hear("kitchen", on: newcomer)
         await heard.wait(count: 1)
         #expect(heard.all == ["new"])
-        try await newcomer.close(within: .seconds(5))
-        try await slow.close(within: .seconds(5))
+        try await newcomer.close(within: .patience)
+        try await slow.close(within: .patience)
     }
 
     /// A file that is locked when a message is settled, or looked for, is tried again.
@@ -130,7 +130,7 @@ struct SQLiteTransportTests {
         await held.wait(count: 3)
         #expect(Set(held.all.map { String(decoding: $0.message.body, as: UTF8.self) }) == ["soup", "cake"])
         #expect(held.all.contains { $0.deliveryCount == 2 })
-        try await transport.close(within: .seconds(5))
+        try await transport.close(within: .patience)
     }
 
     @Test func whatAProcessHoldsStaysItsOwnWhileItLives() async throws {
@@ -159,7 +159,7 @@ struct SQLiteTransportTests {
         #expect(await session.close() == nil)
         await heard.wait(count: 1)
         #expect(heard.all == ["soup"])
-        try await second.close(within: .seconds(5))
+        try await second.close(within: .patience)
     }
 
     @Test func whatAConnectionHoldsIsNotGivenToItAgain() async throws {
@@ -173,14 +173,14 @@ struct SQLiteTransportTests {
             await held.wait(count: number + 1)
         }
         #expect(held.all.map { String(decoding: $0.message.body, as: UTF8.self) } == (0..<20).map(String.init))
-        try await transport.close(within: .seconds(5))
+        try await transport.close(within: .patience)
     }
 
     /// Whoever has to wait for the lock of the file has the whole lease all the same.
     @Test func aLeaseBeginsWhenAMessageIsTaken() async throws {
         let transport = try await file.connected()
         _ = try await hear("kitchen", on: transport)
-        try await transport.close(within: .seconds(5))
+        try await transport.close(within: .patience)
         let database = try DatabasePool(path: file.path)
         let message = try message("soup")
         _ = try await database.write { try SQLiteSchema.insert(message, durable: true, $0) }
@@ -219,7 +219,7 @@ struct SQLiteTransportTests {
                         let message = try message("\(writer) \(number)", id: "\(writer)-\(number)")
                         try await transport.publishDurably(message, isRepeated: false) { #expect($0 == nil) }
                     }
-                    try await transport.close(within: .seconds(5))
+                    try await transport.close(within: .patience)
                 }
             }
             try await group.waitForAll()
@@ -230,7 +230,7 @@ struct SQLiteTransportTests {
                 #expect(recorder.all.filter { $0.hasPrefix(writer) } == (0..<500).map { "\(writer) \($0)" })
             }
         }
-        for reader in readers { try await reader.close(within: .seconds(5)) }
+        for reader in readers { try await reader.close(within: .patience) }
     }
 }
 #endif

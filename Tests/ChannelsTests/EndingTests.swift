@@ -76,7 +76,7 @@ struct EndingTests {
 
     @Test func nextWithATimeoutListensNoMoreOnceItHasReturned() async throws {
         for number in 0..<200 {
-            async let next = channel.next(timeout: .seconds(600))
+            async let next = channel.next(timeout: .patience)
             await wait(for: channel.listenerCount) { $0 == 1 }
             channel.post(number)
             #expect(try await next == number)

@@ -119,7 +119,7 @@ struct TimedNextTests {
     private let channel = Channel<Int>()
 
     @Test func nextWithATimeoutReturnsTheMessageThatSatisfiesIt() async throws {
-        async let next = channel.next(timeout: .seconds(600)) { $0 > 2 }
+        async let next = channel.next(timeout: .patience) { $0 > 2 }
         await wait(for: channel.listenerCount) { $0 == 1 }
         for number in 1...4 { channel.post(number) }
         #expect(try await next == 3)
@@ -136,18 +136,18 @@ struct TimedNextTests {
     }
 
     @Test func nextWithATimeoutEndsWithItsTaskAndItsChannel() async throws {
-        let waiting = Task { [channel] in try await channel.next(timeout: .seconds(600)) }
+        let waiting = Task { [channel] in try await channel.next(timeout: .patience) }
         await wait(for: channel.listenerCount) { $0 == 1 }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
-        async let ended = channel.next(timeout: .seconds(600))
+        async let ended = channel.next(timeout: .patience)
         await wait(for: channel.listenerCount) { $0 == 1 }
         channel.finish()
         #expect(try await ended == nil)
     }
 
     @Test func aStatesCurrentValueIsTestedFirst() async throws {
-        #expect(try await StateChannel(4).next(timeout: .seconds(600)) { $0 > 3 } == 4)
+        #expect(try await StateChannel(4).next(timeout: .patience) { $0 > 3 } == 4)
     }
 }
 

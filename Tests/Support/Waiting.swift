@@ -17,6 +17,12 @@ package func wait<Value>(
     }
 }
 
+extension Duration {
+    /// How long to wait for what a loaded machine does late, and then does: longer than any of that, and shorter than
+    /// what a test that hangs is given.
+    package static let patience = Duration.seconds(240)
+}
+
 extension Trait where Self == HangLimit {
     /// Ends a test that hangs: see ``HangLimit``.
     package static var hangLimit: Self { HangLimit() }

@@ -8,12 +8,6 @@ import Testing
 
 @_exported public import TestSupport
 
-extension Duration {
-    /// How long to wait for what a loaded machine does late, and then does: longer than any of that, and shorter than
-    /// what a test that hangs is given.
-    static let patience = Duration.seconds(240)
-}
-
 extension BridgeConfiguration {
     /// The defaults, on a loaded machine.
     static var patient: BridgeConfiguration {
