@@ -1,6 +1,6 @@
 #if SQLite
 public import Channels
-internal import ChannelsBridge
+public import ChannelsBridge
 public import GRDB
 
 /// The transactional outbox: a message that commits with your data.
@@ -21,15 +21,23 @@ extension NamedChannel where Message: Encodable {
     ///
     /// - Parameters:
     ///   - type: The name of the type in the envelope; by default the name of `Message`, as for a route of a bridge.
+    ///   - codec: That of the routes by which it is heard: JSON by default.
+    ///   - subjectPrefix: That of their bridges, `BridgeConfiguration/subjectPrefix`: empty by default. With another one,
+    ///     they do not hear it.
     ///   - db: The database, inside of your transaction.
     /// - Throws: What encoding throws; a `BridgeError` for the channel of a type, which has no name, or if a newer
     ///   program has made the tables; a `DatabaseError`.
-    public func post(_ message: Message, type: String? = nil, in db: Database) throws {
+    public func post(
+        _ message: Message,
+        type: String? = nil,
+        codec: some Codec = JSONCodec(),
+        subjectPrefix: String = "",
+        in db: Database
+    ) throws {
         guard let name else {
             throw BridgeError(.invalidName, detail: "the channel of \(Message.self) has no name: post on one that has")
         }
         try SQLiteSchema.prepare(db)
-        let codec = JSONCodec()
         let body: [UInt8]
         do { body = try codec.encode(message) } catch {
             throw BridgeError(.unencodable, subject: name, underlyingError: error)
@@ -42,7 +50,11 @@ extension NamedChannel where Message: Encodable {
             contentType: codec.contentType
         )
         _ = try SQLiteSchema.insert(
-            TransportMessage(subject: name, headers: envelope.headers, body: body),
+            TransportMessage(
+                subject: subjectPrefix.isEmpty ? name : "\(subjectPrefix).\(name)",
+                headers: envelope.headers,
+                body: body
+            ),
             durable: true,
             db
         )

@@ -21,8 +21,9 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         public var messages: Int
         /// How many bytes their bodies and headers have together.
         public var bytes: Int
-        /// Whether a message that a durable name has not settled is kept beyond these limits. Otherwise it is lost
-        /// for that name, and a `BridgeError/Code/messagesLost` says how many were.
+        /// Whether a message that a durable name has not settled is kept beyond these limits, with all that were
+        /// stored after it. Otherwise it is lost for that name, and a `BridgeError/Code/messagesLost` says how many
+        /// were.
         public var keepsUnsettled: Bool
 
         /// Creates a retention.

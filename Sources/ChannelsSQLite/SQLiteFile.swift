@@ -21,6 +21,8 @@ final class SQLiteFile: Sendable {
     }
 
     let path: String
+    /// What the path led to when it was opened.
+    private let identity: FileIdentity?
     let pool: DatabasePool
     /// Always one connection: it is told whether another one has committed since it last asked.
     private let versions: DatabaseQueue
@@ -34,6 +36,7 @@ final class SQLiteFile: Sendable {
         committed: @escaping @Sendable () -> Void
     ) {
         (self.path, self.pool, self.versions, self.committed) = (path, pool, versions, committed)
+        identity = FileIdentity(path)
     }
 
     /// - Parameter committed: Called after each commit of this connection, from any thread.
@@ -142,6 +145,13 @@ final class SQLiteFile: Sendable {
         return made.withLock { $0! }  // it was made before the commit
     }
 
+    /// Throws ``BridgeError/Code/notConnected`` if the path leads to another file, or to none: what is written to the
+    /// open one would be lost, and nobody else would read it.
+    func check() throws {
+        guard FileIdentity(path) != identity else { return }
+        throw BridgeError(.notConnected, detail: "\(path): the file was removed or replaced: restart this process")
+    }
+
     /// How many changes wait.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
@@ -166,6 +176,7 @@ final class SQLiteFile: Sendable {
 
     private func commit(_ batch: [Write]) async -> BridgeError? {
         do {
+            try check()
             try await pool.write { db in for write in batch { try write.change(db) } }
             return nil
         } catch { return BridgeError(error, path: path) }
@@ -180,6 +191,19 @@ final class SQLiteFile: Sendable {
         try? versions.close()
         try? pool.close()
         return error
+    }
+}
+
+/// Which file it is, whatever it is called.
+private struct FileIdentity: Equatable {
+    private let device: UInt64
+    private let number: UInt64
+
+    /// Nil if there is none.
+    init?(_ path: String) {
+        var found = stat()
+        guard stat(path, &found) == 0 else { return nil }
+        (device, number) = (UInt64(truncatingIfNeeded: found.st_dev), UInt64(found.st_ino))
     }
 }
 

@@ -36,19 +36,30 @@ enum SQLiteRetention {
         )
         if retention.keepsUnsettled, let needed { end = min(end, needed - 1) }
         guard end > 0 else { return 0 }
-        let lost = try Int.fetchOne(
-            db,
-            sql: """
-                SELECT COUNT(*) FROM channels_messages WHERE durable AND number <= :end AND (
-                    number IN (SELECT number FROM channels_unsettled)
-                    OR number > (SELECT MIN(position) FROM channels_consumers)
-                )
-                """,
-            arguments: ["end": end]
-        )
+        let lost = try needed.map { try countUnsettled(from: $0, to: end, db) } ?? 0
         try db.execute(sql: "DELETE FROM channels_messages WHERE durable AND number <= ?", arguments: [end])
         try db.execute(sql: "DELETE FROM channels_unsettled WHERE number <= ?", arguments: [end])
-        return lost ?? 0
+        return lost
+    }
+
+    private static func countUnsettled(from first: Int64, to last: Int64, _ db: Database) throws -> Int {
+        guard first <= last else { return 0 }
+        let names = try Row.fetchAll(db, sql: "SELECT pattern, position FROM channels_consumers")
+            .map { (try ChannelPattern(validating: $0["pattern"]), $0["position"] as Int64) }
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT number, subject, number IN (SELECT number FROM channels_unsettled) AS taken
+                FROM channels_messages WHERE durable AND number BETWEEN ? AND ?
+                """,
+            arguments: [first, last]
+        )
+        var count = 0
+        while let row = try rows.next() {
+            let (number, subject) = (row["number"] as Int64, row["subject"] as String)
+            if row["taken"] || names.contains(where: { $1 < number && $0.matches(subject) }) { count += 1 }
+        }
+        return count
     }
 
     /// A name whose pattern nothing matches needs nothing of what is stored.

@@ -65,6 +65,8 @@ final class SQLiteSession: Sendable {
     static let failurePause = Duration.seconds(1)
 
     let file: SQLiteFile
+    /// How many durable messages could not be stored.
+    private let unstored = Atomic<Int>(0)
     let configuration: SQLiteConfiguration
     /// Names this connection in the file.
     let holder: String
@@ -183,6 +185,7 @@ final class SQLiteSession: Sendable {
 
     /// While this process lives, nobody else is given what it holds.
     func extendLeases() async throws {
+        try file.check()
         try await joinGroups()
         guard state.withLock({ $0.durable.contains { $0.heldCount > 0 } }) else { return }
         let (holder, lease) = (holder, lease)
@@ -206,6 +209,28 @@ final class SQLiteSession: Sendable {
                 .messagesLost,
                 detail: "\(file.path): \(lost) messages that a durable name had not settled were beyond the retention"
             )
+        )
+    }
+
+    // MARK: Publishing
+
+    /// Stores a durable message. If it cannot be, those that came after it are not stored either, and whoever publishes
+    /// them begins again with it: otherwise a smaller one could be, on a disk that is nearly full.
+    func publish(_ message: TransportMessage, _ end: @escaping @Sendable (BridgeError?, _ isNew: Bool) -> Void) {
+        let isNew = Locked(false)
+        let before = unstored.load(ordering: .acquiring)
+        file.write(
+            { [self] db in
+                guard unstored.load(ordering: .acquiring) == before else {
+                    throw BridgeError(.transportFailure, detail: "an earlier message could not be stored")
+                }
+                let isInserted = try SQLiteSchema.insert(message, durable: true, db)
+                isNew.withLock { $0 = isInserted }
+            },
+            { [self] error in
+                if error != nil { unstored.wrappingAdd(1, ordering: .releasing) }
+                end(error, isNew.withLock { $0 })
+            }
         )
     }
 

@@ -126,17 +126,10 @@ public final class SQLiteTransport: Transport {
         onResult: @escaping @Sendable (BridgeError?) -> Void
     ) async throws {
         try check(message)
-        let isStored = Locked(false)
-        try session(message.subject).file.write(
-            { db in
-                let isNew = try SQLiteSchema.insert(message, durable: true, db)
-                isStored.withLock { $0 = isNew }
-            },
-            { error in
-                let isDuplicate = error == nil && !isRepeated && !isStored.withLock { $0 }
-                onResult(isDuplicate ? BridgeError(.duplicateIdentifier, subject: message.subject) : error)
-            }
-        )
+        try session(message.subject).publish(message) { error, isNew in
+            let isDuplicate = error == nil && !isRepeated && !isNew
+            onResult(isDuplicate ? BridgeError(.duplicateIdentifier, subject: message.subject) : error)
+        }
     }
 
     /// Subscribes. See `Transport.subscribe(_:onMessage:)`.

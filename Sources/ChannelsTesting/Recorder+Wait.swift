@@ -76,11 +76,12 @@ extension Recorder {
         var (elements, mark) = present
         if isEnough(elements) { return elements }
         while await wait(for: .change(since: mark)).enough != nil {
-            let last = mark
-            (elements, mark) = present
-            for count in (mark.emptied == last.emptied ? last.count : 0)..<elements.count {
-                let further = Array(elements.prefix(count + 1))
-                if isEnough(further) { return further }
+            let (further, now) = changes(since: mark)
+            if now.emptied != mark.emptied { elements = [] }
+            mark = now
+            for element in further {
+                elements.append(element)
+                if isEnough(elements) { return elements }
             }
         }
         return all

@@ -37,9 +37,9 @@ public final class Recorder<Element: Sendable>: Sendable {
 
     /// How a wait ended.
     struct Outcome: Sendable {
-        /// What was waited for; nil if it did not arrive.
+        /// What was waited for, for a change nothing; nil if it did not arrive.
         var enough: [Element]?
-        /// All elements recorded by then.
+        /// All elements recorded by then; none for a change.
         var all: [Element]
         /// How many of them earlier calls of `next` have returned.
         var read: Int
@@ -66,7 +66,7 @@ public final class Recorder<Element: Sendable>: Sendable {
             case .count(let count):
                 return elements.count >= count ? elements : nil
             case .change(let mark):
-                return self.mark != mark ? elements : nil
+                return self.mark != mark ? [] : nil
             case .next(let count):
                 guard elements.count - read >= count else { return nil }
                 defer { read += count }
@@ -76,7 +76,11 @@ public final class Recorder<Element: Sendable>: Sendable {
 
         var mark: Mark { Mark(emptied: emptied, count: elements.count) }
 
-        func outcome(_ enough: [Element]?) -> Outcome { Outcome(enough: enough, all: elements, read: read) }
+        /// Nothing keeps the elements for who waits for a change: while it did, each further one would copy them all.
+        func outcome(_ enough: [Element]?, of need: Need) -> Outcome {
+            if case .change = need { return Outcome(enough: enough, all: [], read: read) }
+            return Outcome(enough: enough, all: elements, read: read)
+        }
 
         var hasReaders: Bool { waiters.contains { $0.need.isNext } }
 
@@ -87,7 +91,7 @@ public final class Recorder<Element: Sendable>: Sendable {
             var readerWaits = false
             for waiter in waiters {
                 if !(waiter.need.isNext && readerWaits), let enough = satisfy(waiter.need) {
-                    satisfied.append((waiter.continuation, outcome(enough)))
+                    satisfied.append((waiter.continuation, outcome(enough, of: waiter.need)))
                 } else {
                     left.append(waiter)
                     if waiter.need.isNext { readerWaits = true }
@@ -144,6 +148,14 @@ public final class Recorder<Element: Sendable>: Sendable {
     /// The elements, and when they were looked at.
     var present: (elements: [Element], mark: Mark) { shared.withLock { ($0.elements, $0.mark) } }
 
+    /// The elements recorded since a mark: all of them, if the recorder was emptied since.
+    func changes(since mark: Mark) -> (further: [Element], mark: Mark) {
+        shared.withLock { shared in
+            let further = shared.elements[(shared.emptied == mark.emptied ? mark.count : 0)...]
+            return (Array(further), shared.mark)
+        }
+    }
+
     /// Waits until a need is satisfied, the task is cancelled or the deadline has passed.
     func wait(for need: Need, until deadline: ContinuousClock.Instant? = nil) async -> Outcome {
         let number = shared.withLock { shared in
@@ -157,9 +169,9 @@ public final class Recorder<Element: Sendable>: Sendable {
             await withCheckedContinuation { continuation in
                 let outcome = shared.withLock { shared -> Outcome? in
                     if !(need.isNext && shared.hasReaders), let enough = shared.satisfy(need) {
-                        return shared.outcome(enough)
+                        return shared.outcome(enough, of: need)
                     }
-                    if Task.isCancelled || deadline.map({ $0 <= .now }) == true { return shared.outcome(nil) }
+                    if Task.isCancelled || deadline.map({ $0 <= .now }) == true { return shared.outcome(nil, of: need) }
                     shared.waiters.append(Waiter(number: number, need: need, continuation: continuation))
                     return nil
                 }
@@ -176,7 +188,7 @@ public final class Recorder<Element: Sendable>: Sendable {
             guard let index = shared.waiters.firstIndex(where: { $0.number == number }) else { return [] }
             let waiter = shared.waiters.remove(at: index)
             // A reader that wanted more may have stood before one that has enough.
-            return [(waiter.continuation, shared.outcome(nil))] + shared.takeSatisfied()
+            return [(waiter.continuation, shared.outcome(nil, of: waiter.need))] + shared.takeSatisfied()
         }
         for (continuation, outcome) in ended { continuation.resume(returning: outcome) }
     }

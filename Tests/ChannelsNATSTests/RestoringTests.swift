@@ -98,6 +98,10 @@ struct RestoringTests {
         for name in names ?? [] { _ = try await peer.askJetStream("CONSUMER.DELETE.SHOP.\(name)") }
         try await peer.publish("rice", to: "shop.sale", durable: true)
         #expect(await sales.wait(count: 2) == ["soup", "rice"])
+        // What it had not settled would be missing.
+        let events = await peer.events.wait { $0.contains { $0.failure?.code == .messagesLost } }
+        let lost = events.compactMap(\.failure).first { $0.code == .messagesLost }
+        #expect(lost?.detail?.contains("durable name kitchen") == true && lost?.detail?.contains("message 4") == true)
         try await peer.close()
     }
 

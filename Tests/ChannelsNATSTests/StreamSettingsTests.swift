@@ -1,4 +1,5 @@
 #if NATS
+import ChannelsBridge
 import Foundation
 import Testing
 
@@ -34,6 +35,13 @@ struct StreamSettingsTests {
         let text = #"{"code":400,"err_code":\#(code),"description":"limits exceeded"}"#
         let refusal = try JetStream.decoder.decode(Refusal.self, from: Data(text.utf8))
         #expect((refusal.reason == .full) == isFull)
+    }
+
+    /// Servers from 2.11 answer so while more is waiting to be stored than they take.
+    @Test func whatAServerRefusesForTooManyRequestsIsPublishedAgain() throws {
+        let answer = #"{"error":{"code":429,"err_code":10167,"description":"too many requests"},"stream":"S","seq":0}"#
+        let error = #expect(throws: BridgeError.self) { try Acknowledgement(Array(answer.utf8), "shop.sale") }
+        #expect(error?.code == .notAcknowledged)
     }
 }
 #endif

@@ -14,7 +14,7 @@ struct SQLiteFileTests {
 
     // MARK: Outbox and relay
 
-    @Test func messageInATransactionIsHeardAfterItsCommitOnly() async throws {
+    @Test(arguments: ["", "north"]) func messageInATransactionIsHeardAfterItsCommitOnly(prefix: String) async throws {
         struct Refusal: Error {}
         var settings = Configuration()
         settings.busyMode = .timeout(60)
@@ -26,20 +26,22 @@ struct SQLiteFileTests {
             "kitchen",
             switchboard: other,
             transport: SQLiteTransport(path: file.path),
-            routes: [.incoming(.sold, durable: true).replaying(from: .stored)]
+            routes: [.incoming(.sold, durable: true).replaying(from: .stored)],
+            configuration: BridgeConfiguration(subjectPrefix: prefix)
         )
         let running = Task { try await bridge.run() }
         try await database.write { db in
             try db.execute(sql: "INSERT INTO orders VALUES ('soup')")
-            try board[.sold].post(Sale(dish: "soup", total: 4), in: db)
+            try board[.sold].post(Sale(dish: "soup", total: 4), subjectPrefix: prefix, in: db)
         }
         await #expect(throws: Refusal.self) {
             try await database.write { db in
-                try board[.sold].post(Sale(dish: "never", total: 0), in: db)
+                try board[.sold].post(Sale(dish: "never", total: 0), subjectPrefix: prefix, in: db)
                 throw Refusal()
             }
         }
-        try await database.write { try board[.sold].post(Sale(dish: "cake", total: 3), in: $0) }
+        let cake = Sale(dish: "cake", total: 3)
+        try await database.write { try board[.sold].post(cake, subjectPrefix: prefix, in: $0) }
         await heard.wait(count: 2)
         #expect(heard.all == [Sale(dish: "soup", total: 4), Sale(dish: "cake", total: 3)])
         running.cancel()
@@ -130,6 +132,21 @@ struct SQLiteFileTests {
         #expect(try await pruned(.init(messages: 2), database) == (2, 0))
     }
 
+    /// Of what is removed behind a message that a name has not settled, only its own are lost.
+    @Test func lossesAreCountedForNamesThatWouldHaveHeardThem() async throws {
+        let database = try DatabasePool(path: file.path)
+        let transport = try await file.connected()
+        try await transport.subscribe(to: "bank.>", durableName: "books") { _ in }
+        try await transport.close(within: .patience)
+        let later = try await file.connected()
+        for number in 0..<10 {
+            try await later.publish(message("\(number)", to: number == 3 ? "bank.paid" : "shop.sold"), durable: true)
+        }
+        try await later.close(within: .patience)
+        let lossy = SQLiteConfiguration.Retention(messages: 2, keepsUnsettled: false)
+        #expect(try await pruned(lossy, database) == (2, 1))
+    }
+
     private func pruned(
         _ retention: SQLiteConfiguration.Retention,
         _ database: DatabasePool
@@ -208,6 +225,60 @@ struct SQLiteFileTests {
         try await writer.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
         try await transport.connect { _ in }
         try await transport.close(within: .patience)
+    }
+
+    /// On a disk that is nearly full, what is smaller could be stored. Here, a trigger refuses the second of five.
+    @Test func whatCannotBeStoredIsNotOvertaken() async throws {
+        let transport = try await file.connected()
+        var settings = Configuration()
+        settings.allowsUnsafeTransactions = true
+        let database = try DatabaseQueue(path: file.path, configuration: settings)
+        let refuse = """
+            CREATE TRIGGER full BEFORE INSERT ON channels_messages WHEN NEW.identifier = '1'
+            BEGIN SELECT RAISE(ABORT, 'full'); END
+            """
+        try await database.write { try $0.execute(sql: refuse) }
+        let ends = Recorder<String>()
+        let publish = { @Sendable in
+            for number in 0..<5 {
+                try await transport.publishDurably(message("\(number)", id: "\(number)"), isRepeated: true) { error in
+                    ends.record("\(number) \(error == nil)")
+                }
+            }
+        }
+        // All of them wait until the file is free.
+        try await database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        try await publish()
+        try await database.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+        await ends.wait(count: 5)
+        #expect(ends.all == ["0 true", "1 false", "2 false", "3 false", "4 false"])
+        try await database.write { try $0.execute(sql: "DROP TRIGGER full") }
+        try await publish()
+        await ends.wait(count: 10)
+        let stored = try await database.read {
+            try String.fetchAll($0, sql: "SELECT identifier FROM channels_messages ORDER BY number")
+        }
+        #expect(stored == (0..<5).map(String.init))
+        try await transport.close(within: .patience)
+    }
+
+    @Test(arguments: [false, true]) func aFileThatIsGoneIsReportedAndTakesNothing(isReplaced: Bool) async throws {
+        let failures = Recorder<BridgeError>()
+        let configuration = SQLiteConfiguration(path: file.path, acknowledgementWait: .milliseconds(300))
+        let transport = SQLiteTransport(configuration)
+        try await transport.connect { event in
+            if case .failed(let error) = event { failures.record(error) }
+        }
+        try FileManager.default.removeItem(atPath: file.path)
+        if isReplaced { try Data().write(to: URL(filePath: file.path)) }
+        let error = await #expect(throws: BridgeError.self) {
+            try await transport.publish(message("lost"), durable: true)
+        }
+        #expect(error?.code == .notConnected && error?.detail?.contains("was removed or replaced") == true)
+        // Also where nothing is published.
+        let reported = await failures.wait(count: 1)
+        #expect(reported.first?.detail?.contains("was removed or replaced") == true)
+        try? await transport.close(within: .patience)
     }
 
     @Test func bodiesHaveALimit() async throws {

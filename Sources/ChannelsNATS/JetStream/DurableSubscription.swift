@@ -322,16 +322,15 @@ final class DurableSubscription: Sendable {
     private func createConsumer() async throws {
         update { $0.pull.stop() }
         let epoch = connection.epoch
-        let found: KnownConsumer
-        let origin: StreamIdentity
+        let (found, isNew): (KnownConsumer, Bool)
+        let (wanted, origin): (ConsumerRequest, StreamIdentity)
         do {
-            let request: ConsumerRequest
-            (request, origin) = try await requestNow()
-            found = try await consumer(asWantedBy: request)
+            (wanted, origin) = try await requestNow()
+            (found, isNew) = try await consumer(asWantedBy: wanted)
         } catch let refusal as Refusal {
             throw BridgeError(.unsupported, subject: request.config.filterSubject, refusal.description)
         }
-        let differences = request.differences(from: found)
+        let differences = wanted.differences(from: found)
         let areNew = update { state in
             let areNew = state.differences != differences
             // The numbers of another stream begin again.
@@ -346,20 +345,28 @@ final class DurableSubscription: Sendable {
             if !state.needsConsumer { state.pull.start() }
             return areNew
         }
+        if isNew, request.config.deliverPolicy == "new", let first = wanted.config.optStartSeq, first > 1 {
+            let detail = """
+                somebody deleted the durable name \(name) at the server; it begins again with message \(first), and \
+                what was not settled before that is not delivered again
+                """
+            onFailure(BridgeError(.messagesLost, subject: request.config.filterSubject, detail.singleLine))
+        }
         guard areNew, !differences.isEmpty else { return }
         let detail = "the durable name \(name) is used as it is: \(differences.joined(separator: "; "))"
         onFailure(BridgeError(.settingsDiffer, subject: request.config.filterSubject, detail: detail.singleLine))
     }
 
-    /// The consumer of the name. One that exists stays as it is: another service may have made it, or an operator.
-    private func consumer(asWantedBy request: ConsumerRequest) async throws -> KnownConsumer {
-        do { return try await knownConsumer() } catch let refusal as Refusal where refusal.reason == .notFound {}
-        do { return try await jetStream.call("CONSUMER.DURABLE.CREATE.\(consumer)", request) } catch let refusal
-            as Refusal
-        {
+    /// The consumer of the name, and whether it was created now. One that exists stays as it is: another service may
+    /// have made it, or an operator.
+    private func consumer(asWantedBy request: ConsumerRequest) async throws -> (KnownConsumer, isNew: Bool) {
+        do { return (try await knownConsumer(), false) } catch let refusal as Refusal where refusal.reason == .notFound {}
+        do {
+            return (try await jetStream.call("CONSUMER.DURABLE.CREATE.\(consumer)", request), true)
+        } catch let refusal as Refusal {
             // Another process was faster.
             guard let found = try? await knownConsumer() else { throw refusal }
-            return found
+            return (found, false)
         }
     }
 

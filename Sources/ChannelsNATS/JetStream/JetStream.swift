@@ -246,7 +246,8 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
         case 10002: .full
         // Any failure of the storage.
         case 10077: description.contains("exceed") ? .full : .notNow
-        default: code == 503 ? .notNow : .other
+        // With 429, servers from 2.11 have accepted more than they have stored.
+        default: code == 503 || code == 429 ? .notNow : .other
         }
     }
 

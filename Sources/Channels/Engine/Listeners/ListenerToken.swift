@@ -24,7 +24,7 @@ public class ListenerToken: @unchecked Sendable {  // nothing is stored here; se
     /// ``cancelAndDrain()``. Messages waiting in the mailbox are discarded and counted. No other listener is
     /// skipped. Idempotent.
     ///
-    /// - Complexity: O(1).
+    /// - Complexity: O(1); for a listener to a pattern, O(*n*) in the number of patterns and names of its switchboard.
     public func cancel() { entry.cancel() }
 
     /// Ends the listener, discards what waits for it, and suspends until no call of it runs and none will begin.
