@@ -162,6 +162,23 @@ struct EndingTests {
         #expect(other.post("tea") == 0)
     }
 
+    /// Also for what a closure posts as it is freed.
+    @Test func aPostByNameDuringItsChannelsEndReachesAPattern() {
+        final class LastWords: Sendable {
+            let board: Switchboard
+            init(_ board: Switchboard) { self.board = board }
+            deinit { board["shop.sold" as ChannelName<Int>].post(7) }
+        }
+        let board = Switchboard()
+        let heard = Recorder<Int>()
+        let pattern = board[matching: "shop.*"].listen { heard.record($0.message as! Int) }
+        let channel = board.channel("shop.sold" as ChannelName<Int>)
+        let token = { [words = LastWords(board)] in channel.listen { _ in withExtendedLifetime(words) {} } }()
+        channel.finish()
+        #expect(heard.all == [7])
+        withExtendedLifetime((pattern, token)) {}
+    }
+
     @Test func hasListenersKnowsTheOwnersThatAreListening() {
         let (owner, other) = (Owner(), Owner())
         let state = StateChannel(0)

@@ -135,6 +135,26 @@ struct TimedNextTests {
         #expect(channel.isEmpty)
     }
 
+    /// Here its task is busy until the time is over.
+    @Test func nextReturnsWhatArrivedInTimeThoughItIsReadLate() async throws {
+        for exponent in 0..<20 {
+            let state = StateChannel(1)
+            var hasArrived = false
+            let next = try? await state.next(timeout: .milliseconds(1 << exponent)) { value in
+                guard value == 1 else { return true }
+                state.set(2)
+                hasArrived = !state.isEmpty
+                while !state.isEmpty {}
+                return false
+            }
+            // Otherwise the time was over before the first value was read.
+            guard hasArrived else { continue }
+            #expect(next == 2)
+            return
+        }
+        Issue.record("no value arrived in time")
+    }
+
     @Test func nextWithATimeoutEndsWithItsTaskAndItsChannel() async throws {
         let waiting = Task { [channel] in try await channel.next(timeout: .patience) }
         await wait(for: channel.listenerCount) { $0 == 1 }

@@ -68,7 +68,7 @@ extension Listenable {
         let isOver = TimeIsOver()
         let timer = Timeout(after: timeout) {
             isOver.set()
-            messages.buffer.end()
+            messages.buffer.close()
         }
         defer {
             extendLifetime(timer)

@@ -59,11 +59,12 @@ extension ListenerList {
             emptyLevelCount = 0
             return collectsLater
         }
+        // Before code of the user runs: what it posts by the name goes to another channel.
+        delegate?.listHasClosed(self)
         // Before the entries are freed: what waits is delivered first, and frees the closure afterwards.
         for entry in closing { entry.counters?.borrow { $0.nothingFollows() } }
         freed.free()
         if collectsLater { collectLater() }
-        delegate?.listHasClosed(self)
     }
 
     /// Ends every listener and interceptor of an owner.

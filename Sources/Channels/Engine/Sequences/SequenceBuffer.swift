@@ -28,6 +28,9 @@ final class SequenceBuffer: Sendable {
     /// Ends the sequence; what waits is discarded.
     func end() { token.cancel() }
 
+    /// Ends the sequence once what waits is read.
+    func close() { token.entry.end() }
+
     deinit {
         // A source that registered the listener for somebody else may still hold the token.
         token.cancel()
