@@ -41,7 +41,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     /// tables begin with `channels_`.
     public var path: String
     /// How long a process may be gone before what it had not settled is delivered to another. While a process lives,
-    /// its messages stay its own; one that stands still for longer counts as gone.
+    /// its messages stay its own; one that stands still for longer, or cannot write because another program has locked
+    /// the file, counts as gone.
     public var acknowledgementWait: Duration
     /// What is kept.
     public var retention: Retention

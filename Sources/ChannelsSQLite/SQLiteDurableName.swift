@@ -29,10 +29,13 @@ final class SQLiteDurableName: Sendable {
         pattern = subscription.pattern
     }
 
+    /// How many it holds at most: others of the name have their share, too.
+    private var limit: Int { min(subscription.unsettledLimit, 256) }
+
     var heldCount: Int { state.withLock { $0.held } }
 
     /// Whether there may be more to take, and there is room.
-    var wantsMore: Bool { state.withLock { $0.wantsMore && $0.held < subscription.unsettledLimit } }
+    var wantsMore: Bool { state.withLock { $0.wantsMore && $0.held < limit } }
 
     func lookAgain() { state.withLock { $0.wantsMore = true } }
 
@@ -65,13 +68,13 @@ final class SQLiteDurableName: Sendable {
                 // Before it looks: what is stored meanwhile, it has not seen.
                 state.wantsMore = false
                 let bytes = state.held == 0 ? Int.max : subscription.unsettledByteLimit - state.heldBytes
-                return (state.id, state.joined, subscription.unsettledLimit - state.held, bytes)
+                return (state.id, state.joined, limit - state.held, bytes)
             }
             guard room > 0, bytes > 0 else { return lookAgain() }
             let taking = SQLiteTaking(
                 id: id,
                 pattern: pattern,
-                most: min(room, 500),
+                most: room,
                 bytes: min(bytes, subscription.unsettledByteLimit),
                 holder: session.holder,
                 lease: session.lease,

@@ -350,10 +350,10 @@ final class SQLiteSession: Sendable {
 
     // MARK: Closing
 
-    func close() async -> BridgeError? {
+    /// Returns why what waited was not stored, in time or at all.
+    func close(within timeout: Duration) async -> BridgeError? {
         state.withLock { $0.isClosed = true }
         commands.finish()
-        await reading.withLock { $0 }?.value
         let (plain, durable, watched) = state.withLock { state in
             defer { (state.plain, state.durable, state.watched) = ([], [], []) }
             return (state.plain.map(\.queue), state.durable, state.watched.map(\.queue))
@@ -361,15 +361,24 @@ final class SQLiteSession: Sendable {
         for queue in plain { await queue.close() }
         for name in durable { await name.queue.close() }
         for queue in watched { await queue.close() }
-        let holder = holder
-        // What it had not settled is delivered to another at once.
-        return await file.close { db in
-            try Self.leaveGroups(holder, db)
-            try db.execute(
-                sql: "UPDATE channels_unsettled SET due = 0, holder = NULL WHERE holder IN (?, ?)",
-                arguments: [holder, "\(holder) released"]
-            )
+        let closed = FirstResult<BridgeError?>()
+        Task.detached { [self] in
+            await reading.withLock { $0 }?.value
+            let holder = holder
+            // What it had not settled is delivered to another at once.
+            let error = await file.close { db in
+                try Self.leaveGroups(holder, db)
+                try db.execute(
+                    sql: "UPDATE channels_unsettled SET due = 0, holder = NULL WHERE holder IN (?, ?)",
+                    arguments: [holder, "\(holder) released"]
+                )
+            }
+            closed.finish(.success(error))
         }
+        let late = BridgeError(.timedOut, detail: "\(file.path): the file was locked, or slow")
+        // In a task of its own: this one may be cancelled.
+        let result = await Task { try await closed.value(within: timeout, clock: ContinuousClock(), else: late) }.result
+        do { return try result.get() } catch { return BridgeError(error, path: file.path) }
     }
 }
 #endif

@@ -73,17 +73,18 @@ public final class SQLiteTransport: Transport {
         events.deliver()
     }
 
-    /// Commits what waits, and closes the file.
+    /// Commits what waits, and closes the file. What cannot be committed in time, because another program has locked the
+    /// file, is tried further until `SQLiteConfiguration/busyTimeout` is over.
     public func close(within timeout: Duration) async throws {
         let former = phase.withLock { phase in
             defer { phase = .closed }
             return phase
         }
         guard case .connected(let session, let events) = former else { return }
-        let error = await session.close()
+        let error = await session.close(within: timeout)
         await events.close()
         if let error {
-            throw BridgeError(.closingTimedOut, detail: "what waited was not stored", underlyingError: error)
+            throw BridgeError(.closingTimedOut, detail: "what waited was not stored in time", underlyingError: error)
         }
     }
 

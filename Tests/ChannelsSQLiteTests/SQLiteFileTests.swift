@@ -262,6 +262,21 @@ struct SQLiteFileTests {
         try await transport.close(within: .patience)
     }
 
+    @Test func closingWaitsForALockedFileNoLongerThanItsTimeout() async throws {
+        let transport = try await file.connected()
+        var settings = Configuration()
+        settings.allowsUnsafeTransactions = true
+        let foreign = try DatabaseQueue(path: file.path, configuration: settings)
+        try await foreign.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        let ends = Recorder<Bool>()
+        try await transport.publishDurably(message("late", id: "1"), isRepeated: false) { ends.record($0 == nil) }
+        let error = await #expect(throws: BridgeError.self) { try await transport.close(within: .milliseconds(20)) }
+        #expect(error?.code == .closingTimedOut && ends.count == 0)
+        // It goes on waiting.
+        try await foreign.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+        #expect(await ends.wait(count: 1) == [true])
+    }
+
     @Test(arguments: [false, true]) func aFileThatIsGoneIsReportedAndTakesNothing(isReplaced: Bool) async throws {
         let failures = Recorder<BridgeError>()
         let configuration = SQLiteConfiguration(path: file.path, acknowledgementWait: .milliseconds(300))

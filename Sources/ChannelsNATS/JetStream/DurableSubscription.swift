@@ -360,7 +360,8 @@ final class DurableSubscription: Sendable {
     /// The consumer of the name, and whether it was created now. One that exists stays as it is: another service may
     /// have made it, or an operator.
     private func consumer(asWantedBy request: ConsumerRequest) async throws -> (KnownConsumer, isNew: Bool) {
-        do { return (try await knownConsumer(), false) } catch let refusal as Refusal where refusal.reason == .notFound {}
+        do { return (try await knownConsumer(), false) } catch let refusal as Refusal where refusal.reason == .notFound
+        {}
         do {
             return (try await jetStream.call("CONSUMER.DURABLE.CREATE.\(consumer)", request), true)
         } catch let refusal as Refusal {

@@ -242,6 +242,8 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
         case 10059, 10014: .notFound
         // The cluster has no leader, or has not found all its servers yet.
         case 10004, 10005, 10007, 10008, 10009: .notNow
+        // An earlier copy of the message is being stored.
+        case 10158: .notNow
         // The limit of the account. One that is reached passes when messages are handled.
         case 10002: .full
         // Any failure of the storage.
