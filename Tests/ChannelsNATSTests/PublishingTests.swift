@@ -159,6 +159,7 @@ struct PublishingOverNATSTests {
     func acknowledgementIsRead(_ text: String, _ sequence: UInt64, _ isDuplicate: Bool) throws {
         let read = try Acknowledgement(Array(text.utf8), "a")
         #expect(read.sequence == sequence && read.isDuplicate == isDuplicate)
+        #expect(["SHOP", "S"].contains(read.stream) && text.contains("\"\(read.stream)\""))
     }
 
     @Test(arguments: [

@@ -271,6 +271,26 @@ struct RestoringTests {
         }
     }
 
+    /// Also by whoever only publishes: it knows what was stored.
+    @Test func streamFromAnOlderCopyIsReportedToWhoPublishes() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
+        for number in 1...3 { try await publishOnce("\(number)", by: peer) }
+        server.kill()
+        let copy = try server.copyStorage()
+        try await server.start()
+        while (try? await publishOnce("4", by: peer)) == nil {}
+        for number in 5...9 { try await publishOnce("\(number)", by: peer) }
+        server.kill()
+        try server.restoreStorage(from: copy)
+        try await server.start()
+        while (try? await publishOnce("10", by: peer)) == nil {}
+        let losses = await peer.events.wait { $0.contains { $0.failure?.code == .messagesLost } }
+            .compactMap(\.failure).filter { $0.code == .messagesLost }
+        #expect(losses.count == 1 && losses[0].detail?.contains("had come to 9 or more") == true, "\(losses)")
+        try await peer.close()
+    }
+
     @Test func messageWhoseStreamIsDeletedAndNotDeclaredIsRefused() async throws {
         let server = try await NATSServer()
         let owner = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }

@@ -31,6 +31,7 @@ extension JetStream {
                     return onResult(BridgeError(.notAcknowledged, subject: subject, "its stream does not answer"))
                 }
                 let acknowledgement = try Acknowledgement(answer, subject)
+                acknowledged(acknowledgement)
                 guard isRepeated || !acknowledgement.isDuplicate else {
                     return onResult(
                         BridgeError(.duplicateIdentifier, subject: subject, "the stream has another message")
@@ -116,6 +117,7 @@ extension JetStream {
 
 /// What a stream answers to a message: `{"stream":"SHOP","seq":3}`.
 struct Acknowledgement {
+    let stream: String
     let sequence: UInt64
     /// Whether the stream had a message with its identifier, and did not store this one.
     let isDuplicate: Bool
@@ -127,8 +129,8 @@ struct Acknowledgement {
         var error: Refusal?
     }
 
-    private init(_ sequence: UInt64, isDuplicate: Bool) {
-        (self.sequence, self.isDuplicate) = (sequence, isDuplicate)
+    private init(_ stream: String, _ sequence: UInt64, isDuplicate: Bool) {
+        (self.stream, self.sequence, self.isDuplicate) = (stream, sequence, isDuplicate)
     }
 
     /// - Throws: ``BridgeError/Code/notAcknowledged`` if another attempt may succeed, otherwise another code.
@@ -158,22 +160,22 @@ struct Acknowledgement {
                 }
             throw BridgeError(code, subject: subject, detail: refusal.description, underlyingError: refusal)
         }
-        guard answer.stream != nil, let sequence = answer.seq else {
+        guard let stream = answer.stream, let sequence = answer.seq else {
             throw BridgeError(.transportFailure, subject: subject, "somebody else answered in place of a stream")
         }
-        (self.sequence, isDuplicate) = (sequence, answer.duplicate ?? false)
+        self.init(stream, sequence, isDuplicate: answer.duplicate ?? false)
     }
 
     /// Reads the form in which servers write it, without a decoder, which takes longer than all else.
     private static func plain(_ payload: UnsafeRawBufferPointer) -> Acknowledgement? {
         guard payload.last == UInt8(ascii: "}") else { return nil }
         let members = payload.dropLast().split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
-        guard members.count == 2 || members.count == 3, isName(value(of: nameKey, in: members[0])),
+        guard members.count == 2 || members.count == 3, let stream = name(value(of: nameKey, in: members[0])),
             let number = value(of: sequenceKey, in: members[1]).flatMap({ UInt64(digits: $0) })
         else { return nil }
-        if members.count == 2 { return Acknowledgement(number, isDuplicate: false) }
+        if members.count == 2 { return Acknowledgement(stream, number, isDuplicate: false) }
         guard value(of: duplicateKey, in: members[2])?.elementsEqual("true".utf8) == true else { return nil }
-        return Acknowledgement(number, isDuplicate: true)
+        return Acknowledgement(stream, number, isDuplicate: true)
     }
 
     private static let nameKey = Array("{\"stream\":".utf8)
@@ -189,12 +191,14 @@ struct Acknowledgement {
         return member.dropFirst(key.count).drop { $0 == UInt8(ascii: " ") }
     }
 
-    /// Whether it is a text in quotation marks with none, and nothing escaped, between them.
-    private static func isName(_ value: Slice<UnsafeRawBufferPointer>?) -> Bool {
+    /// A text in quotation marks with none, and nothing escaped, between them.
+    private static func name(_ value: Slice<UnsafeRawBufferPointer>?) -> String? {
         guard let value, value.count > 2, value.first == UInt8(ascii: "\""), value.last == UInt8(ascii: "\"") else {
-            return false
+            return nil
         }
-        return !value.dropFirst().dropLast().contains { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
+        let text = value.dropFirst().dropLast()
+        guard !text.contains(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) else { return nil }
+        return String(decoding: text, as: UTF8.self)
     }
 }
 #endif

@@ -72,6 +72,11 @@ final class JetStream: Sendable {
         }
     }
 
+    /// A stream has stored a message, or had it.
+    func acknowledged(_ acknowledgement: Acknowledgement) {
+        seen.withLock { $0[acknowledgement.stream]?.raise(to: acknowledgement.sequence) }
+    }
+
     /// Asks for a stream, or creates it, and tells where it is another one than before.
     private func information(
         onStream name: String,

@@ -92,6 +92,18 @@ final class NATSServer: Sendable {
         try FileManager.default.removeItem(at: folder.appending(path: "jetstream"))
     }
 
+    /// Copies what JetStream has stored, for ``restoreStorage(from:)``. The server must not be running.
+    func copyStorage() throws -> URL {
+        let copy = folder.appending(path: "copy")
+        try FileManager.default.copyItem(at: folder.appending(path: "jetstream"), to: copy)
+        return copy
+    }
+
+    func restoreStorage(from copy: URL) throws {
+        try loseStorage()
+        try FileManager.default.moveItem(at: copy, to: folder.appending(path: "jetstream"))
+    }
+
     /// Lets the running server read other further lines.
     func reload(_ configuration: String) throws {
         _ = try writeFile(configuration, port: port)
