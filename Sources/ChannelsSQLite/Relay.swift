@@ -10,7 +10,8 @@ public import ChannelsBridge
 /// ```
 ///
 /// It waits for both, tries again as long as the other one does not acknowledge a message, and continues after it was
-/// killed with what was not acknowledged. Each message keeps its identifier, by which a broker drops repeats.
+/// killed with what was not acknowledged. Each message keeps its identifier, by which a broker drops repeats. One that the
+/// other would never take, because it is too large for example, is reported and dropped.
 public struct Relay: Sendable {
     private let source: any Transport
     private let target: any Transport
@@ -64,8 +65,13 @@ public struct Relay: Sendable {
         let subscription = TransportSubscription(to: pattern, durableName: name, start: .stored, unsettledLimit: 256)
         try await retry { try await source.subscribe(subscription) { arrived.yield($0) } }
         for await message in messages {
-            try await retry { try await target.publish(message.message, durable: true) }
-            message.settle?(.acknowledged)
+            do {
+                try await retry { try await target.publish(message.message, durable: true) }
+                message.settle?(.acknowledged)
+            } catch let error as BridgeError {
+                onFailure(error)
+                message.settle?(.terminated)
+            }
         }
         try Task.checkCancellation()
     }
@@ -75,9 +81,10 @@ public struct Relay: Sendable {
         if case .failed(let error) = event { onFailure(error) }
     }
 
+    /// - Throws: What concerns the message; `CancellationError`.
     private func retry(_ attempt: () async throws -> Void) async throws {
         for repetition in 1... {
-            do { return try await attempt() } catch let error as BridgeError {
+            do { return try await attempt() } catch let error as BridgeError where !error.code.concernsTheMessage {
                 onFailure(error)
                 try await Task.sleep(for: backoff.delay(before: repetition))
             }

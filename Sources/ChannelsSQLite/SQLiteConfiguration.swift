@@ -15,7 +15,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
 
     /// How much of what has been settled, or was never for a durable name, is kept for those that replay it.
     public struct Retention: Hashable, Sendable {
-        /// How long a durable message is kept.
+        /// How long a durable message is kept, and a durable name that no process uses: after that it is removed, and a
+        /// `BridgeError/Code/messagesLost` names it.
         public var age: Duration
         /// How many durable messages are kept: the newest.
         public var messages: Int

@@ -32,6 +32,8 @@ final class SQLiteDurableName: Sendable {
     /// How many it holds at most: others of the name have their share, too.
     private var limit: Int { min(subscription.unsettledLimit, 256) }
 
+    var id: Int64 { state.withLock { $0.id } }
+
     var heldCount: Int { state.withLock { $0.held } }
 
     /// Whether there may be more to take, and there is room.
@@ -45,8 +47,11 @@ final class SQLiteDurableName: Sendable {
         let (id, reached) = try await session.file.write { db in
             let position = try SQLiteSchema.position(of: start, db)
             try db.execute(
-                sql: "INSERT OR IGNORE INTO channels_consumers (name, pattern, position) VALUES (?, ?, ?)",
-                arguments: [name, pattern, position]
+                sql: """
+                    INSERT INTO channels_consumers (name, pattern, position, seen) VALUES (?, ?, ?, ?)
+                    ON CONFLICT DO UPDATE SET seen = excluded.seen
+                    """,
+                arguments: [name, pattern, position, Timestamp.now.secondsSince1970]
             )
             let row = try Row.fetchOne(
                 db,

@@ -42,6 +42,28 @@ enum SQLiteRetention {
         return lost
     }
 
+    /// Removes durable names that no process has used for a time: each would keep all that follows for ever.
+    ///
+    /// - Parameter used: Those that this connection uses.
+    /// - Returns: Their names.
+    static func removeNames(unusedFor age: Duration, but used: [Int64], _ db: Database) throws -> [String] {
+        let now = Timestamp.now.secondsSince1970
+        for id in used {
+            try db.execute(sql: "UPDATE channels_consumers SET seen = ? WHERE id = ?", arguments: [now, id])
+        }
+        let unused = try Row.fetchAll(
+            db,
+            sql: "SELECT id, name FROM channels_consumers WHERE seen < ?",
+            arguments: [now - age / .seconds(1)]
+        )
+        for row in unused {
+            let id: Int64 = row["id"]
+            try db.execute(sql: "DELETE FROM channels_consumers WHERE id = ?", arguments: [id])
+            try db.execute(sql: "DELETE FROM channels_unsettled WHERE consumer = ?", arguments: [id])
+        }
+        return unused.map { $0["name"] }
+    }
+
     private static func countUnsettled(from first: Int64, to last: Int64, _ db: Database) throws -> Int {
         guard first <= last else { return 0 }
         let names = try Row.fetchAll(db, sql: "SELECT pattern, position FROM channels_consumers")

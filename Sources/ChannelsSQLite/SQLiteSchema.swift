@@ -54,6 +54,8 @@ enum SQLiteSchema {
                     name TEXT NOT NULL,
                     pattern TEXT NOT NULL,
                     position INTEGER NOT NULL,
+                    -- When a process last used it.
+                    seen REAL NOT NULL,
                     UNIQUE (name, pattern)
                 );
                 -- Of what was taken, that which is not settled: who has it, and from when on another may have it.

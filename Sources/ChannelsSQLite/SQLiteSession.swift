@@ -202,14 +202,14 @@ final class SQLiteSession: Sendable {
 
     private func prune() async throws {
         let retention = configuration.retention
-        let lost = try await file.write { try SQLiteRetention.prune($0, retention) }
-        guard lost > 0 else { return }
-        fail(
-            BridgeError(
-                .messagesLost,
-                detail: "\(file.path): \(lost) messages that a durable name had not settled were beyond the retention"
-            )
-        )
+        let used = state.withLock { $0.durable.map(\.id) }
+        let (removed, lost) = try await file.write { db in
+            let removed = try SQLiteRetention.removeNames(unusedFor: retention.age, but: used, db)
+            return (removed, try SQLiteRetention.prune(db, retention))
+        }
+        var losses = removed.map { "no process has used the durable name \($0) for \(retention.age): it is removed" }
+        if lost > 0 { losses.append("messages beyond the retention that a durable name had not settled: \(lost)") }
+        for loss in losses { fail(BridgeError(.messagesLost, detail: "\(file.path): \(loss)")) }
     }
 
     // MARK: Publishing

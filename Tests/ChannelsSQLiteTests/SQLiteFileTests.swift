@@ -90,6 +90,30 @@ struct SQLiteFileTests {
         try await receiver.close(within: .patience)
     }
 
+    @Test func aRelayDropsWhatTheOtherWouldNeverTakeAndSaysSo() async throws {
+        let (broker, heard) = (InMemoryBroker(limits: .init(bodySize: 1_000)), Recorder<String>())
+        let receiver = InMemoryTransport(broker)
+        try await receiver.connect { _ in }
+        try await receiver.subscribe(to: "shop.>", durableName: "far") { message in
+            heard.record(String(decoding: message.message.body, as: UTF8.self))
+            message.settle?(.acknowledged)
+        }
+        let sender = try await file.connected()
+        for text in ["soup", String(repeating: "x", count: 2_000), "cake"] {
+            try await sender.publish(message(text), durable: true)
+        }
+        let failures = Recorder<BridgeError>()
+        let target = InMemoryTransport(broker)
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: target) { failures.record($0) }
+        let running = Task { try await relay.run() }
+        await heard.wait(count: 2)
+        #expect(heard.all == ["soup", "cake"] && failures.all.map(\.code) == [.payloadTooLarge])
+        running.cancel()
+        _ = await running.result
+        try await sender.close(within: .patience)
+        try await receiver.close(within: .patience)
+    }
+
     // MARK: Retention
 
     @Test func retentionKeepsWhatADurableNameHasNotSettled() async throws {
@@ -145,6 +169,29 @@ struct SQLiteFileTests {
         try await later.close(within: .patience)
         let lossy = SQLiteConfiguration.Retention(messages: 2, keepsUnsettled: false)
         #expect(try await pruned(lossy, database) == (2, 1))
+    }
+
+    /// It would keep all that follows for ever.
+    @Test func aNameThatNobodyUsesIsRemovedInTime() async throws {
+        let database = try DatabasePool(path: file.path)
+        let transport = try await file.connected()
+        for name in ["gone", "used"] { try await transport.subscribe(to: "shop.>", durableName: name) { _ in } }
+        for number in 0..<3 { try await transport.publish(message("\(number)"), durable: true) }
+        try await transport.close(within: .patience)
+        let removed = try await database.write { db in
+            try db.execute(sql: "UPDATE channels_consumers SET seen = seen - 100")
+            let used = try Int64.fetchAll(db, sql: "SELECT id FROM channels_consumers WHERE name = 'used'")
+            return try SQLiteRetention.removeNames(unusedFor: .seconds(50), but: used, db)
+        }
+        #expect(removed == ["gone"])
+        let left = try await database.read { try String.fetchAll($0, sql: "SELECT name FROM channels_consumers") }
+        #expect(left == ["used"])
+        // Whoever joins again counts as using it.
+        let again = try await file.connected()
+        _ = try await hear("used", on: again)
+        let later = try await database.write { try SQLiteRetention.removeNames(unusedFor: .seconds(50), but: [], $0) }
+        #expect(later.isEmpty)
+        try await again.close(within: .patience)
     }
 
     private func pruned(

@@ -21,7 +21,7 @@ extension BridgeError.Code {
     }
 
     /// Whether a message is refused for what it is, and would be again unless the broker is given other limits.
-    var concernsTheMessage: Bool {
+    package var concernsTheMessage: Bool {
         switch self {
         case .payloadTooLarge, .invalidName, .invalidHeader: true
         default: false

@@ -82,7 +82,11 @@ struct KnownConsumer: Decodable {
         var maxDeliver: Int?
     }
 
+    struct Position: Decodable { var streamSeq: UInt64? }
+
     var config: Configuration?
+    /// Everything up to it is settled.
+    var ackFloor: Position?
     var numPending: Int?
     var numAckPending: Int?
 

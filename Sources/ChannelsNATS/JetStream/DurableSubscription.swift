@@ -24,7 +24,8 @@ final class DurableSubscription: Sendable {
         var returned: ContinuousClock.Instant?
         /// The stream when this began.
         var origin: StreamIdentity?
-        /// The highest sequence in the stream that has come.
+        /// The highest sequence in the stream that has come, or up to which the name had settled everything when the
+        /// consumer was last found.
         var lastSequence: UInt64 = 0
         /// How the consumer differs from what is declared, as was reported.
         var differences: [String] = []
@@ -331,11 +332,14 @@ final class DurableSubscription: Sendable {
             throw BridgeError(.unsupported, subject: request.config.filterSubject, refusal.description)
         }
         let differences = wanted.differences(from: found)
-        let areNew = update { state in
+        let (areNew, hasBegun) = update { state in
             let areNew = state.differences != differences
+            // In the stream that is there. What is missing with another one is told of the stream.
+            let hasBegun = state.origin == origin
             // The numbers of another stream begin again.
             if state.origin.map({ $0.created != origin.created }) == true { state.lastSequence = 0 }
             (state.origin, state.differences) = (origin, differences)
+            state.lastSequence = max(state.lastSequence, found.ackFloor?.streamSeq ?? 0)
             // On another connection since, it is looked for once more.
             state.needsConsumer = connection.epoch != epoch
             state.largest = connection.maxPayload
@@ -343,12 +347,13 @@ final class DurableSubscription: Sendable {
             if let wait = found.acknowledgementWait { state.unsettled.acknowledgementWait = wait }
             // A request sent now would be open beside the one that follows then.
             if !state.needsConsumer { state.pull.start() }
-            return areNew
+            return (areNew, hasBegun)
         }
-        if isNew, request.config.deliverPolicy == "new", let first = wanted.config.optStartSeq, first > 1 {
+        if isNew, hasBegun {
+            let start = wanted.config.optStartSeq.map { "with message \($0)" } ?? "where it began at first"
             let detail = """
-                somebody deleted the durable name \(name) at the server; it begins again with message \(first), and \
-                what was not settled before that is not delivered again
+                somebody deleted the durable name \(name) at the server; it begins again \(start), and what was not \
+                settled before that may be missing
                 """
             onFailure(BridgeError(.messagesLost, subject: request.config.filterSubject, detail.singleLine))
         }
@@ -385,8 +390,8 @@ final class DurableSubscription: Sendable {
             // It has lost its messages, too: all that it has now is new.
             return (request.beginning(with: 1), StreamIdentity(created: now.created, lastSequence: 0, subjects: 0))
         }
-        // What is new to this process, and not to the server.
-        return (request.config.deliverPolicy == "new" ? request.beginning(with: known + 1) : request, origin)
+        // Behind what the name had settled, or this process has heard: to the server, only what follows would be new.
+        return (request.config.deliverPolicy == "new" ? request.beginning(with: last + 1) : request, origin)
     }
 
     private var consumer: String { "\(request.streamName).\(request.config.durableName)" }
