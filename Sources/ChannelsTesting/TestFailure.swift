@@ -27,7 +27,7 @@ public struct TestFailure: Error, Sendable {
     public let site: RegistrationSite
     /// What arrived instead; or each fault, and each listener that is left.
     public let details: [String]
-    /// What the test itself threw, if it ended so and there were faults, too.
+    /// The error that the test threw, if there were faults as well.
     public let underlyingError: (any Error)?
     private let summary: String
 

@@ -17,8 +17,8 @@ public import Channels
 ///
 /// The body runs in the caller's isolation. When it has returned, its objects should be deallocated, and their
 /// listeners with them. One that is left is named with its channel and the place where it was registered: its
-/// owner is retained by something, or its token is. Owners that calls under way hold may go first, within the
-/// limit.
+/// owner is retained by something, or its token is. Until the limit, it waits for owners that calls
+/// under way hold.
 ///
 /// A call is not waited for once its listener has ended: await what it does. A fault that it raises after the
 /// test is written to standard error.

@@ -1,4 +1,4 @@
-/// A source of one isolation domain that hears some messages of another, or hears them as something else. See
+/// A source of one isolation domain that passes on some messages of another, or converts them. See
 /// ``AdaptedSource``.
 @frozen
 public struct LocalAdaptedSource<Source: LocalListenable, Message>: LocalListenable {

@@ -1,4 +1,4 @@
-/// A source that hears some messages of another, or hears them as something else. Made by
+/// A source that passes on some messages of another, or converts them. Made by
 /// ``Listenable/filter(_:)``, ``Listenable/map(_:)``, ``Listenable/compactMap(_:)``, ``Listenable/prefix(_:)`` and
 /// ``Listenable/prefix(while:)``.
 ///
@@ -73,8 +73,8 @@ extension Listenable {
 
     /// Hears the first messages: each listener ends with the last of so many of its own.
     ///
-    /// It hears exactly so many, also if several threads post at the same time. It ends before it is called with the
-    /// last, so a post made in that call does not reach it; what waits for it is still delivered.
+    /// It hears exactly so many, also if several threads post at the same time. A listener is removed before its last
+    /// call, so a post made in that call does not reach it. Messages that already wait are delivered.
     ///
     /// - Parameter count: At least 1.
     /// - Returns: A source; see ``AdaptedSource``.

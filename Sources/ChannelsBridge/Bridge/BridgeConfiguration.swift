@@ -37,12 +37,12 @@ public struct BridgeConfiguration: Sendable {
     /// How often the broker may deliver a durable message before it becomes a dead letter without having been
     /// delivered to listeners: for a message that ends its process each time. Deliveries that ended with a
     /// shutdown or a crash count, also of messages that were only waiting in that process: choose a large
-    /// number, and keep ``deadLetters``. Nil by default: no limit.
+    /// number, such as 100, and keep ``deadLetters``. Nil by default: no limit.
     public var deliveryLimit: Int?
     /// How long the listeners of a durable message may take together, before that counts as a failure and the
     /// message is delivered again. A listener that is still running is not stopped. The messages after it wait for
     /// it, each as long, and that counts as a failure of each of them, though no listener has seen it: choose a
-    /// limit that only a listener exceeds which hangs. Nil by default: as long as they like.
+    /// limit that only a hanging listener exceeds. Nil by default: as long as they like.
     public var listenerTimeout: Duration?
     /// The delays before a failed message is delivered again, and between attempts to publish. From 100
     /// milliseconds to 30 seconds by default.
