@@ -260,7 +260,8 @@ struct RestoringTests {
             for peer in [sender, hearer] { await peer.events.wait { $0.contains(where: \.isReconnected) } }
         }
         while (try? await sender.publish("4", to: "shop.sale", durable: true)) == nil {}
-        #expect(await sales.wait { $0.last?.text == "4" }.last?.text == "4")
+        let last = await sales.wait { $0.last?.text == "4" }.last?.text
+        #expect(last == "4", "\(sender.events.all), \(hearer.events.all)")
         // A route that has heard less may be the first to find it while the server runs.
         for (peer, number) in [(sender, ""), (hearer, whileTheServerRuns ? "" : "had come to 3 or more")] {
             let losses = await peer.events.wait { $0.contains { $0.failure?.code == .messagesLost } }
