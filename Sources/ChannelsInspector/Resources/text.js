@@ -45,8 +45,15 @@ export function short(count) { return compact.format(count); }
 /** A number with separators, for those who read it in full. */
 export function long(count) { return Math.round(count).toLocaleString("en"); }
 
+const rates = new Intl.NumberFormat(
+  "en", { notation: "compact", maximumSignificantDigits: 3, maximumFractionDigits: 1, roundingPriority: "lessPrecision" }
+);
+
 /** Posts a second. */
-export function rate(value) { return value < 0.005 ? "–" : short(value); }
+export function rate(value) {
+  if (value < 0.005) return "–";
+  return value < 0.05 ? "<0.1" : rates.format(value);
+}
 
 /** Nanoseconds, in the unit that fits. */
 export function duration(nanoseconds) {
