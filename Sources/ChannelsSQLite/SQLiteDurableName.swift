@@ -29,15 +29,12 @@ final class SQLiteDurableName: Sendable {
         pattern = subscription.pattern
     }
 
-    /// How many it holds at most: others of the name have their share, too.
-    private var limit: Int { min(subscription.unsettledLimit, 256) }
-
     var id: Int64 { state.withLock { $0.id } }
 
     var heldCount: Int { state.withLock { $0.held } }
 
     /// Whether there may be more to take, and there is room.
-    var wantsMore: Bool { state.withLock { $0.wantsMore && $0.held < limit } }
+    var wantsMore: Bool { state.withLock { $0.wantsMore && $0.held < subscription.unsettledLimit } }
 
     func lookAgain() { state.withLock { $0.wantsMore = true } }
 
@@ -73,13 +70,13 @@ final class SQLiteDurableName: Sendable {
                 // Before it looks: what is stored meanwhile, it has not seen.
                 state.wantsMore = false
                 let bytes = state.held == 0 ? Int.max : subscription.unsettledByteLimit - state.heldBytes
-                return (state.id, state.joined, limit - state.held, bytes)
+                return (state.id, state.joined, subscription.unsettledLimit - state.held, bytes)
             }
             guard room > 0, bytes > 0 else { return lookAgain() }
             let taking = SQLiteTaking(
                 id: id,
                 pattern: pattern,
-                most: room,
+                most: min(room, 500),
                 bytes: min(bytes, subscription.unsettledByteLimit),
                 holder: session.holder,
                 lease: session.lease,

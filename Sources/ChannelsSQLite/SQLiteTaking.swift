@@ -25,8 +25,6 @@ struct SQLiteTaking: Sendable {
     /// As long as others have some of the messages up to this number, it takes none that is new; nil if it is not to
     /// wait. So a process that is started again hears what its predecessor had not settled before what came later.
     let waitsFor: Int64?
-    /// When the file was asked.
-    let asked = ContinuousClock.now
 
     /// - Returns: What was taken, and when something that others have may be delivered here.
     func take(_ db: Database) throws -> (taken: [Taken], due: Double?) {
@@ -44,9 +42,7 @@ struct SQLiteTaking: Sendable {
             taken.append(Taken(number: row["number"], delivery: delivery, message: message, time: row["time"]))
             return true
         }
-        // Whoever has the others' messages waited for the same lock to say that it lives, and may do so first.
-        let isLate = asked.duration(to: .now) > .seconds(lease / 3)
-        if !isLate { try takeAgain(db, add) }
+        try takeAgain(db, add)
         for item in taken {
             try db.execute(
                 sql:
@@ -68,7 +64,7 @@ struct SQLiteTaking: Sendable {
             sql: "SELECT MIN(due) FROM channels_unsettled WHERE consumer = ? AND holder IS NOT ?",
             arguments: [id, holder]
         )
-        return (taken, isLate ? due.map { max($0, Timestamp.now.secondsSince1970 + lease / 3) } : due)
+        return (taken, due)
     }
 
     /// Never what this connection holds itself, however late it is with extending its lease.

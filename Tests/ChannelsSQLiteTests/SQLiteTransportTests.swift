@@ -162,26 +162,6 @@ struct SQLiteTransportTests {
         try await second.close(within: .patience)
     }
 
-    @Test func aProcessThatIsBusyLeavesMessagesToAnotherOfItsName() async throws {
-        // A newcomer waits so long for what others hold.
-        let configuration = SQLiteConfiguration(path: file.path, acknowledgementWait: .milliseconds(300))
-        let busy = try await file.connected(configuration)
-        var kitchen = TransportSubscription(to: "shop.>", durableName: "kitchen")
-        kitchen.unsettledLimit = 10_000
-        let held = Recorder<InboundMessage>()
-        try await busy.subscribe(kitchen) { held.record($0) }
-        for number in 0..<300 {
-            try await busy.publishDurably(message("\(number)", id: "\(number)"), isRepeated: false) { _ in }
-        }
-        await held.wait(count: 256)
-        let other = try await file.connected(configuration)
-        let heard = try await hear("kitchen", on: other)
-        await heard.wait(count: 44)
-        #expect(held.count == 256)
-        try await other.close(within: .patience)
-        try await busy.close(within: .patience)
-    }
-
     @Test func whatAConnectionHoldsIsNotGivenToItAgain() async throws {
         // So short that it is over before it is extended, as on a machine that is busy.
         let configuration = SQLiteConfiguration(path: file.path, acknowledgementWait: .milliseconds(1))
