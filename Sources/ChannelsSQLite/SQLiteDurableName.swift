@@ -29,12 +29,15 @@ final class SQLiteDurableName: Sendable {
         pattern = subscription.pattern
     }
 
+    /// How many it holds at most: others of the name have their share, too.
+    private var limit: Int { min(subscription.unsettledLimit, 256) }
+
     var id: Int64 { state.withLock { $0.id } }
 
     var heldCount: Int { state.withLock { $0.held } }
 
     /// Whether there may be more to take, and there is room.
-    var wantsMore: Bool { state.withLock { $0.wantsMore && $0.held < subscription.unsettledLimit } }
+    var wantsMore: Bool { state.withLock { $0.wantsMore && $0.held < limit } }
 
     func lookAgain() { state.withLock { $0.wantsMore = true } }
 
@@ -70,13 +73,13 @@ final class SQLiteDurableName: Sendable {
                 // Before it looks: what is stored meanwhile, it has not seen.
                 state.wantsMore = false
                 let bytes = state.held == 0 ? Int.max : subscription.unsettledByteLimit - state.heldBytes
-                return (state.id, state.joined, subscription.unsettledLimit - state.held, bytes)
+                return (state.id, state.joined, limit - state.held, bytes)
             }
             guard room > 0, bytes > 0 else { return lookAgain() }
             let taking = SQLiteTaking(
                 id: id,
                 pattern: pattern,
-                most: min(room, 500),
+                most: room,
                 bytes: min(bytes, subscription.unsettledByteLimit),
                 holder: session.holder,
                 lease: session.lease,
@@ -85,7 +88,7 @@ final class SQLiteDurableName: Sendable {
             let (taken, due) = try await session.file.write { try taking.take($0) }
             // While it waits for others, it looks whether they have settled.
             if let due {
-                session.ring(at: taking.waitsFor == nil ? due : min(due, Timestamp.now.secondsSince1970 + 0.02))
+                session.ring(at: taking.waitsFor == nil ? due : Timestamp.now.secondsSince1970 + 0.02)
             }
             state.withLock { state in
                 state.held += taken.count

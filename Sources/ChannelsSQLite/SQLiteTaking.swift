@@ -22,8 +22,8 @@ struct SQLiteTaking: Sendable {
     let holder: String
     /// For how many seconds nobody else may have what is taken.
     let lease: Double
-    /// As long as others have some of the messages up to this number, it takes none that is new; nil if it is not to
-    /// wait. So a process that is started again hears what its predecessor had not settled before what came later.
+    /// As long as others have a message up to this number, it takes none behind that; nil if it is not to wait. So a
+    /// process that is started again hears what its predecessors had not settled before what came later.
     let waitsFor: Int64?
 
     /// - Returns: What was taken, and when something that others have may be delivered here.
@@ -42,7 +42,8 @@ struct SQLiteTaking: Sendable {
             taken.append(Taken(number: row["number"], delivery: delivery, message: message, time: row["time"]))
             return true
         }
-        try takeAgain(db, add)
+        let wall = try firstThatOthersHold(db)
+        try takeAgain(db, before: wall, add)
         for item in taken {
             try db.execute(
                 sql:
@@ -50,7 +51,7 @@ struct SQLiteTaking: Sendable {
                 arguments: [item.delivery, leaseEnd, holder, id, item.number]
             )
         }
-        if try !isFull && !hasToWait(db) {
+        if !isFull, wall == nil {
             let before = taken.count
             try takeNew(db, add)
             let enter = try db.cachedStatement(
@@ -67,31 +68,32 @@ struct SQLiteTaking: Sendable {
         return (taken, due)
     }
 
-    /// Never what this connection holds itself, however late it is with extending its lease.
-    private func takeAgain(_ db: Database, _ add: (Row, Int) throws -> Bool) throws {
+    /// Of what it waits for: the first message that others have, and that may not be delivered again yet.
+    private func firstThatOthersHold(_ db: Database) throws -> Int64? {
+        guard let waitsFor else { return nil }
+        return try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT MIN(number) FROM channels_unsettled
+                WHERE consumer = ? AND number <= ? AND holder <> ? AND due > ?
+                """,
+            arguments: [id, waitsFor, holder, Timestamp.now.secondsSince1970]
+        )
+    }
+
+    /// Never what this connection holds itself, however late it is with extending its lease; nor what is behind a
+    /// message that it waits for. Two predecessors that were killed one after the other may both have left some.
+    private func takeAgain(_ db: Database, before wall: Int64?, _ add: (Row, Int) throws -> Bool) throws {
         let rows = try Row.fetchCursor(
             db,
             sql: """
                 SELECT number, subject, headers, body, time, deliveries
                 FROM channels_unsettled JOIN channels_messages USING (number)
-                WHERE consumer = ? AND due <= ? AND holder IS NOT ? ORDER BY number
+                WHERE consumer = ? AND due <= ? AND holder IS NOT ? AND number < ? ORDER BY number
                 """,
-            arguments: [id, Timestamp.now.secondsSince1970, holder]
+            arguments: [id, Timestamp.now.secondsSince1970, holder, wall ?? .max]
         )
         while let row = try rows.next(), try add(row, row["deliveries"] + 1) {}
-    }
-
-    private func hasToWait(_ db: Database) throws -> Bool {
-        guard let waitsFor else { return false }
-        return try Bool.fetchOne(
-            db,
-            sql: """
-                SELECT EXISTS (
-                    SELECT * FROM channels_unsettled WHERE consumer = ? AND number <= ? AND holder <> ?
-                )
-                """,
-            arguments: [id, waitsFor, holder]
-        )!  // EXISTS has a value
     }
 
     /// Moves the position behind what was taken, and what the pattern does not match.

@@ -162,6 +162,26 @@ struct SQLiteTransportTests {
         try await second.close(within: .patience)
     }
 
+    @Test func aProcessThatIsBusyLeavesMessagesToAnotherOfItsName() async throws {
+        // A newcomer waits so long for what others hold.
+        let configuration = SQLiteConfiguration(path: file.path, acknowledgementWait: .milliseconds(300))
+        let busy = try await file.connected(configuration)
+        var kitchen = TransportSubscription(to: "shop.>", durableName: "kitchen")
+        kitchen.unsettledLimit = 10_000
+        let held = Recorder<InboundMessage>()
+        try await busy.subscribe(kitchen) { held.record($0) }
+        for number in 0..<300 {
+            try await busy.publishDurably(message("\(number)", id: "\(number)"), isRepeated: false) { _ in }
+        }
+        await held.wait(count: 256)
+        let other = try await file.connected(configuration)
+        let heard = try await hear("kitchen", on: other)
+        await heard.wait(count: 44)
+        #expect(held.count == 256)
+        try await other.close(within: .patience)
+        try await busy.close(within: .patience)
+    }
+
     @Test func whatAConnectionHoldsIsNotGivenToItAgain() async throws {
         // So short that it is over before it is extended, as on a machine that is busy.
         let configuration = SQLiteConfiguration(path: file.path, acknowledgementWait: .milliseconds(1))
@@ -174,6 +194,43 @@ struct SQLiteTransportTests {
         }
         #expect(held.all.map { String(decoding: $0.message.body, as: UTF8.self) } == (0..<20).map(String.init))
         try await transport.close(within: .patience)
+    }
+
+    /// The later one had taken what comes first, so that the rest is due before it.
+    @Test func whatTwoKilledProcessesHeldIsTakenInOrder() async throws {
+        let transport = try await file.connected()
+        _ = try await hear("kitchen", on: transport)
+        try await transport.close(within: .patience)
+        let database = try DatabasePool(path: file.path)
+        let messages = try (0..<4).map { try message("\($0)") }
+        try await database.write { db in
+            for message in messages { _ = try SQLiteSchema.insert(message, durable: true, db) }
+            let leases = """
+                INSERT INTO channels_unsettled (consumer, number, deliveries, due, holder)
+                VALUES (1, 1, 2, 9e12, 'second'), (1, 2, 2, 9e12, 'second'), (1, 3, 1, 0, 'first')
+                """
+            try db.execute(sql: leases)
+            try db.execute(sql: "UPDATE channels_consumers SET position = 3")
+        }
+        func take(waitingFor number: Int64?) async throws -> [Int64] {
+            let taking = SQLiteTaking(
+                id: 1,
+                pattern: "shop.>",
+                most: 10,
+                bytes: .max,
+                holder: "me",
+                lease: 5,
+                waitsFor: number
+            )
+            return try await database.write { try taking.take($0).taken.map(\.number) }
+        }
+        #expect(try await take(waitingFor: 3) == [])
+        try await database.write { try $0.execute(sql: "UPDATE channels_unsettled SET due = 0 WHERE number = 1") }
+        #expect(try await take(waitingFor: 3) == [1])
+        // No longer than that.
+        #expect(try await take(waitingFor: nil) == [3, 4])
+        try await database.write { try $0.execute(sql: "UPDATE channels_unsettled SET due = 0 WHERE number = 2") }
+        #expect(try await take(waitingFor: 3) == [2])
     }
 
     /// Whoever has to wait for the lock of the file has the whole lease all the same.
