@@ -82,13 +82,21 @@ struct KnownConsumer: Decodable {
         var maxDeliver: Int?
     }
 
-    struct Position: Decodable { var streamSeq: UInt64? }
+    struct Position: Decodable {
+        var consumerSeq: UInt64?
+        var streamSeq: UInt64?
+    }
 
     var config: Configuration?
-    /// Everything up to it is settled.
+    var delivered: Position?
     var ackFloor: Position?
     var numPending: Int?
     var numAckPending: Int?
+
+    /// Up to which sequence of the stream everything is settled; as long as nothing was delivered, behind which it began.
+    var settledUpTo: UInt64 {
+        (delivered?.consumerSeq == 0 ? delivered?.streamSeq : ackFloor?.streamSeq) ?? 0
+    }
 
     /// How long the server waits for a sign of life before it delivers a message again.
     var acknowledgementWait: Duration? { config?.ackWait.map { .nanoseconds($0) } }

@@ -339,7 +339,7 @@ final class DurableSubscription: Sendable {
             // The numbers of another stream begin again.
             if state.origin.map({ $0.created != origin.created }) == true { state.lastSequence = 0 }
             (state.origin, state.differences) = (origin, differences)
-            state.lastSequence = max(state.lastSequence, found.ackFloor?.streamSeq ?? 0)
+            state.lastSequence = max(state.lastSequence, found.settledUpTo)
             // On another connection since, it is looked for once more.
             state.needsConsumer = connection.epoch != epoch
             state.largest = connection.maxPayload
