@@ -166,13 +166,16 @@ public final class NATSTransport: Transport {
         guard let epoch = session.connection.epoch else { throw BridgeError(.notConnected, subject: message.subject) }
         do {
             try await session.streams.preparing({ try await $0.prepareMessages() }) {
+                try await session.jetStream.checkStream(of: message.subject)
                 try await session.jetStream.publishOnce(
                     NATSMessage(message),
                     onConnection: epoch,
                     identifier: message.headers[TransportHeaders.id],
                     isRepeated: isRepeated,
-                    onResult: onResult
-                )
+                    timeout: configuration.retryInterval
+                ) { result in
+                    if case .failure(let error) = result { onResult(error) } else { onResult(nil) }
+                }
             }
         } catch {
             throw BridgeError(wrapping: error)

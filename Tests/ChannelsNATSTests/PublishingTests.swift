@@ -157,7 +157,7 @@ struct PublishingOverNATSTests {
         ("{ \"seq\" : 4, \"stream\" : \"S\", \"duplicate\" : true }", 4, true),
     ])
     func acknowledgementIsRead(_ text: String, _ sequence: UInt64, _ isDuplicate: Bool) throws {
-        let read = try Acknowledgement(Array(text.utf8), "a")
+        let read = try Array(text.utf8).withUnsafeBytes { try Acknowledgement($0, "a") }
         #expect(read.sequence == sequence && read.isDuplicate == isDuplicate)
         #expect(["SHOP", "S"].contains(read.stream) && text.contains("\"\(read.stream)\""))
     }
@@ -167,7 +167,7 @@ struct PublishingOverNATSTests {
         "{\"stream\":\"S\",\"seq\":-1}", "{\"stream\":\"", "{\"stream\":\"S\"\u{0},\"seq\":1}", "[1]",
     ])
     func answerThatIsNoAcknowledgementIsAnError(_ text: String) {
-        #expect(throws: BridgeError.self) { try Acknowledgement(Array(text.utf8), "a") }
+        #expect(throws: BridgeError.self) { try Array(text.utf8).withUnsafeBytes { try Acknowledgement($0, "a") } }
     }
 
     @Test func revisionsRiseAcrossBuckets() {

@@ -41,7 +41,9 @@ struct StreamSettingsTests {
     @Test(arguments: [(429, 10_167), (409, 10_158)]) func whatPassesSoonIsPublishedAgain(code: Int, number: Int) throws
     {
         let answer = #"{"error":{"code":\#(code),"err_code":\#(number),"description":"not now"},"stream":"S","seq":0}"#
-        let error = #expect(throws: BridgeError.self) { try Acknowledgement(Array(answer.utf8), "shop.sale") }
+        let error = #expect(throws: BridgeError.self) {
+            try Array(answer.utf8).withUnsafeBytes { try Acknowledgement($0, "shop.sale") }
+        }
         #expect(error?.code == .notAcknowledged)
     }
 }

@@ -14,9 +14,11 @@ struct ReceivedMessage {
     var saysNobodyResponds: Bool { natsMsg_IsNoResponders(pointer) }
 
     /// Calls a body with the payload, which is valid during that call.
-    func withPayload<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    func withPayload<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         let count = Int(natsMsg_GetDataLength(pointer))
-        return body(UnsafeRawBufferPointer(start: natsMsg_GetData(pointer), count: max(count, 0)))
+        return try body(UnsafeRawBufferPointer(start: natsMsg_GetData(pointer), count: max(count, 0)))
     }
 
     /// - Throws: ``BridgeError/Code/transportFailure`` if it cannot be read.

@@ -4,45 +4,50 @@ import ChannelsBridge
 import Foundation
 
 extension JetStream {
-    /// Publishes a message once, and returns when it is in the outbox. See `Transport/publishDurably`.
+    /// Publishes a message once, and returns when it is in the outbox. Look first whether there is a stream: see
+    /// ``checkStream(of:)``.
     ///
     /// - Parameters:
-    ///   - epoch: On no other connection: see ``NATSConnection/epoch``.
-    ///   - onResult: Called once, on any thread, unless this throws; with nil when the stream has stored the message.
+    ///   - epoch: On no other connection: see ``NATSConnection/epoch``. Nil: on the one that there is.
+    ///   - isRepeated: Whether the stream may have a message with the identifier.
+    ///   - timeout: How long to wait for the acknowledgement.
+    ///   - onResult: Called once, on any thread, unless this throws; with the sequence of the message in its stream.
     func publishOnce(
         _ message: NATSMessage,
-        onConnection epoch: Int,
+        onConnection epoch: Int? = nil,
         identifier: String?,
         isRepeated: Bool,
-        onResult: @escaping @Sendable (BridgeError?) -> Void
+        timeout: Duration,
+        onResult: @escaping @Sendable (Result<UInt64, BridgeError>) -> Void
     ) async throws {
-        try await checkStream(of: message.subject)
         var message = message
         message.epoch = epoch
         message.identifier = identifier ?? randomIdentifier()
+        // One that waited for a connection would be another copy with each call.
         message.isBoundToConnection = true
         let subject = message.subject
-        try await inbox.send(message, timeout: configuration.retryInterval) { [self] answer in
+        try await inbox.send(message, timeout: timeout) { [self] answer in
             do throws(BridgeError) {
                 let answer = try answer.get()
                 guard !answer.saysNobodyResponds else {
                     // There was a stream: it has no leader now, or is gone.
                     forgetStreams()
-                    return onResult(BridgeError(.notAcknowledged, subject: subject, "its stream does not answer"))
+                    throw BridgeError(.notAcknowledged, subject: subject, "its stream does not answer")
                 }
-                let acknowledgement = try Acknowledgement(answer, subject)
+                let acknowledgement = try answer.withPayload { payload throws(BridgeError) in
+                    try Acknowledgement(payload, subject)
+                }
                 acknowledged(acknowledgement)
                 guard isRepeated || !acknowledgement.isDuplicate else {
-                    return onResult(
-                        BridgeError(.duplicateIdentifier, subject: subject, "the stream has another message")
-                    )
+                    throw BridgeError(.duplicateIdentifier, subject: subject, "the stream has another message")
                 }
-                onResult(nil)
+                onResult(.success(acknowledgement.sequence))
             } catch {
-                guard error.code == .timedOut else { return onResult(error) }
+                guard error.code == .timedOut else { return onResult(.failure(error)) }
                 // The stream may be gone, where somebody else hears the subject.
                 forgetStreams()
-                onResult(BridgeError(.notAcknowledged, subject: subject, "no acknowledgement came in time"))
+                let detail = "no acknowledgement came in time"
+                onResult(.failure(BridgeError(.notAcknowledged, subject: subject, detail)))
             }
         }
     }
@@ -55,62 +60,33 @@ extension JetStream {
         knownStreams.withLock { $0.add(subjects, for: subject) }
     }
 
-    /// Publishes a message and waits until the stream has stored it. Without an answer, sends it again with
-    /// the same identifier, which the stream recognises. Look first whether there is a stream: see
-    /// ``checkStream(of:)``.
+    /// Publishes a message until the stream has stored it: each time with the same identifier, which the stream
+    /// recognises. Look first whether there is a stream: see ``checkStream(of:)``.
     ///
     /// - Parameter identifier: The value of `Nats-Msg-Id`; by default a random one.
     /// - Returns: The sequence of the message in its stream.
     func publish(_ message: NATSMessage, identifier: String?) async throws -> UInt64 {
-        var message = message
-        message.identifier = identifier ?? randomIdentifier()
-        // One that waits for a connection would be another copy with each call.
-        message.isBoundToConnection = true
+        let identifier = identifier ?? randomIdentifier()
         let deadline = ContinuousClock.now + configuration.acknowledgementTimeout
-        var reason = "no acknowledgement came in time"
-        var isStreamKnown = false
         while true {
-            let rest = ContinuousClock.now.duration(to: deadline)
-            guard rest > .zero else { throw BridgeError(.notAcknowledged, subject: message.subject, reason) }
+            let timeout = min(ContinuousClock.now.duration(to: deadline), configuration.retryInterval)
             do {
-                let answer = try await inbox.request(message, timeout: min(rest, configuration.retryInterval))
-                if answer.saysNobodyResponds {
-                    // Either no stream has this subject any more, or its cluster has no leader now.
-                    forgetStreams()
-                    if !isStreamKnown { _ = try await stream(for: message.subject) }
-                    isStreamKnown = true
-                    reason = "its stream has no leader"
-                } else if let sequence = try sequence(in: answer, of: message, &reason) {
-                    return sequence
+                let first = FirstResult<UInt64>()
+                try await publishOnce(message, identifier: identifier, isRepeated: true, timeout: timeout) { result in
+                    first.finish(result.mapError { $0 })
                 }
-                try await wait(until: deadline, else: BridgeError(.notAcknowledged, subject: message.subject, reason))
+                return try await first.valueUnlessCancelled()
             } catch let error as BridgeError where [.notAcknowledged, .notConnected].contains(error.code) {
-                if !inbox.isConnected { reason = "there is no connection" }
-                try await wait(until: deadline, else: BridgeError(.notAcknowledged, subject: message.subject, reason))
-            } catch let error as BridgeError where error.code == .timedOut {
-                try await checkThatStreamIsThere(message.subject)
+                let reason = inbox.isConnected ? error.detail : "there is no connection"
+                let failure = BridgeError(.notAcknowledged, subject: message.subject, detail: reason)
+                try await wait(until: deadline, else: failure)
             }
-        }
-    }
-
-    /// Throws if no stream keeps a subject. Somebody else may hear it, so that the server does not say that nobody
-    /// responds.
-    private func checkThatStreamIsThere(_ subject: String) async throws {
-        do { _ = try await stream(for: subject) } catch let error as BridgeError {
-            guard error.code == .unsupported else { return }
-            forgetStreams()
-            throw error
-        }
-    }
-
-    /// Returns nil if another attempt may succeed.
-    private func sequence(in answer: NATSMessage, of message: NATSMessage, _ reason: inout String) throws -> UInt64? {
-        do throws(BridgeError) {
-            return try Acknowledgement(answer.payload, message.subject).sequence
-        } catch {
-            guard error.code == .notAcknowledged else { throw error }
-            reason = error.detail ?? reason
-            return nil
+            // The stream may be gone. Who may not ask for that goes on.
+            do { try await checkStream(of: message.subject) } catch let error as BridgeError
+                where error.code == .unsupported
+            {
+                throw error
+            } catch {}
         }
     }
 }
@@ -134,17 +110,8 @@ struct Acknowledgement {
     }
 
     /// - Throws: ``BridgeError/Code/notAcknowledged`` if another attempt may succeed, otherwise another code.
-    init(_ answer: ReceivedMessage, _ subject: String) throws(BridgeError) {
-        if let found = answer.withPayload(Self.plain) {
-            self = found
-        } else {
-            try self.init(answer.withPayload { Array($0) }, subject)
-        }
-    }
-
-    /// - Throws: ``BridgeError/Code/notAcknowledged`` if another attempt may succeed, otherwise another code.
-    init(_ payload: [UInt8], _ subject: String) throws(BridgeError) {
-        if let found = payload.withUnsafeBytes(Self.plain) {
+    init(_ payload: UnsafeRawBufferPointer, _ subject: String) throws(BridgeError) {
+        if let found = Self.plain(payload) {
             self = found
             return
         }

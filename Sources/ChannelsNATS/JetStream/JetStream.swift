@@ -85,7 +85,7 @@ final class JetStream: Sendable {
         let before = seen.withLock { $0[name] }
         let found: StreamInformation =
             if let stream {
-                try await call("STREAM.CREATE.\(name)", StreamRequest(stream))
+                try await call("STREAM.CREATE.\(name)", StreamSettings(stream))
             } else {
                 try await call("STREAM.INFO.\(name)", [String: String]())
             }

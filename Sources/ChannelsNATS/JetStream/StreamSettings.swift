@@ -1,23 +1,23 @@
 #if NATS
 import ChannelsBridge
 
-/// The request that creates a stream.
+/// The settings of a stream, as they are asked for, and as the server has them: then some may be missing.
 ///
 /// Without rollups, also for a bucket, for which other clients permit them: whoever may set one state could remove all
 /// others with a header.
-struct StreamRequest: Encodable {
-    var name: String
-    var subjects: [String]
-    var storage: String
-    var numReplicas: Int
-    var retention: String
-    var discard: String
-    var maxAge: Int64
-    var maxBytes: Int64
-    var maxMsgs: Int64
-    var maxMsgsPerSubject: Int64
-    var duplicateWindow: Int64
-    var allowDirect = true
+struct StreamSettings: Codable {
+    var name: String?
+    var subjects: [String]?
+    var storage: String?
+    var numReplicas: Int?
+    var retention: String?
+    var discard: String?
+    var maxAge: Int64?
+    var maxBytes: Int64?
+    var maxMsgs: Int64?
+    var maxMsgsPerSubject: Int64?
+    var duplicateWindow: Int64?
+    var allowDirect: Bool? = true
 
     init(_ stream: NATSStream) {
         name = stream.name
@@ -25,7 +25,8 @@ struct StreamRequest: Encodable {
         storage = stream.storage == .file ? "file" : "memory"
         retention = stream.retention == .interest ? "interest" : "limits"
         numReplicas = stream.replicas
-        maxAge = stream.ageLimit?.nanoseconds ?? 0
+        let age = stream.ageLimit?.nanoseconds ?? 0
+        maxAge = age
         maxBytes = Int64(stream.byteLimit ?? -1)
         maxMsgs = Int64(stream.messageLimit ?? -1)
         maxMsgsPerSubject = stream.keepsLastValues ? 1 : -1
@@ -33,21 +34,8 @@ struct StreamRequest: Encodable {
         discard = "new"
         // The server refuses a window longer than the maximum age.
         let window = stream.duplicateWindow.nanoseconds
-        duplicateWindow = maxAge > 0 ? min(window, maxAge) : window
+        duplicateWindow = age > 0 ? min(window, age) : window
     }
-}
-
-/// The settings of a stream, as the server has them.
-struct StreamSettings: Decodable {
-    var subjects: [String]?
-    var storage: String?
-    var retention: String?
-    var discard: String?
-    var numReplicas: Int?
-    var maxAge: Int64?
-    var maxBytes: Int64?
-    var maxMsgs: Int64?
-    var duplicateWindow: Int64?
 }
 
 /// How settings at the server differ from those in the code, in words.
@@ -57,10 +45,10 @@ struct SettingDifferences {
     mutating func compare<Value: Equatable>(
         _ name: String,
         _ found: Value?,
-        _ wanted: Value,
+        _ wanted: Value?,
         _ text: (Value) -> String
     ) {
-        guard let found, found != wanted else { return }
+        guard let found, let wanted, found != wanted else { return }
         texts.append("\(name) is \(text(found)) at the server and \(text(wanted)) in the code")
     }
 }
@@ -69,13 +57,13 @@ extension NATSStream {
     /// What a stream at the server has otherwise, in words. Settings that the server does not name are left out.
     func differences(from found: StreamSettings?) -> [String] {
         guard let found else { return [] }
-        let wanted = StreamRequest(self)
+        let wanted = StreamSettings(self)
         var differences = SettingDifferences()
         func limit(_ number: Int64) -> String { number <= 0 ? "unlimited" : "\(number)" }
         func time(_ nanoseconds: Int64) -> String {
             nanoseconds <= 0 ? "unlimited" : "\(Duration.nanoseconds(nanoseconds))"
         }
-        differences.compare("subjects", found.subjects?.sorted(), wanted.subjects.sorted()) {
+        differences.compare("subjects", found.subjects?.sorted(), wanted.subjects?.sorted()) {
             $0.joined(separator: ", ")
         }
         differences.compare("replicas", found.numReplicas, wanted.numReplicas) { "\($0)" }
