@@ -22,8 +22,8 @@ extension NamedChannel where Message: Encodable {
     /// - Parameters:
     ///   - type: The name of the type in the envelope; by default the name of `Message`, as for a route of a bridge.
     ///   - codec: That of the routes by which it is heard: JSON by default.
-    ///   - subjectPrefix: That of their bridges, `BridgeConfiguration/subjectPrefix`: empty by default. With another one,
-    ///     they do not hear it.
+    ///   - subjectPrefix: That of their bridges, `BridgeConfiguration/subjectPrefix`: empty by default. With another
+    ///     one, they do not hear it.
     ///   - db: The database, inside of your transaction.
     /// - Throws: What encoding throws; a `BridgeError` for the channel of a type, which has no name, or if a newer
     ///   program has made the tables; a `DatabaseError`.

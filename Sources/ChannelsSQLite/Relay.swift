@@ -10,8 +10,8 @@ public import ChannelsBridge
 /// ```
 ///
 /// It waits for both, tries again as long as the other one does not acknowledge a message, and continues after it was
-/// killed with what was not acknowledged. Each message keeps its identifier, by which a broker drops repeats. One that the
-/// other would never take, because it is too large for example, is reported and dropped.
+/// killed with what was not acknowledged. Each message keeps its identifier, by which a broker drops repeats. One that
+/// the other would never take, because it is too large for example, is reported and dropped.
 public struct Relay: Sendable {
     private let source: any Transport
     private let target: any Transport

@@ -15,18 +15,18 @@ public import ChannelsBridge
 ///
 /// - Durable messages are delivered at least once, in the order in which they were stored. Several processes of one
 ///   name share them, and then the order is that of each.
-/// - What a killed process had not settled is delivered again after ``SQLiteConfiguration/acknowledgementWait``. A process
-///   that starts later gets it before newer messages; one that was already running gets it after them.
-/// - While the file is locked or the disk is full, taking and settling are tried again each second and reported. What is
-///   published fails, and a bridge publishes it again, in order.
+/// - What a killed process had not settled is delivered again after ``SQLiteConfiguration/acknowledgementWait``. A
+///   process that starts later gets it before newer messages; one that was already running gets it after them.
+/// - While the file is locked or the disk is full, taking and settling are tried again each second and reported. What
+///   is published fails, and a bridge publishes it again, in order.
 /// - Messages that are not durable are delivered at most once, to those who subscribe when they are published.
 /// - Publishing is committed in groups: many messages that are published at a time share a commit.
 /// - Subscribers of the same connection are woken at once. Those of other processes look every 5 ms while there is
 ///   something to hear, and every 50 ms after a second without.
 /// - Requests are not carried: `BridgeError/Code/unsupported`.
 ///
-/// The file may be a database of your own, see ``Channels/NamedChannel/post(_:type:codec:subjectPrefix:in:)``. It must be on a local disk:
-/// SQLite's write-ahead log does not work over a network.
+/// The file may be a database of your own, see ``Channels/NamedChannel/post(_:type:codec:subjectPrefix:in:)``. It must
+/// be on a local disk: SQLite's write-ahead log does not work over a network.
 public final class SQLiteTransport: Transport {
     private enum Phase {
         case new, connecting
@@ -74,8 +74,8 @@ public final class SQLiteTransport: Transport {
         events.deliver()
     }
 
-    /// Commits what waits, and closes the file. What cannot be committed in time, because another program has locked the
-    /// file, is tried further until `SQLiteConfiguration/busyTimeout` is over.
+    /// Commits what waits, and closes the file. What cannot be committed in time, because another program has locked
+    /// the file, is tried further until `SQLiteConfiguration/busyTimeout` is over.
     public func close(within timeout: Duration) async throws {
         let former = phase.withLock { phase in
             defer { phase = .closed }

@@ -259,9 +259,7 @@ struct SQLiteFileTests {
 
     /// SQLite itself does not wait for a writer when it sets up its write-ahead log.
     @Test func fileWrittenDuringItsSetUpIsWaitedFor() async throws {
-        var settings = Configuration()
-        settings.allowsUnsafeTransactions = true
-        let writer = try DatabaseQueue(path: file.path, configuration: settings)
+        let writer = try file.foreignDatabase()
         try await writer.write { try $0.execute(sql: "CREATE TABLE dishes (name TEXT)") }
         try await writer.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         let timeout = Duration.milliseconds(200)
@@ -277,9 +275,7 @@ struct SQLiteFileTests {
     /// On a disk that is nearly full, what is smaller could be stored. Here, a trigger refuses the second of five.
     @Test func whatCannotBeStoredIsNotOvertaken() async throws {
         let transport = try await file.connected()
-        var settings = Configuration()
-        settings.allowsUnsafeTransactions = true
-        let database = try DatabaseQueue(path: file.path, configuration: settings)
+        let database = try file.foreignDatabase()
         let refuse = """
             CREATE TRIGGER full BEFORE INSERT ON channels_messages WHEN NEW.identifier = '1'
             BEGIN SELECT RAISE(ABORT, 'full'); END
@@ -311,9 +307,7 @@ struct SQLiteFileTests {
 
     @Test func closingWaitsForALockedFileNoLongerThanItsTimeout() async throws {
         let transport = try await file.connected()
-        var settings = Configuration()
-        settings.allowsUnsafeTransactions = true
-        let foreign = try DatabaseQueue(path: file.path, configuration: settings)
+        let foreign = try file.foreignDatabase()
         try await foreign.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         let ends = Recorder<Bool>()
         try await transport.publishDurably(message("late", id: "1"), isRepeated: false) { ends.record($0 == nil) }

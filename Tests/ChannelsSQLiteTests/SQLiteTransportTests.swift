@@ -113,10 +113,7 @@ struct SQLiteTransportTests {
         try await transport.subscribe(to: "shop.>", durableName: "kitchen") { held.record($0) }
         try await transport.publish(message("soup"), durable: true)
         await held.wait(count: 1)
-        var settings = Configuration()
-        settings.allowsUnsafeTransactions = true
-        settings.busyMode = .timeout(60)
-        let foreign = try DatabaseQueue(path: file.path, configuration: settings)
+        let foreign = try file.foreignDatabase()
         try await foreign.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         held.all[0].settle?(.retry(after: .zero))
         await failures.wait(count: 1)

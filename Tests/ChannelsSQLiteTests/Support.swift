@@ -25,6 +25,14 @@ extension TemporaryFile {
         }
         return transport
     }
+
+    /// Another program's connection to the file, whose transactions may stay open: they lock it.
+    func foreignDatabase() throws -> DatabaseQueue {
+        var settings = Configuration()
+        settings.allowsUnsafeTransactions = true
+        settings.busyMode = .timeout(60)
+        return try DatabaseQueue(path: path, configuration: settings)
+    }
 }
 
 func message(_ text: String, to subject: String = "shop.sold", id: String? = nil) throws -> TransportMessage {

@@ -2,8 +2,8 @@ import Channels
 import ChannelsTesting
 import Testing
 
-// What users of other libraries look for, as one program. The target whose default isolation is the main actor compiles this file,
-// too.
+// What users of other libraries look for, as one program. The target whose default isolation is the main actor compiles
+// this file, too.
 
 nonisolated private struct Sale: Sendable, Equatable {
     var dish: String

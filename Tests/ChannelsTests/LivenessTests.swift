@@ -3,8 +3,8 @@ import ChannelsTesting
 import Foundation
 import Testing
 
-/// Rule 17: whatever load others make, every call returns, and nothing grows without end. What fills the pool of threads
-/// has a process of its own.
+/// Rule 17: whatever load others make, every call returns, and nothing grows without end. What fills the pool of
+/// threads has a process of its own.
 struct LivenessTests {
     @Test(arguments: [2, 8])
     func everyThreadThatSetsOneStateEndlesslyGoesOn(writers: Int) async {

@@ -15,7 +15,8 @@ package struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// The seed of a randomised test. Where the test fails, its argument is shown: the seed, with the command that repeats it.
+/// The seed of a randomised test. Where the test fails, its argument is shown: the seed, with the command that repeats
+/// it.
 package struct Seed: Sendable, CustomStringConvertible {
     package let number: Int
     private let suite: String

@@ -18,8 +18,8 @@ extension Channel {
 }
 
 extension Channel {
-    /// Creates a channel that calls a closure when its first listener is added and when its last one is removed, so that
-    /// you can start and stop what feeds it.
+    /// Creates a channel that calls a closure when its first listener is added and when its last one is removed, so
+    /// that you can start and stop what feeds it.
     ///
     /// ```swift
     /// let position = Channel<Fix>(onDemand: { isHeard in isHeard ? sensor.start() : sensor.stop() })

@@ -22,8 +22,8 @@ public struct Overlapping: Equatable, Sendable, CustomStringConvertible {
     /// than the one stored: that traps.
     public static let ignore = Overlapping(kind: .ignore, calls: 1)
 
-    /// The listener is called with it at once if fewer than `count` calls run; otherwise it waits. Calls start in the order
-    /// posted, and on an actor they begin in that order; without isolation, they may overtake each other.
+    /// The listener is called with it at once if fewer than `count` calls run; otherwise it waits. Calls start in the
+    /// order posted, and on an actor they begin in that order; without isolation, they may overtake each other.
     /// - Precondition: `count` is positive.
     public static func concurrent(_ count: Int) -> Overlapping {
         require(count > 0, "Overlapping.concurrent(\(count)): the count must be positive")

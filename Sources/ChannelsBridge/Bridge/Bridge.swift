@@ -156,8 +156,8 @@ public final class Bridge: Sendable {
 
     /// Suspends until the bridge carries messages: the readiness check of a service.
     ///
-    /// It also waits for `run()` to be called for the first time. Before it is called again, the end of the former run is
-    /// thrown.
+    /// It also waits for `run()` to be called for the first time. Before it is called again, the end of the former run
+    /// is thrown.
     ///
     /// - Throws: If the bridge has ended, why; ``BridgeError/Code/closed`` if it was cancelled.
     ///   `CancellationError` if this task is.

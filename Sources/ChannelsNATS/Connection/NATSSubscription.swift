@@ -54,8 +54,8 @@ final class NATSSubscription: Sendable {
 
     /// Subscribes, and returns when the subscription is in effect at the server.
     ///
-    /// - Parameter handler: Called on a thread of the C client with its message, which is freed when it returns. It must
-    ///   not block.
+    /// - Parameter handler: Called on a thread of the C client with its message, which is freed when it returns. It
+    ///   must not block.
     static func subscribe(
         to pattern: String,
         group: String? = nil,

@@ -32,8 +32,8 @@ final class Ending: Sendable {
         StandardStreams.whenOutputIsClosed { [weak self] in self?.end(SIGPIPE) }
     }
 
-    /// Prints lines on standard output. Returns false if nobody reads it any more: then the command ends, but not before
-    /// the server has been told what was printed.
+    /// Prints lines on standard output. Returns false if nobody reads it any more: then the command ends, but not
+    /// before the server has been told what was printed.
     func shows(_ lines: String) -> Bool {
         let hasReader = StandardStreams.showsToReader(lines)
         if !hasReader { end(SIGPIPE) }

@@ -40,8 +40,8 @@ enum StandardStreams {
         _ = writing.withLock { _ in write(&line, to: STDERR_FILENO) }
     }
 
-    /// Calls a closure as soon as the other end of the output is closed: otherwise, the process would notice only when it
-    /// prints something, which may be never.
+    /// Calls a closure as soon as the other end of the output is closed: otherwise, the process would notice only when
+    /// it prints something, which may be never.
     static func whenOutputIsClosed(_ body: @escaping @Sendable () -> Void) {
         Thread.detachNewThread {
             var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)

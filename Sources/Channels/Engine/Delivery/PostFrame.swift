@@ -147,8 +147,8 @@ extension FrameReference {
         @inline(__always) nonmutating unsafeMutableAddress { unsafe raw.assumingMemoryBound(to: PostFrame.self) }
     }
 
-    /// How many frames are on the thread's stack, this one included: one for each post, and one where a post is forwarded
-    /// to a pattern.
+    /// How many frames are on the thread's stack, this one included: one for each post, and one where a post is
+    /// forwarded to a pattern.
     ///
     /// - Complexity: O(*n*) in their number.
     var frameCount: Int {

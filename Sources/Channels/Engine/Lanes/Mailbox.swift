@@ -33,8 +33,8 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
     let takesAll: Bool
     let layout: MessageLayout
     private let sequenceLock = SpinLock()
-    /// Whether the lane has a ticket, so that a call is due: set with the first (`Lane.append`), and cleared under the lock
-    /// when the last is settled (`PendingCleanup.settle`). For a sequence, whether messages wait.
+    /// Whether the lane has a ticket, so that a call is due: set with the first (`Lane.append`), and cleared under the
+    /// lock when the last is settled (`PendingCleanup.settle`). For a sequence, whether messages wait.
     let isBusy = Atomic<Bool>(false)
     @safe @exclusivity(unchecked) var state: MailboxState
     /// The tasks that wait until everything has been delivered; nil once it has.
@@ -229,8 +229,9 @@ final class Mailbox: ListenerCounters, @unchecked Sendable {  // guards: see abo
 
     override func nothingFollows() { readers?.wakeAll() }
 
-    /// The listener has left its list, and no post can see it. Returns whether messages still wait for it, which then keep
-    /// its closure. That of a sequence is freed with its entry, because a reader may still make an element with it.
+    /// The listener has left its list, and no post can see it. Returns whether messages still wait for it, which then
+    /// keep its closure. That of a sequence is freed with its entry, because a reader may still make an element with
+    /// it.
     override func takesOverBody(of listener: ListenerEntry) -> Bool {
         guard let lane else { return true }
         return lane.lock.withLock {

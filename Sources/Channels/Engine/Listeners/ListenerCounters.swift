@@ -9,8 +9,8 @@ class ListenerCounters: @unchecked Sendable {  // a constant, and atomics
     @safe @exclusivity(unchecked) private var adaptor: Adaptor?
     /// The address of the adaptor, which this keeps; 0 if there is none.
     let adaptorAddress: UInt
-    /// Calls that no drain made: by posts, notifications and requests. Those of a listener without a mailbox are counted
-    /// while diagnostics are on.
+    /// Calls that no drain made: by posts, notifications and requests. Those of a listener without a mailbox are
+    /// counted while diagnostics are on.
     let directCalls = Atomic<Int>(0)
     private let missed = Atomic<Int>(0)
     /// The address of the ``ListenerTimes``, or 0. Retained; set once, when the listener is first traced.

@@ -197,7 +197,8 @@ struct PublishPipeline: Sendable {
 
     /// Gives up everything.
     ///
-    /// - Returns: How many are not acknowledged, and those of them that the pipeline had, to be released without a lock.
+    /// - Returns: How many are not acknowledged, and those of them that the pipeline had, to be released without a
+    ///   lock.
     mutating func abandon() -> (count: Int, released: [Departure]) {
         (isClosed, isAbandoned) = (true, true)
         defer {

@@ -35,8 +35,8 @@ struct Refusals<Context: RequestContext>: RouterMiddleware {
 
 /// Refuses what another site makes a browser send: a foreign `Host` (a name that was made to point here) or `Origin`.
 ///
-/// Of a target with a host, `GET http://evil.example/`, NIO hands on the path only, so it is judged by its `Host`, too. That is
-/// what a client sends to a proxy; no site can make a browser send it here.
+/// Of a target with a host, `GET http://evil.example/`, NIO hands on the path only, so it is judged by its `Host`, too.
+/// That is what a client sends to a proxy; no site can make a browser send it here.
 struct OwnOriginOnly<Context: RequestContext>: RouterMiddleware {
     func handle(_ request: Request, context: Context, next: (Request, Context) async throws -> Response) async throws
         -> Response
