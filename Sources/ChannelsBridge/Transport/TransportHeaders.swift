@@ -47,24 +47,18 @@ public struct TransportHeaders: Hashable, Sendable {
     ///
     /// - Throws: ``BridgeError/Code/invalidHeader``.
     package static func check(_ value: String, for name: String) throws(BridgeError) {
-        guard !name.isEmpty, name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") }) else {
-            throw BridgeError(
-                .invalidHeader,
-                detail: "the name \(quoted(name)) is not made of visible ASCII characters other than a colon"
-            )
+        let isName = !name.isEmpty && name.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") }
+        let problem: String
+        if !isName {
+            problem = "the name \(quoted(name)) is not made of visible ASCII characters other than a colon"
+        } else if value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
+            problem = "the value \(quoted(value)) of \(quoted(name)) has a control character"
+        } else if value.utf8.first == 0x20 || value.utf8.last == 0x20 {
+            problem = "the value \(quoted(value)) of \(quoted(name)) has a space at an end"
+        } else {
+            return
         }
-        guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw BridgeError(
-                .invalidHeader,
-                detail: "the value \(quoted(value)) of \(quoted(name)) has a control character"
-            )
-        }
-        guard value.utf8.first != 0x20, value.utf8.last != 0x20 else {
-            throw BridgeError(
-                .invalidHeader,
-                detail: "the value \(quoted(value)) of \(quoted(name)) has a space at an end"
-            )
-        }
+        throw BridgeError(.invalidHeader, detail: problem)
     }
 
     /// Removes a header.
