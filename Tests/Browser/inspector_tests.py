@@ -32,8 +32,8 @@ class InspectorTests(unittest.TestCase):
             browser.open(program.url)
             is_live(browser)
             browser.wait(lambda: "shop.sold" in rows(browser), "the channel of sales")
-            browser.wait(lambda: "Till" in browser.texts(".node.sender text"), "the sender of sales")
-            self.assertIn("Kitchen", browser.texts(".node.owner text"))
+            browser.wait(lambda: "Till" in browser.texts(".node.sender"), "the sender of sales")
+            self.assertIn("Kitchen", browser.texts(".node.owner"))
             browser.wait(lambda: float(browser.text("#total-rate")) > 1, "a rate")
             browser.keep("inspector-light", after=12)
             self.assertEqual(browser.console(), [])
@@ -214,7 +214,7 @@ class InspectorTests(unittest.TestCase):
                 with self.subTest(name), Browser(width, height, dark) as browser:
                     browser.open(program.url)
                     is_live(browser)
-                    browser.wait(lambda: "Till" in browser.texts(".node.sender text"), "the sender of sales")
+                    browser.wait(lambda: "Till" in browser.texts(".node.sender"), "the sender of sales")
                     self.assertLessEqual(browser.run("return document.documentElement.scrollWidth"), width)
                     colours = browser.run("const style = getComputedStyle(document.body); return [style.backgroundColor, style.color]")
                     light = [sum(int(part) for part in colour[4:-1].split(",")) / 3 for colour in colours]
