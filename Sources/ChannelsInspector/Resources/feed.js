@@ -1,11 +1,8 @@
 // What the page knows: the channels, and what happened in the last minute. Filled by server-sent events.
 import {long, plural} from "./text.js";
 
-/** Pictures in the last minute, as many as are drawn. */
-export const ticks = 120;
-
-/** How long a page that nobody sees stays connected: as long as the timeline reaches back. */
-const patience = 60_000;
+/** How far the timeline reaches back, and how long a page that nobody sees stays connected. */
+export const minute = 60_000;
 
 /** Entries of the timeline that are kept at most. */
 const mostEntries = 5_000;
@@ -51,7 +48,7 @@ export class Channel {
   }
 
   /** Whether something went wrong here in the last minute. */
-  isFaulty(now) { return this.faultedAt > now - 60_000; }
+  isFaulty(now) { return this.faultedAt > now - minute; }
 }
 
 /** Emits "change" after each picture, "state" when the connection changes. */
@@ -60,13 +57,11 @@ export class Feed extends EventTarget {
   channels = new Map();
   /** The identifier of the channel whose details are open. */
   selected = null;
-  /** Newest last: { kind, time, channel, text, sender, site }. */
+  /** Newest last: { kind, time, channel, text, sender }. */
   entries = [];
-  /** The time of each tick, in milliseconds since 1970, and posts a second and faults at it. */
-  times = new Float64Array(ticks);
-  totals = new Float32Array(ticks);
-  faultCounts = new Uint16Array(ticks);
-  tick = 0;
+  /** The pictures of the last minute: { time, total, isFaulty }, with posts a second since the one before. */
+  points = [];
+  /** When the last picture was taken, in milliseconds since 1970. */
   time = 0;
   /** Whether posts are traced: "on" or "off". */
   tracing = null;
@@ -84,7 +79,7 @@ export class Feed extends EventTarget {
     document.addEventListener("visibilitychange", () => {
       clearTimeout(this.#hidden);
       if (document.hidden)
-        this.#hidden = setTimeout(() => this.#disconnect("asleep"), patience);
+        this.#hidden = setTimeout(() => this.#disconnect("asleep"), minute);
       else if (!this.#source)
         this.#connect();
     });
@@ -131,13 +126,15 @@ export class Feed extends EventTarget {
     this.#number = picture.number;
     this.time = picture.time;
     this.tracing = picture.tracing;
-    this.tick += 1;
-    this.#takeChannels(picture.channels, seconds, isFirst ? () => {} : happens);
-    this.#takeEntries(picture, isFirst, fresh, happens);
-    this.#forgetOld();
+    const total = this.#takeChannels(picture.channels, seconds, isFirst ? () => {} : happens);
+    const isFaulty = this.#takeEntries(picture, isFirst, fresh, happens);
+    const isRecent = ({ time }) => time >= this.time - minute;
+    this.points = [...this.points, { time: this.time, total, isFaulty }].filter(isRecent);
+    this.entries = this.entries.filter(isRecent).slice(-mostEntries);
     this.dispatchEvent(new Event("change"));
   }
 
+  /** Returns posts a second, of all channels. */
   #takeChannels(rows, seconds, happens) {
     const before = this.channels;
     this.channels = new Map();
@@ -159,10 +156,10 @@ export class Feed extends EventTarget {
     }
     for (const [id, channel] of before)
       if (!this.channels.has(id)) happens("gone", "is gone", channel.name);
-    this.times[this.tick % ticks] = this.time;
-    this.totals[this.tick % ticks] = total;
+    return total;
   }
 
+  /** Returns whether there are faults among them. */
   #takeEntries({ instance, entries, lastEntry }, isFirst, fresh, happens) {
     if (instance !== this.#instance) this.#lastEntry = 0;
     this.#instance = instance;
@@ -171,20 +168,12 @@ export class Feed extends EventTarget {
     const lost = lastEntry - this.#lastEntry - added.length;
     if (lost > 0 && !isFirst) happens("missed", `${long(lost)} messages are not shown: there were more than are kept`);
     this.#lastEntry = lastEntry;
-    this.faultCounts[this.tick % ticks] = added.filter((entry) => entry.kind === "fault").length;
     // What one picture brings is in the order of time, whatever it is.
     for (const entry of [...fresh, ...added].sort((a, b) => a.time - b.time)) {
       entry.serial = ++this.#serial;
       entry.searchText = `${entry.channel}\n${entry.text}\n${entry.sender ?? ""}`.toLowerCase();
       this.entries.push(entry);
     }
-  }
-
-  #forgetOld() {
-    const oldest = this.time - 60_000;
-    let old = 0;
-    while (old < this.entries.length && (this.entries[old].time < oldest || this.entries.length - old > mostEntries))
-      old += 1;
-    if (old) this.entries.splice(0, old);
+    return added.some((entry) => entry.kind === "fault");
   }
 }

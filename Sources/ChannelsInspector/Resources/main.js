@@ -79,7 +79,7 @@ feed.addEventListener("state", () => {
   get("status").dataset.state = feed.state;
   setText(get("status-text"), states[feed.state]);
   const notice = get("notice");
-  notice.hidden = feed.state === "live" || feed.state === "asleep" || (feed.state === "connecting" && !feed.tick);
+  notice.hidden = feed.state === "live" || feed.state === "asleep" || (feed.state === "connecting" && !feed.time);
   setText(
     notice,
     feed.state === "refused"

@@ -1,64 +1,67 @@
 // The table of all channels: sorted, filtered, and only what can be seen of it in the document.
-import {duration, element, long, rate, setText, short, visible} from "./text.js";
+import {duration, element, long, rate, setText, short, visible, words} from "./text.js";
 
 const rowHeight = 34;
 
+/** Those with `write` show a number, or a dash for 0. */
 const columns = [
-  { key: "name", title: "Channel", ascending: true },
-  { key: "type", title: "Type", ascending: true, wide: true },
-  { key: "rate", title: "Rate", number: true, help: "posts a second" },
-  { key: "listeners", title: "Listeners", number: true },
-  { key: "waiting", title: "Waiting", number: true, help: "messages in mailboxes" },
-  { key: "dropped", title: "Dropped", number: true, help: "messages dropped from full buffers" },
-  { key: "slowest", title: "Slowest", number: true, wide: true, help: "longest call of a listener; while traced" },
+  { key: "name", title: "Channel", className: "name", ascending: true },
+  { key: "type", title: "Type", className: "wide type", ascending: true },
+  { key: "rate", title: "Rate", className: "number", help: "posts a second" },
+  { key: "listeners", title: "Listeners", className: "number", write: long },
+  { key: "waiting", title: "Waiting", className: "number", help: "messages in mailboxes", write: short },
+  {
+    key: "dropped",
+    title: "Dropped",
+    className: "number dropped",
+    help: "messages dropped from full buffers",
+    write: short
+  },
+  {
+    key: "slowest",
+    title: "Slowest",
+    className: "number wide",
+    help: "longest call of a listener; while traced",
+    write: duration
+  },
 ];
 
 export class Table {
   #feed;
   #root;
-  #body;
-  #head;
-  #sort = { key: "rate", ascending: false };
+  #note;
+  #open;
+  #body = element("div", { className: "body", role: "rowgroup" });
+  #head = element("div", { className: "row", role: "row", "aria-rowindex": "1" });
+  #sort = { key: "rate", sign: -1 };
   #filter = "";
   #rows = [];
   #pool = [];
   #active = null;
-  #sortedAt = 0;
-  #isHeld = false;
+  #sortedAt = -Infinity;
 
   /** `open(channel)` is called for the channel that a visitor chose. */
   constructor(root, note, feed, open) {
     this.#feed = feed;
     this.#root = root;
-    this.note = note;
-    this.open = open;
-    this.#head = element("div", { className: "row head", role: "row", "aria-rowindex": "1" });
+    this.#note = note;
+    this.#open = open;
     for (const column of columns) {
-      const button = element(
-        "button", { type: "button", tabIndex: -1, title: column.help ? visible(column.help) : "" }, column.title
-      );
-      button.addEventListener("click", () => this.sort(column.key));
-      column.cell =
-        element("div", { role: "columnheader", className: className(column).replace("name", "") }, button);
+      const { title, help, className } = column;
+      const button = element("button", { type: "button", tabIndex: -1, title: help }, title);
+      button.addEventListener("click", () => this.sort(column));
+      column.cell = element("div", { role: "columnheader", className }, button);
       this.#head.append(column.cell);
     }
-    this.#body = element("div", { className: "body", role: "rowgroup" });
     root.append(element("div", { role: "rowgroup", className: "heading" }, this.#head), this.#body);
     root.addEventListener("scroll", () => this.#draw(), { passive: true });
     root.addEventListener("keydown", (event) => this.#key(event));
-    // Rows do not move away from under a pointer.
-    this.#body.addEventListener("pointerenter", () => (this.#isHeld = true));
-    this.#body.addEventListener("pointerleave", () => (this.#isHeld = false));
-    this.#body.addEventListener("click", (event) => {
-      const index = event.target.closest(".row")?.index;
-      if (index !== undefined) this.#choose(index);
-    });
+    this.#body.addEventListener("click", (event) => this.#choose(event.target.closest(".row")?.index));
     new ResizeObserver(() => this.#draw()).observe(root);
-    this.#markSort();
   }
 
   set filter(text) {
-    this.#filter = text.trim().toLowerCase();
+    this.#filter = text.trim();
     this.#root.scrollTop = 0;
     this.update(true);
   }
@@ -66,44 +69,30 @@ export class Table {
   /** The channels that pass the filter, busiest first. */
   get matching() { return this.#rows; }
 
-  sort(key) {
-    const column = columns.find((each) => each.key === key);
-    const ascending = this.#sort.key === key ? !this.#sort.ascending : Boolean(column.ascending);
-    this.#sort = { key, ascending };
-    this.#markSort();
+  sort({ key, ascending }) {
+    this.#sort = { key, sign: this.#sort.key === key ? -this.#sort.sign : ascending ? 1 : -1 };
     this.update(true);
-  }
-
-  #markSort() {
-    for (const { key, cell } of columns) {
-      cell.setAttribute(
-        "aria-sort",
-        this.#sort.key !== key   ? "none"
-          : this.#sort.ascending ? "ascending"
-                                 : "descending"
-      );
-    }
   }
 
   update(now = false) {
     const all = this.#feed.channels;
     const time = performance.now();
-    // The order changes once a second at most, and not while somebody points at a row.
-    if (now || (!this.#isHeld && time - this.#sortedAt > 950)) {
+    // The order changes once a second at most, and rows do not move away from under a pointer.
+    if (now || (!this.#body.matches(":hover") && time - this.#sortedAt > 950)) {
       this.#sortedAt = time;
-      const words = this.#filter.split(/\s+/).filter(Boolean);
-      const rows = [...all.values()].filter((channel) => channel.has(words));
-      const { key, ascending } = this.#sort;
-      const sign = ascending ? 1 : -1;
-      const isText = key === "name" || key === "type";
-      rows.sort(
-        (a, b) => (isText ? sign * compare(a[key], b[key]) : sign * (a[key] - b[key])) || compare(a.name, b.name)
-      );
-      this.#rows = rows;
+      const wanted = words(this.#filter);
+      const { key, sign } = this.#sort;
+      this.#rows = [...all.values()]
+        .filter((channel) => channel.has(wanted))
+        .sort((a, b) => sign * compare(a[key], b[key]) || compare(a.name, b.name));
+      for (const column of columns) {
+        const order = column.key !== key ? "none" : sign > 0 ? "ascending" : "descending";
+        column.cell.setAttribute("aria-sort", order);
+      }
     } else {
       this.#rows = this.#rows.filter((channel) => all.has(channel.id));
     }
-    setText(this.note, this.#filter ? `${long(this.#rows.length)} of ${long(all.size)}` : "");
+    setText(this.#note, this.#filter ? `${long(this.#rows.length)} of ${long(all.size)}` : "");
     this.#root.setAttribute("aria-rowcount", this.#rows.length + 1);
     this.#draw();
   }
@@ -117,15 +106,12 @@ export class Table {
     while (this.#pool.length < last - first) this.#pool.push(this.#makeRow());
     this.#pool.forEach((row, index) => this.#fill(row, first + index < last ? first + index : -1));
     const active = this.#body.querySelector(".row.active:not([hidden])");
-    if (active)
-      this.#root.setAttribute("aria-activedescendant", active.id);
-    else
-      this.#root.removeAttribute("aria-activedescendant");
+    this.#root.setAttribute("aria-activedescendant", active?.id ?? "");
   }
 
   #makeRow() {
     const row = element("div", { className: "row", role: "row", id: `row-${this.#pool.length}` });
-    row.cells = columns.map((column) => element("div", { role: "gridcell", className: className(column) }));
+    row.cells = columns.map(({ className }) => element("div", { role: "gridcell", className }));
     const [name] = row.cells;
     row.fault = element("span", { className: "fault", hidden: true });
     row.name = element("bdi", { className: "row-name" });
@@ -166,18 +152,17 @@ export class Table {
     row.cells[1].title = type;
     setText(row.rate, channel.posts < 0 ? "" : rate(channel.rate));
     row.bar.style.inlineSize = `${channel.rate > 0 ? Math.min(38, 2 + Math.log10(1 + channel.rate) * 6) : 0}px`;
-    setText(row.cells[3], channel.listeners ? long(channel.listeners) : "–");
-    setText(row.cells[4], channel.waiting ? short(channel.waiting) : "–");
-    setText(row.cells[5], channel.dropped ? short(channel.dropped) : "–");
+    columns.forEach(({ key, write }, cell) => {
+      if (write) setText(row.cells[cell], channel[key] ? write(channel[key]) : "–");
+    });
     row.cells[5].classList.toggle("bad", channel.dropped > 0);
-    setText(row.cells[6], duration(channel.slowest));
   }
 
   #choose(index) {
     const channel = this.#rows[index];
     if (!channel) return;
     this.#active = channel;
-    this.open(channel);
+    this.#open(channel);
   }
 
   #key(event) {
@@ -187,34 +172,25 @@ export class Table {
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     if (event.key in moves) {
       event.preventDefault();
-      const target = current < 0 && moves[event.key] > 0 && event.key !== "End" ? 0 : current + moves[event.key];
-      this.#activate(Math.min(Math.max(target, 0), this.#rows.length - 1));
+      this.#activate(Math.min(Math.max(current + moves[event.key], 0), this.#rows.length - 1));
     } else if ((event.key === "Enter" || event.key === " ") && current >= 0) {
       event.preventDefault();
       this.#choose(current);
     } else if (/^[1-7]$/.test(event.key)) {
-      this.sort(columns[Number(event.key) - 1].key);
+      this.sort(columns[Number(event.key) - 1]);
     }
   }
 
   #activate(index) {
     if (index < 0) return;
     this.#active = this.#rows[index];
-    const head = this.#head.offsetHeight;
     const top = index * rowHeight;
-    const room = this.#root.clientHeight - head;
-    if (top < this.#root.scrollTop)
-      this.#root.scrollTop = top;
-    else if (top + rowHeight > this.#root.scrollTop + room)
-      this.#root.scrollTop = top + rowHeight - room;
+    const room = this.#root.clientHeight - this.#head.offsetHeight;
+    this.#root.scrollTop = Math.min(Math.max(this.#root.scrollTop, top + rowHeight - room), top);
     this.#draw();
   }
 }
 
-function className(column) {
-  return [column.number && "number", column.wide && "wide", column.key].filter(Boolean).join(" ");
-}
-
 const collator = new Intl.Collator("en", { numeric: true });
 
-function compare(a, b) { return collator.compare(a, b); }
+function compare(a, b) { return typeof a === "string" ? collator.compare(a, b) : a - b; }

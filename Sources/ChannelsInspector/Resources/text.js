@@ -37,6 +37,9 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** The words that a visitor looks for. */
+export function words(text) { return text.toLowerCase().split(/\s+/).filter(Boolean); }
+
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
 /** A number in three digits and a unit: 1.23K, 34, 5.6M. */
