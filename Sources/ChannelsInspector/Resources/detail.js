@@ -1,31 +1,31 @@
 // One channel: who posts, who listens, how long they take, and the last messages.
-import {clock, delivery, duration, element, long, plural, rate, setText, short, visible} from "./text.js";
+import {delivery, duration, element, fill, long, plural, rate, setText, short, visible} from "./text.js";
+import {item} from "./timeline.js";
+
+const mostListeners = 100;
+const mostSenders = 50;
+const mostMessages = 50;
 
 export class Detail {
   #root;
+  #template;
   #feed;
   #closed;
   #channel = null;
-  #timer = 0;
-  /** The elements of the page, by their `data-part`. */
+  /** The channel of which more is asked for. */
+  #asked = null;
+  /** The elements of the view, by their `data-part`. */
   #parts = {};
   #opener = null;
-  #shownListeners = "";
-  #newestShown = -1;
 
   /** `closed()` is called when the visitor has closed the view. */
-  constructor(root, feed, closed) {
+  constructor(root, template, feed, closed) {
     this.#root = root;
+    this.#template = template;
     this.#feed = feed;
     this.#closed = closed;
-    for (const part of root.querySelectorAll("[data-part]")) this.#parts[part.dataset.part] = part;
-    this.#parts.close.addEventListener("click", () => this.close());
     root.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.close();
-    });
-    this.#parts.button.addEventListener("click", () => this.#post());
-    this.#parts.message.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#post();
     });
   }
 
@@ -35,16 +35,13 @@ export class Detail {
     if (this.#channel?.id === channel.id) return this.#parts.title.focus();
     if (this.#root.hidden) this.#opener = document.activeElement;
     this.#channel = channel;
-    this.#clear();
-    this.update();
+    this.#start();
     this.#root.hidden = false;
     document.body.classList.add("has-detail");
     this.#parts.title.focus();
-    this.#load();
   }
 
   close() {
-    clearTimeout(this.#timer);
     this.#channel = null;
     this.#root.hidden = true;
     document.body.classList.remove("has-detail");
@@ -52,118 +49,92 @@ export class Detail {
     this.#closed();
   }
 
-  /** Leaves nothing of the channel that was shown before. */
-  #clear() {
-    const parts = this.#parts;
-    this.#shownListeners = "";
-    this.#newestShown = -1;
+  /** Begins with new elements, so that nothing is left of the channel that was shown before. */
+  #start() {
+    this.#root.replaceChildren(this.#template.content.cloneNode(true));
+    const parts = {};
+    for (const part of this.#root.querySelectorAll("[data-part]")) parts[part.dataset.part] = part;
+    this.#parts = parts;
     setText(parts.name, visible(this.#channel.name));
-    parts.subtitle.replaceChildren(
-      `${visible(this.#channel.kind)} of `, element("code", {}, visible(this.#channel.type))
-    );
-    parts.gone.hidden = true;
-    parts.post.hidden = true;
-    parts.message.value = "";
-    setText(parts.result, "");
-    setText(parts.listenersTitle, "Listeners");
-    parts.listeners.replaceChildren();
-    parts.senders.replaceChildren();
-    setText(parts.sendersNote, "");
+    setText(parts.kind, visible(this.#channel.kind));
+    setText(parts.type, visible(this.#channel.type));
+    parts.close.addEventListener("click", () => this.close());
+    parts.button.addEventListener("click", () => this.#post());
+    parts.message.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#post();
+    });
   }
 
+  /** Called after each picture. */
+  update() {
+    if (!this.#channel) return;
+    const parts = this.#parts;
+    const known = this.#feed.channels.get(this.#channel.id);
+    parts.gone.hidden = Boolean(known);
+    const channel = known ?? this.#channel;
+    const numbers = [
+      ["posts/s", channel.posts < 0 ? "–" : rate(channel.rate)],
+      ["posts", channel.posts < 0 ? "–" : short(channel.posts)],
+      ["waiting", short(channel.waiting)],
+      ["dropped", short(channel.dropped), channel.dropped > 0],
+      ["unheard", short(channel.unheard)],
+      ["owners lost", short(channel.lostOwners)],
+      ["slowest", duration(channel.slowest)],
+      ["faults", short(channel.faults), channel.faults > 0],
+    ];
+    fill(parts.numbers, numbers, ([name, value, isBad]) =>
+      element("div", {}, element("dt", {}, name), element("dd", { className: isBad ? "bad" : "" }, value)));
+    const messages =
+      this.#feed.entries
+        .filter((entry) => (entry.kind === "message" || entry.kind === "fault") && entry.channel === channel.name)
+        .slice(-mostMessages)
+        .reverse();
+    fill(parts.messages, messages, (entry) => item(entry));
+    setText(parts.messagesNote, this.#none(messages, "None."));
+    this.#load();
+  }
+
+  /** Asks for what pictures leave out. */
   async #load() {
-    clearTimeout(this.#timer);
     const channel = this.#channel;
-    if (!channel) return;
+    const parts = this.#parts;
+    if (this.#asked === channel) return;
+    this.#asked = channel;
     try {
       const response = await fetch(`/channel?id=${encodeURIComponent(channel.id)}`);
-      if (this.#channel !== channel) return;
-      this.#parts.gone.hidden = response.status !== 404;
-      if (response.ok) this.#show(await response.json());
+      if (response.ok) this.#show(parts, await response.json());
     } catch {
       // The connection is lost: the status line says so.
     }
-    this.#timer = setTimeout(() => this.#load(), 1_000);
+    if (this.#asked === channel) this.#asked = null;
   }
 
-  #show(detail) {
-    const parts = this.#parts;
-    const text = JSON.stringify(detail.listeners);
-    if (text !== this.#shownListeners) {
-      this.#shownListeners = text;
-      setText(
-        parts.listenersTitle, detail.listeners.length ? plural(detail.listeners.length, "listener") : "Nobody listens"
-      );
-      const shown = detail.listeners.slice(0, 100);
-      parts.listeners.replaceChildren(...shown.map((listener) => this.#listener(listener)));
-      if (shown.length < detail.listeners.length) {
-        parts.listeners.append(
-          element("li", { className: "note" }, `and ${long(detail.listeners.length - shown.length)} more`)
-        );
-      }
-    }
-    parts.senders.replaceChildren(...detail.senders.slice(0, 50).map(
-      (sender) => element(
-        "li",
-        {},
-        sender.type ? element("bdi", { className: "owner" }, visible(sender.type))
-                    : element("span", { className: "note" }, "without a sender"),
-        sender.site ? element("code", {}, visible(sender.site)) : null,
-        element("span", { className: "count" }, plural(sender.posts, "post"))
-      )
-    ));
-    setText(parts.sendersNote, this.#none(detail.senders, "Nobody yet, while this page was open."));
-    parts.post.hidden = !detail.isPostable;
-  }
-
-  #listener(listener) {
-    const fact = (count, noun, isBad) =>
-      count ? element("span", { className: isBad ? "bad" : "" }, `${short(count)} ${noun}`) : null;
-    return element(
+  #show(parts, { listeners, senders, isPostable }) {
+    const some = listeners.length > mostListeners ? `, ${mostListeners} of them` : "";
+    setText(parts.listenersTitle, listeners.length ? plural(listeners.length, "listener") + some : "Nobody listens");
+    fill(parts.listeners, listeners.slice(0, mostListeners), listenerItem);
+    fill(parts.senders, senders.slice(0, mostSenders), ({ type, site, posts }) => element(
       "li",
       {},
-      element(
-        "div",
-        { className: "who" },
-        element("bdi", { className: "owner" }, listener.owner ? visible(listener.owner) : "token"),
-        element("span", { className: "badge" }, delivery(listener.delivery)),
-        listener.priority ? element("span", { className: "badge" }, `priority ${priority(listener.priority)}`) : null,
-        listener.lane && listener.lane !== listener.owner
-          ? element("span", { className: "badge" }, `lane ${visible(listener.lane)}`)
-          : null,
-        listener.isPaused ? element("span", { className: "badge warn" }, "paused") : null
-      ),
-      element("code", { className: "site" }, visible(listener.site)),
-      element(
-        "p",
-        { className: "facts" },
-        fact(listener.delivered, "delivered"),
-        fact(listener.waiting, "waiting"),
-        fact(listener.mostWaiting, "waited at most"),
-        fact(listener.failures, "failed", true),
-        fact(listener.dropped, "dropped", true),
-        fact(listener.missed, "missed while paused", true),
-        listener.longestWait ? element("span", {}, `at most ${duration(listener.longestWait)} on the way`) : null,
-        listener.delivered === undefined ? element("span", {}, "not counted")
-          : listener.delivered === 0     ? element("span", {}, "nothing yet")
-                                         : null
-      ),
-      listener.times?.length ? histogram(listener.times, listener.longest) : null
-    );
+      type ? element("bdi", { className: "owner" }, visible(type))
+           : element("span", { className: "note" }, "without a sender"),
+      site ? element("code", {}, visible(site)) : null,
+      element("span", { className: "count" }, plural(posts, "post"))
+    ));
+    setText(parts.sendersNote, this.#none(senders, "Nobody yet, while this page was open."));
+    parts.post.hidden = !isPostable;
   }
 
   async #post() {
-    const channel = this.#channel;
     const { button, message, result } = this.#parts;
     const tell = (text, isGood) => {
-      if (channel !== this.#channel) return;
       result.className = isGood ? "note good" : "note bad";
       setText(result, text);
     };
     button.disabled = true;
     try {
       const response = await fetch(
-        `/messages?id=${encodeURIComponent(channel.id)}`,
+        `/messages?id=${encodeURIComponent(this.#channel.id)}`,
         { method: "POST", headers: { "Content-Type": "application/json" }, body: message.value || "{}" }
       );
       const answer = await response.text();
@@ -177,56 +148,45 @@ export class Detail {
     button.disabled = false;
   }
 
-  /** Called after each picture. */
-  update() {
-    if (!this.#channel) return;
-    // Another one after it was gone.
-    const channel = this.#feed.channels.get(this.#channel.id) ?? this.#channel;
-    const parts = this.#parts;
-    const numbers = [
-      ["posts/s", channel.posts < 0 ? "–" : rate(channel.rate)],
-      ["posts", channel.posts < 0 ? "–" : short(channel.posts)],
-      ["waiting", short(channel.waiting)],
-      ["dropped", short(channel.dropped), channel.dropped > 0],
-      ["unheard", short(channel.unheard)],
-      ["owners lost", short(channel.lostOwners)],
-      ["slowest", duration(channel.slowest)],
-      ["faults", short(channel.faults), channel.faults > 0],
-    ];
-    if (!parts.numbers.children.length) {
-      parts.numbers.append(...numbers.map(([name]) => element("div", {}, element("dt", {}, name), element("dd"))));
-    }
-    numbers.forEach(([, value, isBad], index) => {
-      const cell = parts.numbers.children[index].lastChild;
-      setText(cell, value);
-      cell.classList.toggle("bad", Boolean(isBad));
-    });
-    const messages =
-      this.#feed.entries
-        .filter((entry) => (entry.kind === "message" || entry.kind === "fault") && entry.channel === channel.name)
-        .slice(-50)
-        .reverse();
-    const newest = messages[0]?.serial ?? 0;
-    if (newest !== this.#newestShown) {
-      this.#newestShown = newest;
-      parts.messages.replaceChildren(...messages.map(
-        (entry) => element(
-          "li",
-          { className: entry.kind },
-          element("time", {}, clock(entry.time)),
-          entry.sender ? element("bdi", { className: "owner" }, visible(entry.sender)) : null,
-          element("bdi", { className: "text" }, visible(entry.text))
-        )
-      ));
-    }
-    setText(parts.messagesNote, this.#none(messages, "None."));
-  }
-
   /** What is said of a list that is empty. */
   #none(list, text) {
     if (list.length) return "";
     return this.#feed.tracing === "off" ? "Not recorded: tracing is off." : text;
   }
+}
+
+function listenerItem(listener) {
+  const { owner, delivered, lane, longestWait } = listener;
+  const badge = (text, more = "") => element("span", { className: `badge ${more}` }, text);
+  const fact = (count, noun, className = "") =>
+    count ? element("span", { className }, `${short(count)} ${noun}`) : null;
+  return element(
+    "li",
+    {},
+    element(
+      "div",
+      { className: "who" },
+      element("bdi", { className: "owner" }, owner ? visible(owner) : "token"),
+      badge(delivery(listener.delivery)),
+      listener.priority ? badge(`priority ${priority(listener.priority)}`) : null,
+      lane && lane !== owner ? badge(`lane ${visible(lane)}`) : null,
+      listener.isPaused ? badge("paused", "warn") : null
+    ),
+    element("code", { className: "site" }, visible(listener.site)),
+    element(
+      "p",
+      { className: "facts" },
+      fact(delivered, "delivered"),
+      fact(listener.waiting, "waiting"),
+      fact(listener.mostWaiting, "waited at most"),
+      fact(listener.failures, "failed", "bad"),
+      fact(listener.dropped, "dropped", "bad"),
+      fact(listener.missed, "missed while paused", "bad"),
+      longestWait ? element("span", {}, `at most ${duration(longestWait)} on the way`) : null,
+      delivered ? null : element("span", {}, delivered === 0 ? "nothing yet" : "not counted")
+    ),
+    listener.times.length ? histogram(listener.times, listener.longest) : null
+  );
 }
 
 function priority(rank) { return { 100 : "high", "-100": "low" }[rank] ?? long(rank); }

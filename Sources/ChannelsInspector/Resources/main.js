@@ -26,7 +26,7 @@ const graph = new Graph(get("graph"), get("graph-note"), feed, open);
 const timeline = new Timeline(
   { chart: get("chart"), list: get("entries"), search: get("search"), pause: get("pause") }, feed, open
 );
-const detail = new Detail(get("detail"), feed, closed);
+const detail = new Detail(get("detail"), get("detail-template"), feed, closed);
 
 let isDue = false;
 /** The last choice whether to trace, until the inspector has answered it. */

@@ -25,6 +25,14 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
+/** Shows other items in a list, if what they are made of is not the same as before. */
+export function fill(list, data, make) {
+  const key = JSON.stringify(data);
+  if (list.key === key) return;
+  list.key = key;
+  list.replaceChildren(...data.map(make));
+}
+
 /** Makes an element of a drawing. */
 export function drawing(tag, attributes = {}) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
