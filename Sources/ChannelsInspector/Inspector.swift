@@ -32,7 +32,7 @@ public struct Inspector: Service {
     let host: String
     let port: Int
     let token: String?
-    let postable: [PostableType]
+    let postable: [any (Decodable & Sendable).Type]
     let redacted: [any Any.Type]
     let announce: @Sendable (_ address: String) -> Void
     var limits = ServerLimits()
@@ -62,7 +62,7 @@ public struct Inspector: Service {
         self.host = host
         self.port = port
         self.token = token ?? (Host.isLoopback(host) ? nil : Token.random())
-        self.postable = postable.map { PostableType($0) }
+        self.postable = postable
         self.redacted = redacted
         self.announce =
             announce

@@ -48,44 +48,19 @@ final class Watch: Sendable {
     /// - Complexity: O(*n*) in the number of listeners.
     func read() -> Reading {
         let snapshot = board.snapshot()
-        var channels = Merged()
         let owners = Dictionary(
             snapshot.patterns.flatMap(\.listeners).map { ($0.registrationSite, $0.ownerType) },
             uniquingKeysWith: { $0 ?? $1 }
         )
-        for channel in snapshot.channels + snapshot.protocols {
-            channels.add(Reading.Channel(channel, snapshot.lanes, owners))
+        let named = (snapshot.channels + snapshot.protocols + snapshot.patterns).map {
+            Reading.Channel($0, isNamed: true, snapshot.lanes, owners)
         }
-        for channel in snapshot.watched {
-            var reading = Reading.Channel(channel, snapshot.lanes, owners)
-            reading.isNamed = false
-            channels.add(reading)
-        }
-        for pattern in snapshot.patterns { channels.add(Reading.Channel(pattern, snapshot.lanes, [:])) }
-        return Reading(time: millisecondsNow(), channels: channels.all, faults: faults.takeAll())
-    }
-}
-
-/// Channels, of which those with one name are shown together: the listeners to a pattern have a snapshot each, and
-/// several channels may be watched under one name.
-private struct Merged {
-    private(set) var all: [Reading.Channel] = []
-    private var places: [String: Int] = [:]
-
-    mutating func add(_ channel: Reading.Channel) {
-        let key = "\(channel.kind) \(channel.name)"
-        guard let place = places[key] else {
-            places[key] = all.count
-            return all.append(channel)
-        }
-        let known = all[place]
-        all[place].posts = known.posts.map { $0 + (channel.posts ?? 0) } ?? channel.posts
-        all[place].unheard += channel.unheard
-        all[place].lostOwners += channel.lostOwners
-        all[place].senders += channel.senders
-        all[place].listeners += channel.listeners
-        // Those of one: their numbers are only good within a channel.
-        if known.messages.isEmpty { all[place].messages = channel.messages }
+        let found = named + snapshot.watched.map { Reading.Channel($0, isNamed: false, snapshot.lanes, owners) }
+        // Those with one name are shown together, where the first is: the listeners to a pattern have a snapshot
+        // each, and several channels may be watched under one name.
+        var together = Dictionary(found.map { ($0.id, $0) }, uniquingKeysWith: { $0.adding($1) })
+        let channels = found.compactMap { together.removeValue(forKey: $0.id) }
+        return Reading(time: millisecondsNow(), channels: channels, faults: faults.takeAll())
     }
 }
 
@@ -122,6 +97,7 @@ private func millisecondsNow() -> Double { Date().timeIntervalSince1970 * 1_000 
 extension Reading.Channel {
     fileprivate init(
         _ snapshot: ChannelSnapshot,
+        isNamed: Bool,
         _ lanes: [LaneSnapshot],
         _ owners: [RegistrationSite: String?]
     ) {
@@ -129,6 +105,7 @@ extension Reading.Channel {
             name: snapshot.name,
             kind: snapshot.kind.rawValue,
             type: snapshot.messageType,
+            isNamed: isNamed,
             posts: snapshot.posts,
             unheard: snapshot.unheard ?? 0,
             lostOwners: snapshot.lostOwners ?? 0,
@@ -143,6 +120,19 @@ extension Reading.Channel {
                 return reading
             }
         )
+    }
+
+    /// This and another of its name.
+    fileprivate func adding(_ other: Self) -> Self {
+        var sum = self
+        sum.posts = posts.map { $0 + (other.posts ?? 0) } ?? other.posts
+        sum.unheard += other.unheard
+        sum.lostOwners += other.lostOwners
+        sum.senders += other.senders
+        sum.listeners += other.listeners
+        // Those of one: their numbers are only good within a channel.
+        if messages.isEmpty { sum.messages = other.messages }
+        return sum
     }
 }
 

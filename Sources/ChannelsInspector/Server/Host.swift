@@ -17,22 +17,11 @@ enum Host {
 
     /// The host in `host:port` or `[host]:port`, where the port may be missing; nil for anything else.
     static func name(inAuthority authority: String) -> String? {
-        let bracketed = authority.hasPrefix("[")
-        let end: String.Index
-        let name: Substring
-        if bracketed {
-            guard let close = authority.firstIndex(of: "]") else { return nil }
-            name = authority[authority.index(after: authority.startIndex)..<close]
-            end = authority.index(after: close)
-        } else {
-            end = authority.firstIndex(of: ":") ?? authority.endIndex
-            name = authority[..<end]
-        }
-        let rest = authority[end...]
-        let hasValidPort =
-            rest.isEmpty || (rest.first == ":" && (rest.dropFirst().isEmpty || UInt16(rest.dropFirst()) != nil))
-        guard hasValidPort, !name.isEmpty, bracketed == name.contains(":") else { return nil }
-        return name.lowercased()
+        // Brackets if there is a colon in the name, and only then.
+        let format = /(?:\[([^\]]*:[^\]]*)\]|([^:\[]+))(?::(\d*))?/
+        guard let (_, bracketed, plain, port) = authority.wholeMatch(of: format)?.output else { return nil }
+        if let port, !port.isEmpty, UInt16(port) == nil { return nil }
+        return (bracketed ?? plain)?.lowercased()
     }
 
     /// The address of the page.

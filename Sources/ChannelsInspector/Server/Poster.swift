@@ -3,37 +3,15 @@ internal import Channels
 internal import Foundation
 internal import HTTPTypes
 
-/// A type of message that may be posted from the page.
-struct PostableType: Sendable {
-    /// As snapshots name it.
-    let name: String
-    private let decodeAndPost: @Sendable (Data, String, Switchboard) throws -> Int
-
-    init<Message: Decodable & Sendable>(_ type: Message.Type) {
-        name = "\(type)"
-        decodeAndPost = { data, channel, board in
-            let message = try JSONDecoder().decode(Message.self, from: data)
-            return try board.channel(channel, of: Message.self).post(message)
-        }
-    }
-
-    /// Posts to the channel of a name, if that is one of this type.
-    ///
-    /// - Returns: How many listeners were reached.
-    /// - Throws: `DecodingError`, or `ChannelError`.
-    func post(_ data: Data, to channel: String, on board: Switchboard) throws -> Int {
-        try decodeAndPost(data, channel, board)
-    }
-}
-
 /// Posts test messages.
 struct Poster: Sendable {
     private let board: Switchboard
-    private let types: [String: PostableType]
+    /// The types that may be posted, by the names that snapshots have for them.
+    private let types: [String: any (Decodable & Sendable).Type]
 
-    init(_ board: Switchboard, _ types: [PostableType]) {
+    init(_ board: Switchboard, _ types: [any (Decodable & Sendable).Type]) {
         self.board = board
-        self.types = Dictionary(types.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        self.types = Dictionary(types.map { ("\($0)", $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Whether messages of a channel may be posted.
@@ -43,6 +21,7 @@ struct Poster: Sendable {
 
     /// Posts a message, given as JSON.
     ///
+    /// - Returns: How many listeners were reached.
     /// - Throws: ``AccessRules/Refusal``, with what is wrong with the text.
     func post(_ data: Data, to channel: Reading.Channel) throws(AccessRules.Refusal) -> Int {
         guard takes(channel), let type = types[channel.type] else {
@@ -50,12 +29,17 @@ struct Poster: Sendable {
             throw AccessRules.Refusal(status: .forbidden, reason: reason)
         }
         do {
-            return try type.post(data, to: channel.name, on: board)
+            return try post(data, of: type, to: channel.name)
         } catch let error as DecodingError {
             throw AccessRules.Refusal(status: .badRequest, reason: error.reason)
         } catch {
             throw AccessRules.Refusal(status: .conflict, reason: "\(error)")
         }
+    }
+
+    private func post<Message: Decodable & Sendable>(_ data: Data, of: Message.Type, to name: String) throws -> Int {
+        let message = try JSONDecoder().decode(Message.self, from: data)
+        return try board.channel(name, of: Message.self).post(message)
     }
 }
 

@@ -36,7 +36,8 @@ struct Responder: HTTPResponder {
                 response.headers[.setCookie] = "\(rules.cookie)=\(token); Path=/; HttpOnly; SameSite=Strict"
             }
         } catch let refusal as AccessRules.Refusal {
-            response = Self.text(refusal.reason + "\n", status: refusal.status)
+            response = Self.text(refusal.reason + "\n")
+            response.status = refusal.status
             // What follows in the connection may be the rest of what was refused.
             response.headers[.connection] = "close"
         }
@@ -52,7 +53,7 @@ struct Responder: HTTPResponder {
             throw AccessRules.Refusal(status: .methodNotAllowed, reason: "This is only for GET.")
         }
         if let file = PageFile.at(path) {
-            return Response(status: .ok, headers: [.contentType: file.type], body: .init(byteBuffer: file.bytes))
+            return Self.response(file.type, file.bytes)
         }
         switch path {
         case "/events": return try await events(request)
@@ -63,9 +64,7 @@ struct Responder: HTTPResponder {
         case "/picture.json":
             return try Self.json(["channels": await feed.channels()], as: "channels.json")
         case "/picture.mmd":
-            var response = Self.text(mermaid(await feed.channels()))
-            response.headers[.contentDisposition] = "attachment; filename=\"channels.mmd\""
-            return response
+            return Self.text(mermaid(await feed.channels()), as: "channels.mmd")
         default: throw AccessRules.Refusal(status: .notFound, reason: "There is nothing here.")
         }
     }
@@ -144,21 +143,18 @@ struct Responder: HTTPResponder {
     private static func json(_ value: some Encodable, as file: String? = nil) throws -> Response {
         let encoder = JSONEncoder()
         encoder.outputFormatting = file == nil ? [] : [.prettyPrinted, .sortedKeys]
-        var headers: HTTPFields = [.contentType: "application/json"]
-        if let file { headers[.contentDisposition] = "attachment; filename=\"\(file)\"" }
-        return Response(
-            status: .ok,
-            headers: headers,
-            body: .init(byteBuffer: ByteBuffer(bytes: try encoder.encode(value)))
-        )
+        return response("application/json", ByteBuffer(bytes: try encoder.encode(value)), as: file)
     }
 
-    private static func text(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
-        Response(
-            status: status,
-            headers: [.contentType: "text/plain; charset=utf-8"],
-            body: .init(byteBuffer: ByteBuffer(string: text))
-        )
+    private static func text(_ text: String, as file: String? = nil) -> Response {
+        response("text/plain; charset=utf-8", ByteBuffer(string: text), as: file)
+    }
+
+    /// With the name of a file, what a browser saves.
+    private static func response(_ type: String, _ bytes: ByteBuffer, as file: String? = nil) -> Response {
+        var headers: HTTPFields = [.contentType: type]
+        if let file { headers[.contentDisposition] = "attachment; filename=\"\(file)\"" }
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: bytes))
     }
 
     /// What every answer carries: nothing but the page's own files may run in it or be asked by it, no other
