@@ -109,7 +109,7 @@ struct ValueTests {
         guard case .store("third")? = sync.next() else { return #expect(Bool(false), "held back as well") }
         // What others have stored replaces it.
         #expect(sync.refused("third") == nil)
-        sync.beginListening()
+        sync.isListening = true
         _ = sync.arrived("theirs", revision: 1)
         guard case .apply("theirs")? = sync.next() else { return #expect(Bool(false), "nothing to apply") }
         #expect(sync.heardRemote() == "third")
@@ -161,7 +161,7 @@ struct ValueTests {
     /// A listener may hear a value that was set before the one being applied after that has begun.
     @Test func whatIsHeardBeforeTheValueBeingAppliedWaitsForIt() {
         var sync = StateSync<String, String>()
-        sync.beginListening()
+        sync.isListening = true
         _ = sync.arrived("theirs", revision: 1)
         guard case .apply("theirs")? = sync.next() else { return #expect(Bool(false), "nothing to apply") }
         _ = sync.setHere("before")
@@ -174,12 +174,12 @@ struct ValueTests {
 
     @Test(arguments: [true, false]) func whatWaitsForAValueThatCannotBeAppliedIsStored(ends: Bool) {
         var sync = StateSync<String, String>()
-        sync.beginListening()
+        sync.isListening = true
         _ = sync.arrived("theirs", revision: 1)
         _ = sync.next()
         _ = sync.setHere("mine")
         #expect(sync.next() == nil)
-        if ends { sync.endListening() } else { sync.notApplied() }
+        if ends { sync.isListening = false } else { sync.notApplied() }
         guard case .store("mine")? = sync.next() else { return #expect(Bool(false), "nothing to store") }
     }
 

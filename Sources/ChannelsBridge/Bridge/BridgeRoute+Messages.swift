@@ -18,9 +18,7 @@ extension BridgeRoute {
         durable: Bool = false,
         type: String? = nil
     ) -> BridgeRoute {
-        BridgeRoute(parts: [
-            outgoing(pattern(name), Message.self, durable, type) { $0.switchboard.channel(name) }
-        ])
+        outgoing(pattern(name), Message.self, durable, type) { $0.channel(name) }
     }
 
     /// Publishes the messages that are posted in this process on the names that match a pattern. See
@@ -33,7 +31,7 @@ extension BridgeRoute {
         durable: Bool = false,
         type: String? = nil
     ) -> BridgeRoute {
-        BridgeRoute(parts: [outgoing(pattern, message, durable, type) { _ in nil }])
+        outgoing(pattern, message, durable, type) { _ in nil }
     }
 
     /// Subscribes to a name and posts the messages of other processes in this one. `Posted.origin` has their
@@ -57,7 +55,7 @@ extension BridgeRoute {
         durable: Bool = false,
         type: String? = nil
     ) -> BridgeRoute {
-        BridgeRoute(parts: [incoming(pattern(name), Message.self, durable, type)])
+        incoming(matching: pattern(name), of: Message.self, durable: durable, type: type)
     }
 
     /// Subscribes to the names that match a pattern and posts the messages of other processes in this one.
@@ -68,78 +66,9 @@ extension BridgeRoute {
         durable: Bool = false,
         type: String? = nil
     ) -> BridgeRoute {
-        BridgeRoute(parts: [incoming(pattern, message, durable, type)])
-    }
-
-    /// Publishes and subscribes: ``outgoing(_:durable:type:)`` and ``incoming(_:durable:type:)``.
-    ///
-    /// With `durable`, give each process its own bridge name: processes of one name share the messages, and
-    /// one that receives its own message does not forward it to the others.
-    public static func both<Message: Codable & Sendable>(
-        _ name: ChannelName<Message>,
-        durable: Bool = false,
-        type: String? = nil
-    ) -> BridgeRoute {
-        BridgeRoute(
-            parts: outgoing(name, durable: durable, type: type).parts
-                + incoming(name, durable: durable, type: type).parts
-        )
-    }
-
-    /// Publishes and subscribes, for the names that match a pattern. See ``both(_:durable:type:)``.
-    public static func both<Message: Codable & Sendable>(
-        matching pattern: ChannelPattern,
-        of message: Message.Type,
-        durable: Bool = false,
-        type: String? = nil
-    ) -> BridgeRoute {
-        BridgeRoute(
-            parts: outgoing(matching: pattern, of: message, durable: durable, type: type).parts
-                + incoming(matching: pattern, of: message, durable: durable, type: type).parts
-        )
-    }
-
-    private static func outgoing<Message: Encodable & Sendable>(
-        _ pattern: ChannelPattern,
-        _: Message.Type,
-        _ isDurable: Bool,
-        _ typeName: String?,
-        _ channel: @escaping @Sendable (BridgeContext) -> (any AnyObject & Sendable)?
-    ) -> Part {
-        Part(kind: .outgoing, pattern: pattern, isDurable: isDurable) { context, earlier, options in
-            let format = context.format(typeName ?? "\(Message.self)", options)
-            return OutgoingWorker(
-                pattern: pattern,
-                shadowedBy: earlier,
-                channel: channel(context),
-                isDurable: isDurable,
-                format: format,
-                context: context
-            ) { message, subject in
-                guard let message = message as? Message else {
-                    let detail = "a \(Swift.type(of: message)) was posted, the route is for \(Message.self)"
-                    throw BridgeError(.unencodable, subject: subject, detail: detail)
-                }
-                return try format.encode(message, for: subject)
-            }
-        }
-    }
-
-    private static func incoming<Message: Decodable & Sendable>(
-        _ pattern: ChannelPattern,
-        _: Message.Type,
-        _ isDurable: Bool,
-        _ typeName: String?
-    ) -> Part {
-        Part(kind: .incoming, pattern: pattern, isDurable: isDurable) { context, earlier, options in
-            let format = context.format(typeName ?? "\(Message.self)", options)
-            return IncomingWorker(
-                pattern: pattern,
-                shadowedBy: earlier,
-                isDurable: isDurable,
-                options: options,
-                context: context
-            ) { arrival, context in
+        BridgeRoute(.incoming, pattern, isDurable: durable) { context, earlier, options in
+            let format = context.format(type ?? "\(Message.self)", options)
+            return IncomingWorker(pattern, shadowedBy: earlier, isDurable: durable, options, context) { arrival in
                 let message = try arrival.decode(Message.self, format)
                 // The subject of a transport message is a valid name.
                 let name = try ChannelName<Message>(validating: arrival.subject)
@@ -152,6 +81,52 @@ extension BridgeRoute {
                     }
                 }
             }
+        }
+    }
+
+    /// Publishes and subscribes: ``outgoing(_:durable:type:)`` and ``incoming(_:durable:type:)``.
+    ///
+    /// With `durable`, give each process its own bridge name: processes of one name share the messages, and
+    /// one that receives its own message does not forward it to the others.
+    public static func both<Message: Codable & Sendable>(
+        _ name: ChannelName<Message>,
+        durable: Bool = false,
+        type: String? = nil
+    ) -> BridgeRoute {
+        outgoing(name, durable: durable, type: type) + incoming(name, durable: durable, type: type)
+    }
+
+    /// Publishes and subscribes, for the names that match a pattern. See ``both(_:durable:type:)``.
+    public static func both<Message: Codable & Sendable>(
+        matching pattern: ChannelPattern,
+        of message: Message.Type,
+        durable: Bool = false,
+        type: String? = nil
+    ) -> BridgeRoute {
+        outgoing(matching: pattern, of: message, durable: durable, type: type)
+            + incoming(matching: pattern, of: message, durable: durable, type: type)
+    }
+
+    private static func outgoing<Message: Encodable & Sendable>(
+        _ pattern: ChannelPattern,
+        _: Message.Type,
+        _ isDurable: Bool,
+        _ typeName: String?,
+        _ channel: @escaping @Sendable (Switchboard) -> (any AnyObject & Sendable)?
+    ) -> BridgeRoute {
+        BridgeRoute(.outgoing, pattern, isDurable: isDurable) { context, earlier, options in
+            let format = context.format(typeName ?? "\(Message.self)", options)
+            let packaging = Packaging(context, format) { message, subject in
+                guard let message = message as? Message else {
+                    let detail = "a \(Swift.type(of: message)) was posted, the route is for \(Message.self)"
+                    throw BridgeError(.unencodable, subject: subject, detail: detail)
+                }
+                return try format.encode(message, for: subject)
+            }
+            let sender: any RouteSender =
+                isDurable ? DurableSender(context, packaging) : PromptSender(context, packaging)
+            let switchboard = context.switchboard
+            return OutgoingWorker(pattern, shadowedBy: earlier, channel(switchboard), sender, switchboard)
         }
     }
 

@@ -11,11 +11,9 @@ extension BridgeRoute {
     public static func asking<Request: Codable & Sendable, Response: Codable & Sendable>(
         _ name: RequestName<Request, Response>
     ) -> BridgeRoute {
-        BridgeRoute(parts: [
-            Part(kind: .other, pattern: nil) { context, _, options in
-                AskingWorker(name, format: context.format("\(Request.self)", options), context: context)
-            }
-        ])
+        BridgeRoute(.other) { context, _, options in
+            AskingWorker(name, format: context.format("\(Request.self)", options), context: context)
+        }
     }
 
     /// Answers requests from other processes on a name with the responders of this one.
@@ -26,10 +24,8 @@ extension BridgeRoute {
     public static func answering<Request: Codable & Sendable, Response: Codable & Sendable>(
         _ name: RequestName<Request, Response>
     ) -> BridgeRoute {
-        BridgeRoute(parts: [
-            Part(kind: .other, pattern: nil) { context, _, options in
-                AnsweringWorker(name, format: context.format("\(Request.self)", options), context: context)
-            }
-        ])
+        BridgeRoute(.other) { context, _, options in
+            AnsweringWorker(name, format: context.format("\(Request.self)", options), context: context)
+        }
     }
 }

@@ -49,17 +49,10 @@ extension BridgeRoute {
         sends: Bool,
         receives: Bool
     ) -> BridgeRoute {
-        BridgeRoute(parts: [
-            Part(kind: .other, pattern: nil) { context, _, options in
-                StateWorker(
-                    name,
-                    initial: initial,
-                    format: context.format(type ?? "\(State.self)", options),
-                    sends: sends,
-                    receives: receives,
-                    context: context
-                )
-            }
-        ])
+        BridgeRoute(.other) { context, _, options in
+            let format = context.format(type ?? "\(State.self)", options)
+            let channel = context.switchboard.state(name, initial: initial)
+            return StateWorker(name.text, channel, format, sends: sends, receives: receives, context)
+        }
     }
 }

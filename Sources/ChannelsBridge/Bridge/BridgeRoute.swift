@@ -22,15 +22,16 @@ internal import Channels
 public struct BridgeRoute: Sendable {
     enum Kind { case outgoing, incoming, other }
 
+    /// Makes the worker of a part. `earlier` has the patterns of the parts of the same kind that take precedence.
+    typealias MakeWorker =
+        @Sendable (_ context: BridgeContext, _ earlier: [ChannelPattern], _ options: Options) -> any RouteWorker
+
     struct Part: Sendable {
         let kind: Kind
         let pattern: ChannelPattern?
-        var isDurable = false
+        let isDurable: Bool
         var options = Options()
-        /// Makes the worker. `earlier` has the patterns of the parts of the same kind that take precedence.
-        let makeWorker:
-            @Sendable (_ context: BridgeContext, _ earlier: [ChannelPattern], _ options: Options) ->
-                any RouteWorker
+        let makeWorker: MakeWorker
 
         /// Members of one group each get some of the messages: then there is nothing that another one delivers.
         func takesPrecedence(over later: Part) -> Bool {
@@ -38,7 +39,17 @@ public struct BridgeRoute: Sendable {
         }
     }
 
-    let parts: [Part]
+    private(set) var parts: [Part]
+
+    /// A route of one part.
+    init(
+        _ kind: Kind,
+        _ pattern: ChannelPattern? = nil,
+        isDurable: Bool = false,
+        makeWorker: @escaping MakeWorker
+    ) {
+        parts = [Part(kind: kind, pattern: pattern, isDurable: isDurable, makeWorker: makeWorker)]
+    }
 
     /// Encodes and decodes the messages of the route with a codec of its own, instead of that of the bridge:
     /// `.both(.position).encoded(with: BinaryCodec())`.
@@ -50,12 +61,15 @@ public struct BridgeRoute: Sendable {
     }
 
     func changing(_ change: (inout Part) -> Void) -> BridgeRoute {
-        BridgeRoute(
-            parts: parts.map { part in
-                var part = part
-                change(&part)
-                return part
-            }
-        )
+        var route = self
+        for index in parts.indices { change(&route.parts[index]) }
+        return route
+    }
+
+    /// A route of the parts of both.
+    static func + (left: BridgeRoute, right: BridgeRoute) -> BridgeRoute {
+        var route = left
+        route.parts += right.parts
+        return route
     }
 }

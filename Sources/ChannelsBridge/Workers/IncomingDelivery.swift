@@ -4,7 +4,7 @@ internal import Channels
 /// task.
 struct IncomingDelivery: Sendable {
     /// Decodes a message and returns what delivers it.
-    typealias Decode = @Sendable (Arrival, BridgeContext) throws -> Deliver
+    typealias Decode = @Sendable (Arrival) throws -> Deliver
     typealias Deliver = @Sendable (_ onEnd: (@Sendable () -> Void)?) async throws -> DeliveryReport
 
     /// The name under which the broker keeps what is durable.
@@ -49,7 +49,7 @@ struct IncomingDelivery: Sendable {
                 return
             }
             guard inbound.settle != nil else {
-                let deliver = try decode(arrival, context)
+                let deliver = try decode(arrival)
                 let part = InFlight.Part(of: unfinished, charge)
                 _ = try await TraceContext.withCurrent(arrival.envelope.trace) {
                     try await deliver { withExtendedLifetime(part) {} }
@@ -81,7 +81,7 @@ struct IncomingDelivery: Sendable {
         }
         let key = key(of: inbound, identity)
         let deliver: Deliver
-        do { deliver = try decode(arrival, context) } catch {
+        do { deliver = try decode(arrival) } catch {
             return try retryUndecodable(inbound, BridgeError.from(error, subject: arrival.subject), key)
         }
         let (report, isLate) = try await TraceContext.withCurrent(arrival.envelope.trace) {

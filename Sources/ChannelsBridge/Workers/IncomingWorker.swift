@@ -21,17 +21,14 @@ final class IncomingWorker: RouteWorker {
     private let isBusy = Atomic<Bool>(false)
 
     init(
-        pattern: ChannelPattern,
+        _ pattern: ChannelPattern,
         shadowedBy earlier: [ChannelPattern],
         isDurable: Bool,
-        options: BridgeRoute.Options,
-        context: BridgeContext,
-        decode: @escaping IncomingDelivery.Decode
+        _ options: BridgeRoute.Options,
+        _ context: BridgeContext,
+        _ decode: @escaping IncomingDelivery.Decode
     ) {
-        self.pattern = pattern
-        self.isDurable = isDurable
-        self.options = options
-        self.context = context
+        (self.pattern, self.isDurable, self.options, self.context) = (pattern, isDurable, options, context)
         delivery = IncomingDelivery(context, options, shadowedBy: earlier, unfinished, decode)
         if isDurable {
             (share, reserved) = context.shareOfDurableRoute()

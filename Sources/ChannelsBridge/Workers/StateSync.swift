@@ -23,8 +23,8 @@ struct StateSync<Local, Remote> {
     private var isStoring = false
     /// Whether a value from the broker is being set here, and the listener has not heard it yet.
     private var isApplying = false
-    /// Whether there is a listener.
-    private var isListening = false
+    /// Whether a listener calls ``setHere(_:)`` and ``heardRemote()``.
+    var isListening = false { didSet { isApplying = false } }
 
     /// Whether everything set here is stored, or was refused.
     var isSettled: Bool { (local == nil || isHeldBack) && !isStoring }
@@ -49,16 +49,6 @@ struct StateSync<Local, Remote> {
     mutating func heardRemote() -> Local? {
         isApplying = false
         return local.take()
-    }
-
-    /// From now on, a listener calls ``setHere(_:)`` and ``heardRemote()``.
-    mutating func beginListening() {
-        isListening = true
-    }
-
-    /// The listener has ended.
-    mutating func endListening() {
-        (isListening, isApplying) = (false, false)
     }
 
     /// The value to apply could not be set here.

@@ -43,19 +43,15 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private let hasCaughtUp = Latch()
 
     init(
-        _ name: StateName<State>,
-        initial: State,
-        format: MessageFormat,
+        _ name: String,
+        _ channel: StateChannel<State>,
+        _ format: MessageFormat,
         sends: Bool,
         receives: Bool,
-        context: BridgeContext
+        _ context: BridgeContext
     ) {
-        self.name = name.text
-        self.format = format
-        self.sends = sends
-        self.receives = receives
-        self.context = context
-        channel = context.switchboard.state(name, initial: initial)
+        (self.name, self.channel, self.format, self.context) = (name, channel, format, context)
+        (self.sends, self.receives) = (sends, receives)
     }
 
     var needs: TransportCapabilities { .lastValues }
@@ -93,7 +89,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     func caughtUp() async { try? await hasCaughtUp.wait() }
 
     private func listen() {
-        guarded.withLock { $0.sync.beginListening() }
+        guarded.withLock { $0.sync.isListening = true }
         let token = channel.posts.listen { [weak self] post in self?.heard(post.message, post.origin) }
         guarded.withLock { $0.token = token }
     }
@@ -104,7 +100,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             return (guarded.token, guarded.task)
         }
         token?.cancel()
-        guarded.withLock { $0.sync.endListening() }
+        guarded.withLock { $0.sync.isListening = false }
         bell.ring()
         await task?.value
     }

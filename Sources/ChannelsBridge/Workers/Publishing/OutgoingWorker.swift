@@ -14,22 +14,14 @@ final class OutgoingWorker: RouteWorker {
     private let channel: (any AnyObject & Sendable)?
 
     init(
-        pattern: ChannelPattern,
+        _ pattern: ChannelPattern,
         shadowedBy earlier: [ChannelPattern],
-        channel: (any AnyObject & Sendable)?,
-        isDurable: Bool,
-        format: MessageFormat,
-        context: BridgeContext,
-        encode: @escaping EncodeMessage
+        _ channel: (any AnyObject & Sendable)?,
+        _ sender: any RouteSender,
+        _ switchboard: Switchboard
     ) {
-        self.pattern = pattern
-        self.earlier = earlier
-        self.channel = channel
-        let packaging = Packaging(context, format, encode)
-        let sender: any RouteSender =
-            isDurable ? DurableSender(context, packaging) : PromptSender(context, packaging)
-        self.sender = sender
-        token = context.switchboard.listenForBridge(
+        (self.pattern, self.earlier, self.channel, self.sender) = (pattern, earlier, channel, sender)
+        token = switchboard.listenForBridge(
             matching: pattern,
             buffering: sender.buffering,
             intake: { name, message in
