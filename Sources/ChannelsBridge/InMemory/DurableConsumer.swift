@@ -11,15 +11,8 @@ struct DurableConsumer {
         let limit: Int
         let byteLimit: Int
         /// Those that are.
-        fileprivate var held = 0
-        fileprivate var heldBytes = 0
-
-        init(connection: Int, queue: HandlerQueue<InboundMessage>, limit: Int, byteLimit: Int) {
-            self.connection = connection
-            self.queue = queue
-            self.limit = limit
-            self.byteLimit = byteLimit
-        }
+        var held = 0
+        var heldBytes = 0
 
         fileprivate func hasRoom(for message: TransportMessage) -> Bool {
             held == 0 || held < limit && heldBytes + message.byteCount <= byteLimit
@@ -32,15 +25,10 @@ struct DurableConsumer {
         var deliveries = 0
     }
 
-    private struct Unsettled {
-        let entry: Entry
-        let connection: Int
-    }
-
     let pattern: ChannelPattern
     /// By number.
     private var waiting = Fifo<Entry>()
-    private var unsettled: [UInt64: Unsettled] = [:]
+    private var unsettled: [UInt64: (entry: Entry, connection: Int)] = [:]
     private var members: [Member] = []
     private var turn = 0
 
@@ -94,15 +82,12 @@ struct DurableConsumer {
         members[index].heldBytes += entry.message.byteCount
         _ = waiting.popFirst()
         entry.deliveries += 1
-        unsettled[entry.number] = Unsettled(entry: entry, connection: members[index].connection)
+        unsettled[entry.number] = (entry, members[index].connection)
         return (entry, members[index])
     }
 
     private func memberInTurn(for message: TransportMessage) -> Int? {
-        for step in 0..<members.count {
-            let index = (turn + 1 + step) % members.count
-            if members[index].hasRoom(for: message) { return index }
-        }
-        return nil
+        let indices = members.indices.lazy.map { (turn + 1 + $0) % members.count }
+        return indices.first { members[$0].hasRoom(for: message) }
     }
 }

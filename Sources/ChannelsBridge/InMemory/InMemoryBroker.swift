@@ -20,8 +20,8 @@ public final class InMemoryBroker: Sendable {
     private let state: Locked<InMemoryBrokerState>
     let clock: any Clock<Duration>
     let limits: Limits
-    /// The waits for the delays of messages, by their numbers. Guarded by its lock.
-    private let waits = Locked<(last: UInt64, tasks: [UInt64: Task<Void, Never>])>((0, [:]))
+    /// Opens when the broker is released: no delay of a message is waited for any longer.
+    private let isReleased = Latch()
 
     /// The limits of a broker.
     public struct Limits: Hashable, Sendable {
@@ -63,9 +63,7 @@ public final class InMemoryBroker: Sendable {
         }
     }
 
-    deinit {
-        for task in waits.withLock({ $0.tasks }).values { task.cancel() }
-    }
+    deinit { isReleased.open() }
 
     /// Changes the state, and then delivers what that has enqueued, without the lock. What throws must have enqueued
     /// nothing.
@@ -83,15 +81,9 @@ public final class InMemoryBroker: Sendable {
         guard let delayed = change({ $0.settle(delivery, settlement) }), case .retry(let delay) = settlement else {
             return
         }
-        waits.withLock { waits in
-            waits.last += 1
-            let number = waits.last
-            waits.tasks[number] = Task.detached { [weak self, clock] in
-                try? await clock.sleep(for: delay)
-                guard let self, !Task.isCancelled else { return }
-                self.waits.withLock { _ = $0.tasks.removeValue(forKey: number) }
-                change { $0.redeliver(delayed, delivery.consumer) }
-            }
+        Task.detached { [weak self, isReleased, clock] in
+            await isReleased.wait(atMost: delay, clock: clock)
+            self?.change { $0.redeliver(delayed, delivery.consumer) }
         }
     }
 }

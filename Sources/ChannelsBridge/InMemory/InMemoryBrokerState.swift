@@ -10,17 +10,6 @@ struct InMemoryBrokerState {
         let queue: HandlerQueue<InboundMessage>
     }
 
-    /// A durable message for names that subscribe later.
-    private struct Logged {
-        let entry: DurableConsumer.Entry
-        let time: Double
-    }
-
-    private struct Responder {
-        let connection: InMemoryConnection
-        let queue: HandlerQueue<InboundRequest>
-    }
-
     private struct Watcher {
         let connection: InMemoryConnection
         let queue: HandlerQueue<StoredValue>
@@ -48,12 +37,13 @@ struct InMemoryBrokerState {
     private var lastRequest = 0
     private var subscriptions: [Subscription] = []
     private var consumers: [ConsumerKey: DurableConsumer] = [:]
-    private var responders: [String: [Responder]] = [:]
+    private var responders: [String: [(connection: InMemoryConnection, queue: HandlerQueue<InboundRequest>)]] = [:]
     /// How many messages each group has been given.
     private var groupTurns: [String: Int] = [:]
     private var values: [String: StoredValue] = [:]
     private var watchers: [String: [Watcher]] = [:]
-    private var log = Fifo<Logged>()
+    /// The durable messages for names that subscribe later, and when they were stored.
+    private var log = Fifo<(entry: DurableConsumer.Entry, time: Double)>()
     private var published = RecentMessages<Void>(limit: 65_536)
 
     init(_ limits: InMemoryBroker.Limits) {
@@ -174,7 +164,7 @@ struct InMemoryBrokerState {
         lastNumber += 1
         let entry = DurableConsumer.Entry(number: lastNumber, message: message)
         if limits.replayedMessages > 0 {
-            log.append(Logged(entry: entry, time: Timestamp.now.secondsSince1970))
+            log.append((entry, Timestamp.now.secondsSince1970))
             if log.count > limits.replayedMessages { _ = log.popFirst() }
         }
         publish(message)
@@ -282,7 +272,7 @@ struct InMemoryBrokerState {
     mutating func respond(_ connection: InMemoryConnection, _ subject: String, _ queue: HandlerQueue<InboundRequest>) {
         connection.queues.append(queue)
         connection.drained.append(queue)
-        responders[subject, default: []].append(Responder(connection: connection, queue: queue))
+        responders[subject, default: []].append((connection, queue))
     }
 
     // MARK: Last values

@@ -53,10 +53,8 @@ public final class InMemoryTransport: Transport {
         for queue in queues { await queue.close() }
         await events?.close()
         guard unsent.isEmpty else {
-            throw BridgeError(
-                .closingTimedOut,
-                detail: "the connection was broken; \(unsent.count) messages were not sent"
-            )
+            let detail = "the connection was broken; \(unsent.count) messages were not sent"
+            throw BridgeError(.closingTimedOut, detail: detail)
         }
     }
 
@@ -96,11 +94,8 @@ public final class InMemoryTransport: Transport {
 
     /// Publishes a message. While the connection is broken, a message that is not durable waits.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
+        if durable { return try await publishDurably(message, isRepeated: true) { _ in } }
         try check(message)
-        if durable {
-            _ = try whileConnected(message.subject) { try $0.publishDurably(message) }
-            return
-        }
         if try waits(message) { return }
         try whileConnected(message.subject) { $0.publish(message) }
     }
@@ -113,9 +108,7 @@ public final class InMemoryTransport: Transport {
     ) async throws {
         try check(message)
         let isStored = try whileConnected(message.subject) { try $0.publishDurably(message) }
-        guard isStored || isRepeated else {
-            throw BridgeError(.duplicateIdentifier, subject: message.subject)
-        }
+        guard isStored || isRepeated else { throw BridgeError(.duplicateIdentifier, subject: message.subject) }
         onResult(nil)
     }
 
