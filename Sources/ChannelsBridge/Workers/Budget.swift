@@ -4,14 +4,14 @@ internal import Channels
 ///
 /// Guarded by its lock.
 final class Budget: Sendable {
-    private struct State {
+    fileprivate struct State {
         var messages = 0
         var bytes = 0
     }
 
     private let messageLimit: Int
     private let byteLimit: Int
-    private let state = Locked(State())
+    fileprivate let state = Locked(State())
 
     init(messages: Int, bytes: Int) {
         (messageLimit, byteLimit) = (messages, bytes)
@@ -29,7 +29,7 @@ final class Budget: Sendable {
         return isTaken ? Charge(self, messages: messages, bytes: bytes) : nil
     }
 
-    private func take(_ messages: Int, _ bytes: Int, _ isForced: Bool, _ state: inout State) -> Bool {
+    fileprivate func take(_ messages: Int, _ bytes: Int, _ isForced: Bool, _ state: inout State) -> Bool {
         let fits =
             (messages == 0 || state.messages == 0 || state.messages <= messageLimit - messages)
             && (bytes == 0 || state.bytes == 0 || state.bytes <= byteLimit - bytes)
@@ -39,52 +39,42 @@ final class Budget: Sendable {
         return true
     }
 
-    /// Adds bytes to a charge that has none.
-    ///
-    /// - Returns: Whether there were as many left.
-    fileprivate func add(bytes: Int, to charge: Charge, isForced: Bool) -> Bool {
-        state.withLock { state in
-            guard take(0, bytes, isForced, &state) else { return false }
-            charge.bytes = bytes
-            return true
-        }
-    }
-
-    fileprivate func giveBackBytes(of charge: Charge) {
-        state.withLock { state in
-            state.bytes -= charge.bytes
-            charge.bytes = 0
-        }
-    }
-
-    fileprivate func giveBack(messages: Int, bytes: Int) {
-        state.withLock { state in
-            state.messages -= messages
-            state.bytes -= bytes
-        }
-    }
 }
 
 /// A part of a budget. Whoever holds the message holds it.
 final class Charge: @unchecked Sendable {  // `bytes` is touched with the lock of the budget held, or in the deinit
     private let budget: Budget
     private let messages: Int
-    fileprivate var bytes: Int
+    private var bytes: Int
 
     fileprivate init(_ budget: Budget, messages: Int, bytes: Int) {
-        self.budget = budget
-        self.messages = messages
-        self.bytes = bytes
+        (self.budget, self.messages, self.bytes) = (budget, messages, bytes)
     }
 
-    deinit { budget.giveBack(messages: messages, bytes: bytes) }
+    deinit {
+        budget.state.withLock { state in
+            state.messages -= messages
+            state.bytes -= bytes
+        }
+    }
 
-    /// Takes bytes, too: once the message is encoded.
+    /// Takes bytes, if it has none: once the message is encoded.
     ///
     /// - Parameter isForced: Whether they are taken even if there are not as many left.
     /// - Returns: Whether they were taken.
-    func add(bytes: Int, isForced: Bool) -> Bool { budget.add(bytes: bytes, to: self, isForced: isForced) }
+    func add(bytes: Int, isForced: Bool) -> Bool {
+        budget.state.withLock { state in
+            let isTaken = budget.take(0, bytes, isForced, &state)
+            if isTaken { self.bytes = bytes }
+            return isTaken
+        }
+    }
 
     /// Gives the bytes back before it is released.
-    func giveBackBytes() { budget.giveBackBytes(of: self) }
+    func giveBackBytes() {
+        budget.state.withLock { state in
+            state.bytes -= bytes
+            bytes = 0
+        }
+    }
 }

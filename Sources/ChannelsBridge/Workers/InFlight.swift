@@ -25,27 +25,23 @@ final class InFlight: Sendable {
         }
     }
 
-    private let number = Atomic<Int>(0)
-    private let isAwaited = Atomic<Bool>(false)
-    private let isAbandoned = Atomic<Bool>(false)
-    /// Rings when what ``wait()`` waits for may have come.
-    private let bell = Bell()
+    /// Twice as many as there are, and one more until their end is awaited: whoever makes it 0 opens the latch.
+    private let number = Atomic<Int>(1)
+    private let isOver = Latch()
 
-    var count: Int { number.load(ordering: .sequentiallyConsistent) }
+    var count: Int { number.load(ordering: .relaxed) >> 1 }
 
-    func begin() { number.wrappingAdd(1, ordering: .relaxed) }
+    func begin() { number.wrappingAdd(2, ordering: .relaxed) }
 
     func end() {
-        // Either this sees that it is awaited, or who waits sees that it has ended.
-        let left = number.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
-        if left == 0, isAwaited.load(ordering: .sequentiallyConsistent) { bell.ring() }
+        if number.wrappingSubtract(2, ordering: .acquiringAndReleasing).newValue == 0 { isOver.open() }
     }
 
-    /// Returns when there are none, or they have been abandoned. To be called once, when none begin any more, and not
-    /// in a cancelled task.
+    /// Returns when there are none, or they have been abandoned. To be called when none begin any more, and not in a
+    /// cancelled task.
     func wait() async {
-        isAwaited.store(true, ordering: .sequentiallyConsistent)
-        while count > 0, !isAbandoned.load(ordering: .sequentiallyConsistent) { await bell.wait() }
+        if number.bitwiseAnd(~1, ordering: .acquiringAndReleasing).newValue == 0 { isOver.open() }
+        try? await isOver.wait()
     }
 
     /// Waits for none any more.
@@ -53,8 +49,7 @@ final class InFlight: Sendable {
     /// - Returns: How many there are.
     @discardableResult
     func abandon() -> Int {
-        isAbandoned.store(true, ordering: .sequentiallyConsistent)
-        defer { bell.ring() }
+        defer { isOver.open() }
         return count
     }
 }

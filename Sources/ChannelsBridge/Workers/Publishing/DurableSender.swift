@@ -343,15 +343,12 @@ final class DurableSender: RouteSender {
 
     /// - Parameter isClosed: Whether that is the reason.
     private func drop(_ subject: String, isClosed: Bool) -> BridgeError {
-        guard !isClosed else {
-            let error = BridgeError(.closed, subject: subject)
-            context.lose(error, \.dropped)
-            return error
-        }
         let (limit, byteLimit) = (context.configuration.routeLimit, context.configuration.routeByteLimit)
         let detail =
             "\(limit) messages or \(byteLimit) bytes wait to be acknowledged, or as much as the bridge may hold"
-        let error = BridgeError(.bufferFull, subject: subject, detail: detail)
+        let error =
+            isClosed
+            ? BridgeError(.closed, subject: subject) : BridgeError(.bufferFull, subject: subject, detail: detail)
         context.lose(error, \.dropped)
         return error
     }
