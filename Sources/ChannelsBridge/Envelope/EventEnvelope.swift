@@ -1,7 +1,7 @@
 internal import Channels
 
 /// The context attributes of CloudEvents 1.0: the identifier, source, type and time of a message.
-package struct EventEnvelope: Hashable, Sendable {
+package struct EventEnvelope: Hashable, Decodable, Sendable {
     /// The headers of the binary mode.
     package enum Header {
         package static let id = TransportHeaders.id
@@ -31,6 +31,13 @@ package struct EventEnvelope: Hashable, Sendable {
     package var trace: TraceContext?
     /// Why there is no response, in a reply.
     package var error: String?
+
+    /// The names of the attributes in the structured mode, which has those of the trace besides.
+    private enum CodingKeys: String, CodingKey {
+        case id, source, type, time
+        case contentType = "datacontenttype"
+        case error = "channelserror"
+    }
 
     package init(
         id: String? = nil,
@@ -78,14 +85,7 @@ package struct EventEnvelope: Hashable, Sendable {
         for field in headers.fields {
             let value = field.value
             switch field.name.inLowercase {
-            case Header.version:
-                guard Self.isSupported(value) else {
-                    throw BridgeError(
-                        .invalidEnvelope,
-                        subject: subject,
-                        detail: "CloudEvents version \(quoted(value))"
-                    )
-                }
+            case Header.version: try Self.checkVersion(value, subject)
             case Header.id: id = try value.percentDecoded(Header.id, subject)
             case Header.source: source = try value.percentDecoded(Header.source, subject)
             case Header.type: type = try value.percentDecoded(Header.type, subject)
@@ -103,8 +103,10 @@ package struct EventEnvelope: Hashable, Sendable {
         [("id", id), ("source", source)].first { ($0.1 ?? "").isEmpty }?.0
     }
 
-    static func isSupported(_ version: String) -> Bool {
-        version == "1" || version.hasPrefix("1.")
+    static func checkVersion(_ version: String, _ subject: String) throws {
+        guard version == "1" || version.hasPrefix("1.") else {
+            throw BridgeError(.invalidEnvelope, subject: subject, detail: "CloudEvents version \(quoted(version))")
+        }
     }
 }
 

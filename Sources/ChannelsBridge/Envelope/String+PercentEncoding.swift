@@ -27,7 +27,7 @@ extension String {
             if byte == UInt8(ascii: "%"), let high = rest.first?.hexDigitValue,
                 let low = rest.dropFirst().first?.hexDigitValue
             {
-                bytes.append(high << 4 | low)
+                bytes.append(UInt8(high << 4 | low))
                 rest = rest.dropFirst(2)
             } else {
                 bytes.append(byte)
@@ -42,12 +42,5 @@ extension String {
 
 extension UInt8 {
     /// The value of a hexadecimal digit. The initialisers of integers would also accept a sign.
-    fileprivate var hexDigitValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        default: nil
-        }
-    }
+    fileprivate var hexDigitValue: Int? { Character(Unicode.Scalar(self)).hexDigitValue }
 }

@@ -25,34 +25,18 @@ package enum StructuredEvent {
     /// - Throws: ``BridgeError/Code/invalidEnvelope``.
     package static func envelope(of bytes: [UInt8], subject: String) throws -> EventEnvelope {
         do {
-            let attributes = try JSONDecoder().decode(Attributes.self, from: Data(bytes))
-            guard EventEnvelope.isSupported(attributes.specversion) else {
-                throw BridgeError(
-                    .invalidEnvelope,
-                    subject: subject,
-                    detail: "CloudEvents version \(quoted(attributes.specversion))"
-                )
+            let event = try JSONDecoder().decode(Event.self, from: Data(bytes))
+            var envelope = try JSONDecoder().decode(EventEnvelope.self, from: Data(bytes))
+            try EventEnvelope.checkVersion(event.specversion, subject)
+            envelope.trace = try event.traceparent.map {
+                try TraceContext(traceparent: $0, tracestate: event.tracestate)
             }
-            return EventEnvelope(
-                id: attributes.id,
-                source: attributes.source,
-                type: attributes.type,
-                time: attributes.time,
-                contentType: attributes.datacontenttype,
-                trace: try attributes.traceparent.map {
-                    try TraceContext(traceparent: $0, tracestate: attributes.tracestate)
-                },
-                error: attributes.channelserror
-            )
+            return envelope
         } catch let error as BridgeError {
             throw error
         } catch {
-            throw BridgeError(
-                .invalidEnvelope,
-                subject: subject,
-                detail: "not a CloudEvent in JSON",
-                underlyingError: error
-            )
+            let detail = "not a CloudEvent in JSON"
+            throw BridgeError(.invalidEnvelope, subject: subject, detail: detail, underlyingError: error)
         }
     }
 
@@ -77,17 +61,11 @@ package enum StructuredEvent {
         return (try? JSONDecoder().decode(WithData<String>.self, from: Data(bytes))).map { Array($0.data.utf8) }
     }
 
-    // The names of the members are those of the standard.
-    private struct Attributes: Decodable {
-        var specversion: String
-        var id: String?
-        var source: String?
-        var type: String?
-        var time: String?
-        var datacontenttype: String?
-        var traceparent: String?
-        var tracestate: String?
-        var channelserror: String?
+    // What the envelope does not decode itself. The names of the members are those of the standard.
+    private struct Event: Decodable {
+        let specversion: String
+        let traceparent: String?
+        let tracestate: String?
     }
 
     private struct WithData<Message: Decodable>: Decodable { var data: Message }

@@ -16,21 +16,17 @@ package struct Timestamp: Hashable, Sendable {
 
     /// `2026-01-31T12:34:56.789Z`.
     package var text: String {
-        let milliseconds = Int((secondsSince1970 * 1_000).rounded(.down))
-        let seconds = milliseconds.flooredQuotient(1_000)
-        let days = seconds.flooredQuotient(86_400)
-        let second = seconds - days * 86_400
         // The proleptic Gregorian calendar in cycles of 400 years, which have 146,097 days; a year here
-        // begins in March.
-        let shifted = days + 719_468
-        let cycle = shifted.flooredQuotient(146_097)
-        let day = shifted - cycle * 146_097
+        // begins in March. They are counted from 400 years before the year 0, so that nothing is negative.
+        let milliseconds = Int((secondsSince1970 * 1_000).rounded(.down)) + (719_468 + 146_097) * 86_400_000
+        let (cycle, day) = (milliseconds / 86_400_000).quotientAndRemainder(dividingBy: 146_097)
+        let second = milliseconds / 1_000 % 86_400
         let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365
         let dayOfYear = day - (365 * year + year / 4 - year / 100)
         let month = (5 * dayOfYear + 2) / 153
         let dayOfMonth = dayOfYear - (153 * month + 2) / 5 + 1
         let calendarMonth = month < 10 ? month + 3 : month - 9
-        let calendarYear = year + cycle * 400 + (calendarMonth <= 2 ? 1 : 0)
+        let calendarYear = year + (cycle - 1) * 400 + (calendarMonth <= 2 ? 1 : 0)
         // Written digit by digit: with each message there is one. The indices stay below the capacity, and
         // each of its 24 bytes is written.
         return unsafe String(unsafeUninitializedCapacity: 24) { text in
@@ -50,14 +46,8 @@ package struct Timestamp: Hashable, Sendable {
             write(second / 3_600, digits: 2, then: ":")
             write(second / 60 % 60, digits: 2, then: ":")
             write(second % 60, digits: 2, then: ".")
-            write(milliseconds - seconds * 1_000, digits: 3, then: "Z")
+            write(milliseconds % 1_000, digits: 3, then: "Z")
             return end
         }
-    }
-}
-
-extension Int {
-    fileprivate func flooredQuotient(_ divisor: Int) -> Int {
-        self >= 0 ? self / divisor : (self - divisor + 1) / divisor
     }
 }
