@@ -50,6 +50,8 @@ public final class Bridge: Sendable {
     }
 
     private let parts: [BridgeRoute.Part]
+    /// What the workers of a run share.
+    private let makeContext: @Sendable () -> BridgeContext
     /// Guarded by its lock.
     private let life: Locked<Life>
 
@@ -79,14 +81,18 @@ public final class Bridge: Sendable {
     ) {
         require(!name.isEmpty, "a bridge needs a name")
         configuration.check()
-        let context = BridgeContext(
-            name: name,
-            switchboard: switchboard,
-            transport: transport,
-            configuration: configuration,
-            onDeadLetter: onDeadLetter,
-            record: BridgeRecord(name: name)
-        )
+        let record = BridgeRecord(name: name)
+        makeContext = {
+            BridgeContext(
+                name: name,
+                switchboard: switchboard,
+                transport: transport,
+                configuration: configuration,
+                onDeadLetter: onDeadLetter,
+                record: record
+            )
+        }
+        let context = makeContext()
         let parts = routes.flatMap { $0.parts }
         self.parts = parts.filter(\.isDurable) + parts.filter { !$0.isDurable }
         life = Locked(Life(context: context, workers: Self.makeWorkers(self.parts, context)))
@@ -182,7 +188,7 @@ public final class Bridge: Sendable {
         // Nothing of them is running. What they sent, and what their listeners dropped, is counted there.
         var past = BridgeStatistics()
         for worker in workers { worker.add(to: &past) }
-        let renewed = context.renewed()
+        let renewed = makeContext()
         let renewedWorkers = Self.makeWorkers(parts, renewed)
         renewed.count(\.sent, past.sent)
         renewed.count(\.dropped, past.dropped)
@@ -192,10 +198,8 @@ public final class Bridge: Sendable {
 
     private func start(_ context: BridgeContext, _ workers: [any RouteWorker]) async throws {
         for worker in workers where !context.transport.capabilities.isSuperset(of: worker.needs) {
-            throw BridgeError(
-                .unsupported,
-                detail: "\(type(of: context.transport)) cannot do what a route of the bridge needs"
-            )
+            let detail = "\(type(of: context.transport)) cannot do what a route of the bridge needs"
+            throw BridgeError(.unsupported, detail: detail)
         }
         status.set(BridgeStatus(.connecting))
         var attempts = 0
@@ -302,11 +306,9 @@ public final class Bridge: Sendable {
             isDone.open()
         }
         // Without a connection there is nothing to wait for.
-        let wasInTime =
-            reason == nil
-            ? await isDone.wait(atMost: context.configuration.closeTimeout, clock: ContinuousClock()) : false
+        let limit = reason == nil ? context.configuration.closeTimeout : .zero
         var failure: (any Error)?
-        if !wasInTime {
+        if await !isDone.wait(atMost: limit, clock: ContinuousClock()) {
             for worker in workers { worker.abandon() }
             failure = BridgeError(.closingTimedOut, subject: context.name, detail: "not done: \(statistics)")
         }

@@ -99,14 +99,11 @@ public struct BridgeConfiguration: Sendable {
 
     /// Traps if a limit is not positive, or what is to be a name is none.
     func check() {
-        require(
-            subjectPrefix.isEmpty || (try? ChannelName<Never>(validating: subjectPrefix)) != nil,
-            "BridgeConfiguration.subjectPrefix is \(quoted(subjectPrefix)); it must be a channel name"
-        )
-        require(
-            deadLetters.map { (try? ChannelName<Never>(validating: $0)) != nil } ?? true,
-            "BridgeConfiguration.deadLetters is \(quoted(deadLetters ?? "")); it must be a channel name"
-        )
+        let names = [("subjectPrefix", subjectPrefix.isEmpty ? nil : subjectPrefix), ("deadLetters", deadLetters)]
+        for case (let property, let name?) in names {
+            let isName = (try? ChannelName<Never>(validating: name)) != nil
+            require(isName, "BridgeConfiguration.\(property) is \(quoted(name)); it must be a channel name")
+        }
         require(listenerTimeout ?? .seconds(1) > .zero, "BridgeConfiguration.listenerTimeout is not positive")
         let limits = [
             ("messageLimit", messageLimit), ("byteLimit", byteLimit), ("unacknowledgedLimit", unacknowledgedLimit),

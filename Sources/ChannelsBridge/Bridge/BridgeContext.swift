@@ -44,18 +44,6 @@ final class BridgeContext: Sendable {
         incoming = Budget(messages: messages, bytes: bytes)
     }
 
-    /// For another run of the same bridge.
-    func renewed() -> BridgeContext {
-        BridgeContext(
-            name: name,
-            switchboard: switchboard,
-            transport: transport,
-            configuration: configuration,
-            onDeadLetter: onDeadLetter,
-            record: record
-        )
-    }
-
     var source: String { record.source }
     var events: Channel<TransportEvent> { record.events }
     var statistics: BridgeStatistics { record.statistics }
@@ -103,7 +91,7 @@ final class BridgeContext: Sendable {
             return TransportMessage(valid: subject, headers: headers, body: body)
         }
         // It may be too long with its prefix.
-        return try TransportMessage(subject: self.subject(of: subject), headers: headers, body: body)
+        return try TransportMessage(subject: configuration.subject(of: subject), headers: headers, body: body)
     }
 
     /// The format of a route, whose codec is the configured one unless it has one of its own.

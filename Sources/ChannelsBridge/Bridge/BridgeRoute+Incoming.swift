@@ -33,11 +33,7 @@ extension BridgeRoute {
     ///
     /// - Precondition: The route receives durable messages.
     public func replaying(from start: ReplayStart) -> BridgeRoute {
-        require(
-            parts.contains { $0.kind == .incoming && $0.isDurable },
-            "only a route that receives durable messages can begin with earlier ones"
-        )
-        return incoming { $0.start = start }
+        durable("begin with earlier ones") { $0.start = start }
     }
 
     /// Returns durable messages that cannot be decoded to the broker, up to this many times. A route without this
@@ -53,11 +49,13 @@ extension BridgeRoute {
     /// - Precondition: The route receives durable messages, and the number is not negative.
     public func retryingUndecodable(atMost retries: Int) -> BridgeRoute {
         require(retries >= 0, "the number of retries must not be negative, and is \(retries)")
-        require(
-            parts.contains { $0.kind == .incoming && $0.isDurable },
-            "only a route that receives durable messages can retry them"
-        )
-        return incoming { $0.undecodableRetries = retries }
+        return durable("retry them") { $0.undecodableRetries = retries }
+    }
+
+    private func durable(_ purpose: String, _ change: (inout Options) -> Void) -> BridgeRoute {
+        let isDurable = parts.contains { $0.kind == .incoming && $0.isDurable }
+        require(isDurable, "only a route that receives durable messages can \(purpose)")
+        return incoming(change)
     }
 
     private func incoming(_ change: (inout Options) -> Void) -> BridgeRoute {

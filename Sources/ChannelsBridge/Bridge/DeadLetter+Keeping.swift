@@ -20,7 +20,7 @@ extension BridgeContext {
     /// without those that only explain it.
     func keep(_ letter: DeadLetter, of durableName: String) async throws {
         guard let name = configuration.deadLetters else { return }
-        let prefix = subject(of: name)
+        let prefix = configuration.subject(of: name)
         let subject = letter.message.subject
         // One that cannot be handled is not kept again.
         guard !subject.utf8.starts(with: (prefix + ".").utf8) else { return }
@@ -31,11 +31,8 @@ extension BridgeContext {
         if let id = headers[TransportHeaders.id] { headers.setValid(id, for: DeadLetterHeader.id) }
         headers.setValid(randomIdentifier(), for: TransportHeaders.id)
         let body = letter.message.body
-        var kept = try TransportMessage(
-            subject: "\(prefix).\(self.name(ofSubject: subject))",
-            headers: headers,
-            body: body
-        )
+        let keptSubject = "\(prefix).\(configuration.name(ofSubject: subject))"
+        var kept = try TransportMessage(subject: keptSubject, headers: headers, body: body)
         do { try await transport.publish(kept, durable: true) } catch let error as BridgeError
             where error.code == .payloadTooLarge
         {

@@ -21,7 +21,7 @@ public struct DeadLetterBox: Sendable {
     ///   - configuration: That of the bridges, for ``BridgeConfiguration/subjectPrefix`` and
     ///     ``BridgeConfiguration/clock``.
     public init(_ name: String, configuration: BridgeConfiguration = BridgeConfiguration()) {
-        prefix = configuration.subjectPrefix.isEmpty ? name : "\(configuration.subjectPrefix).\(name)"
+        prefix = configuration.subject(of: name)
         self.configuration = configuration
     }
 
@@ -103,7 +103,7 @@ public struct DeadLetterBox: Sendable {
     /// know the prefix of the subjects, because its own name begins with it.
     private func subject(of letter: TransportMessage) -> String {
         let name = String(decoding: letter.subject.utf8.dropFirst(prefix.utf8.count + 1), as: UTF8.self)
-        guard configuration.subjectPrefix.isEmpty else { return "\(configuration.subjectPrefix).\(name)" }
+        guard configuration.subjectPrefix.isEmpty else { return configuration.subject(of: name) }
         guard let claimed = letter.headers[DeadLetterHeader.subject] else { return name }
         let prefixes = prefix.indices.lazy.filter { prefix[$0] == "." }.map { prefix[...$0] }
         return prefixes.map { $0 + name }.first { $0 == claimed } ?? name

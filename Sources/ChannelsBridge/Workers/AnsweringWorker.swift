@@ -27,8 +27,8 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     func start() async throws {
         // Whoever asked on an earlier connection has been told that it was lost.
         _ = queue.empty()
-        try await context.transport.respond(to: context.subject(of: name)) { [weak self] request in self?.take(request)
-        }
+        let subject = context.configuration.subject(of: name)
+        try await context.transport.respond(to: subject) { [weak self] request in self?.take(request) }
     }
 
     /// Called by the transport.
@@ -36,15 +36,12 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         switch queue.add(request, bytes: request.message.byteCount) {
         case .taken: break
         case .full:
-            let error = BridgeError(
-                .bufferFull,
-                subject: name,
-                detail:
-                    "\(context.configuration.routeLimit) requests wait for an answer, or as much as the bridge may hold"
-            )
+            let limit = context.configuration.routeLimit
+            let detail = "\(limit) requests wait for an answer, or as much as the bridge may hold"
+            let error = BridgeError(.bufferFull, subject: name, detail: detail)
             context.lose(error, \.overflowed)
             reply(to: request, failure: "\(error)")
-        case .closed: reply(to: request, failure: ReplyError.noResponder)
+        case .closed: refuse(request)
         }
     }
 
@@ -76,7 +73,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     }
 
     func abandon() {
-        for request in queue.closeAndEmpty() { reply(to: request, failure: ReplyError.noResponder) }
+        for request in queue.closeAndEmpty() { refuse(request) }
         task.withLock { $0 }?.cancel()
     }
 
@@ -101,9 +98,9 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
             context.count(\.answered)
             request.reply(reply)
         } catch let error as BridgeError where error.code == .noResponder {
-            reply(to: request, failure: ReplyError.noResponder)
+            refuse(request)
         } catch let error as ChannelError where error.code == .noResponder {
-            reply(to: request, failure: ReplyError.noResponder)
+            refuse(request)
         } catch let error as BridgeError where [.undecodable, .unknownType, .invalidEnvelope].contains(error.code) {
             context.lose(error, \.refused)
             reply(to: request, failure: "\(error.code)")
@@ -111,6 +108,10 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         } catch {
             reply(to: request, failure: "\(error)")
         }
+    }
+
+    private func refuse(_ request: InboundRequest) {
+        reply(to: request, failure: "\(BridgeError.Code.noResponder)")
     }
 
     private func reply(to request: InboundRequest, failure: String) {

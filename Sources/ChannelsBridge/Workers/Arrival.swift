@@ -46,19 +46,13 @@ struct Arrival: Sendable {
     func decode<Message: Decodable>(_ type: Message.Type, _ format: MessageFormat) throws -> Message {
         let (typeName, codec) = (format.typeName, format.codec)
         if let found = envelope.type, found != typeName, found != subject {
-            throw BridgeError(
-                .unknownType,
-                subject: subject,
-                detail: "it is of type \(quoted(found)), the channel carries \(quoted(typeName))"
-            )
+            let detail = "it is of type \(quoted(found)), the channel carries \(quoted(typeName))"
+            throw BridgeError(.unknownType, subject: subject, detail: detail)
         }
         let contentType = envelope.contentType ?? (isStructured ? StructuredEvent.defaultContentType : nil)
         if let contentType, !codec.reads(MediaType(contentType)) {
-            throw BridgeError(
-                .undecodable,
-                subject: subject,
-                detail: "its content type is \(quoted(contentType)), the route reads \(quoted(codec.contentType))"
-            )
+            let detail = "its content type is \(quoted(contentType)), the route reads \(quoted(codec.contentType))"
+            throw BridgeError(.undecodable, subject: subject, detail: detail)
         }
         do {
             guard isStructured else { return try codec.decode(type, from: body) }

@@ -58,7 +58,7 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable>:
         }
         context.count(\.asked)
         let process = arrival.envelope.source ?? "another process"
-        if error == ReplyError.noResponder {
+        if error == "\(BridgeError.Code.noResponder)" {
             throw BridgeError(.noResponder, subject: name, detail: "in \(quoted(process))")
         }
         throw BridgeError(.remoteFailure, subject: name, detail: "\(quoted(process)) says \(quoted(error))")
@@ -79,9 +79,4 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable>:
 /// The names of the requests from other processes that a task is answering.
 enum AnsweredName {
     @TaskLocal static var current: Set<String> = []
-}
-
-/// The errors in replies that do not come from a responder.
-enum ReplyError {
-    static let noResponder = "noResponder"
 }

@@ -38,7 +38,7 @@ struct IncomingDelivery: Sendable {
     /// - Parameter charge: What a message that is not durable takes up, until its listeners have finished.
     mutating func deliver(_ inbound: InboundMessage, _ charge: Charge?) async {
         let message = inbound.message
-        let name = context.name(ofSubject: message.subject)
+        let name = context.configuration.name(ofSubject: message.subject)
         var identity: MessageKey?
         do {
             let arrival = try Arrival(message, on: name)
@@ -100,13 +100,9 @@ struct IncomingDelivery: Sendable {
         failures[key] = count
         guard count < context.configuration.failureLimit else {
             let limit = context.configuration.listenerTimeout
-            throw BridgeError(
-                .tooManyFailures,
-                subject: arrival.subject,
-                detail: "listeners failed \(count) times",
-                underlyingError: report.failures.first?.error
-                    ?? BridgeError(.timedOut, detail: "listeners did not finish within \(limit ?? .zero)")
-            )
+            let late = BridgeError(.timedOut, detail: "listeners did not finish within \(limit ?? .zero)")
+            let (detail, cause) = ("listeners failed \(count) times", report.failures.first?.error ?? late)
+            throw BridgeError(.tooManyFailures, subject: arrival.subject, detail: detail, underlyingError: cause)
         }
         settle(inbound, .retry(after: context.configuration.backoff.delay(before: max(count, 1))), \.retried)
     }

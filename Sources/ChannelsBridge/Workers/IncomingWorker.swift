@@ -54,7 +54,7 @@ final class IncomingWorker: RouteWorker {
     func start() async throws {
         if isDurable { context.count(\.unfinished, queue.empty().count) }
         let subscription = TransportSubscription(
-            to: try context.subjects(matching: pattern),
+            to: try context.configuration.subjects(matching: pattern),
             durableName: isDurable ? delivery.durableName : nil,
             group: isDurable ? nil : options.group,
             start: options.start,
@@ -73,10 +73,8 @@ final class IncomingWorker: RouteWorker {
             guard let settle = inbound.settle else {
                 let detail =
                     "\(share.messages) messages or \(share.bytes) bytes wait for their listeners, or as much as the bridge may hold"
-                return context.lose(
-                    BridgeError(.bufferFull, subject: inbound.message.subject, detail: detail),
-                    \.overflowed
-                )
+                let error = BridgeError(.bufferFull, subject: inbound.message.subject, detail: detail)
+                return context.lose(error, \.overflowed)
             }
             context.count(\.retried)
             settle(.retry(after: context.configuration.backoff.delay(before: inbound.deliveryCount)))

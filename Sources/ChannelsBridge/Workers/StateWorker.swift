@@ -63,7 +63,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             defer { (guarded.sync, guarded.hasStoredValue, guarded.isSynchronised) = (StateSync(), false, false) }
             return guarded.sync
         }
-        try await context.transport.watch(context.subject(of: name)) { [weak self] value in self?.arrived(value) }
+        let subject = context.configuration.subject(of: name)
+        try await context.transport.watch(subject) { [weak self] value in self?.arrived(value) }
     }
 
     func work() {
@@ -122,7 +123,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     /// Stores the value of this process again, as after any other partition: whichever process stores last wins
     /// everywhere. One that watches does so only if nobody has stored a value yet.
     func lastValuesLost(on subject: String?) {
-        guard sends, subject == (receives ? context.subject(of: name) : nil) else { return }
+        guard sends, subject == (receives ? context.configuration.subject(of: name) : nil) else { return }
         let current = Outgoing(value: channel.value, onlyIfNone: receives)
         _ = guarded.withLock { $0.isClosed ? current : $0.sync.storeAgain(current) }
         bell.ring()

@@ -1,17 +1,17 @@
 internal import Channels
 
-/// Subjects at the broker are the names of channels behind ``BridgeConfiguration/subjectPrefix``.
-extension BridgeContext {
+/// Subjects at the broker are the names of channels behind ``subjectPrefix``.
+extension BridgeConfiguration {
     /// The subject of a name.
     func subject(of name: String) -> String {
-        configuration.subjectPrefix.isEmpty ? name : "\(configuration.subjectPrefix).\(name)"
+        subjectPrefix.isEmpty ? name : "\(subjectPrefix).\(name)"
     }
 
     /// The pattern of the subjects of names that match a pattern.
     ///
     /// - Throws: ``BridgeError/Code/invalidName`` if it is too long.
     func subjects(matching pattern: ChannelPattern) throws -> ChannelPattern {
-        guard !configuration.subjectPrefix.isEmpty else { return pattern }
+        guard !subjectPrefix.isEmpty else { return pattern }
         do { return try ChannelPattern(validating: subject(of: pattern.text)) } catch {
             throw BridgeError(.invalidName, subject: pattern.text, underlyingError: error)
         }
@@ -19,7 +19,7 @@ extension BridgeContext {
 
     /// The name of a subject that matches one of those patterns.
     func name(ofSubject subject: String) -> String {
-        let count = configuration.subjectPrefix.utf8.count
+        let count = subjectPrefix.utf8.count
         // In bytes: a dot and a combining mark behind it are one character.
         return count == 0 ? subject : String(decoding: subject.utf8.dropFirst(count + 1), as: UTF8.self)
     }
