@@ -34,7 +34,6 @@ struct InMemoryBrokerState {
     private var reached: [any DeliveringQueue] = []
     private var lastConnection = 0
     private var lastNumber: UInt64 = 0
-    private var lastRequest = 0
     private var subscriptions: [Subscription] = []
     private var consumers: [ConsumerKey: DurableConsumer] = [:]
     private var responders: [String: [(connection: InMemoryConnection, queue: HandlerQueue<InboundRequest>)]] = [:]
@@ -251,22 +250,18 @@ struct InMemoryBrokerState {
     // MARK: Requests
 
     /// Enqueues a request for the next responder of its subject, in turn.
-    ///
-    /// - Returns: The number of the request among those of the connection.
     mutating func request(
         _ connection: InMemoryConnection,
         _ message: TransportMessage,
         _ first: FirstResult<TransportReply>
-    ) throws -> Int {
+    ) throws {
         let subject = message.subject
         guard let index = responders[subject]?.firstIndex(where: { $0.connection.isConnected }),
             let responder = responders[subject]?.remove(at: index)
         else { throw BridgeError(.noResponder, subject: subject) }
         responders[subject]?.append(responder)
-        lastRequest += 1
-        connection.requests[lastRequest] = first
+        connection.requests[ObjectIdentifier(first)] = first
         enqueue(InboundRequest(message) { first.finish(.success($0)) }, in: responder.queue)
-        return lastRequest
     }
 
     mutating func respond(_ connection: InMemoryConnection, _ subject: String, _ queue: HandlerQueue<InboundRequest>) {

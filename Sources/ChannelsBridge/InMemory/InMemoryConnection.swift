@@ -10,7 +10,7 @@ final class InMemoryConnection: @unchecked Sendable {  // what changes is touche
     /// Published while the connection is broken.
     var unsent: [TransportMessage] = []
     /// Pending requests.
-    var requests: [Int: FirstResult<TransportReply>] = [:]
+    var requests: [ObjectIdentifier: FirstResult<TransportReply>] = [:]
     /// The queues of its subscriptions, and those of them that are not of durable messages.
     var queues: [any DeliveringQueue] = []
     var drained: [any DeliveringQueue] = []

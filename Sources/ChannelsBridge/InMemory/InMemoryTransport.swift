@@ -143,8 +143,8 @@ public final class InMemoryTransport: Transport {
     public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
         try check(message)
         let first = FirstResult<TransportReply>()
-        let number = try whileConnected(message.subject) { try $0.request(connection, message, first) }
-        defer { broker.change { _ in _ = connection.requests.removeValue(forKey: number) } }
+        try whileConnected(message.subject) { try $0.request(connection, message, first) }
+        defer { broker.change { _ in _ = connection.requests.removeValue(forKey: ObjectIdentifier(first)) } }
         let error = BridgeError(.timedOut, subject: message.subject, detail: "no reply within \(timeout)")
         return try await first.value(within: timeout, clock: broker.clock, else: error)
     }
