@@ -11,7 +11,7 @@ struct WaitingTests {
         bell.ring()
         bell.ring()
         await bell.wait()
-        let waiting = Task { await bell.wait(atMost: .seconds(1), clock: clock) }
+        let waiting = Task { await withTimeLimit(.seconds(1), clock: clock) { await bell.wait() } }
         _ = await clock.sleeps.first(1)
         clock.advance(by: .seconds(1))
         await waiting.value
@@ -19,7 +19,7 @@ struct WaitingTests {
 
     @Test func bellWakesWhoeverWaitsAndTheTimeDoesNotMatterThen() async {
         let (bell, clock) = (Bell(), ManualClock())
-        let waiting = Task { await bell.wait(atMost: .seconds(1), clock: clock) }
+        let waiting = Task { await withTimeLimit(.seconds(1), clock: clock) { await bell.wait() } }
         _ = await clock.sleeps.first(1)
         bell.ring()
         await waiting.value

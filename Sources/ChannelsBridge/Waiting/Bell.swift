@@ -23,11 +23,6 @@ final class Bell: Sendable {
         waiting?.resume()
     }
 
-    /// Suspends until the bell rings, a time has passed or the task is cancelled. One task at a time.
-    func wait(atMost time: Duration, clock: any Clock<Duration>) async {
-        await withTimeLimit(time, clock: clock) { await self.wait() }
-    }
-
     /// Suspends until the bell rings or the task is cancelled. One task at a time.
     func wait() async {
         await withTaskCancellationHandler {

@@ -89,8 +89,7 @@ final class InboundQueue<Item: Sendable>: Sendable {
 
     /// Accepts no more items, and hands out those in the queue.
     func closeAndEmpty() -> [Item] {
-        defer { bell.ring() }
-        state.withLock { $0.isClosed = true }
+        close()
         return empty()
     }
 

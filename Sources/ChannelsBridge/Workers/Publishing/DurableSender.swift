@@ -12,7 +12,7 @@ final class DurableSender: RouteSender {
     private struct Guarded {
         var pipeline: PublishPipeline
         /// What the listener waits for, if it does.
-        var listener: (departure: Departure, continuation: CheckedContinuation<Void, Never>)?
+        var listener: (departure: Departure, continuation: CheckedContinuation<Departure.End, Never>)?
         /// How many were acknowledged.
         var sent = 0
         /// Who waits for a place, in order. One that was cancelled may still be there.
@@ -36,11 +36,11 @@ final class DurableSender: RouteSender {
             return .failed(BridgeError(.closed, subject: departure.subject), isReported: false)
         }
 
-        /// The listener, if what it waits for has ended.
-        mutating func takeListener() -> CheckedContinuation<Void, Never>? {
-            guard let (departure, continuation) = listener, end(of: departure) != nil else { return nil }
+        /// The listener, if what it waits for has ended, and how.
+        mutating func takeListener() -> (CheckedContinuation<Departure.End, Never>, Departure.End)? {
+            guard let (departure, continuation) = listener, let end = end(of: departure) else { return nil }
             listener = nil
-            return continuation
+            return (continuation, end)
         }
     }
 
@@ -63,15 +63,12 @@ final class DurableSender: RouteSender {
     init(_ context: BridgeContext, _ packaging: Packaging) {
         self.context = context
         self.packaging = packaging
-        guarded = Locked(
-            Guarded(
-                pipeline: PublishPipeline(
-                    limit: context.configuration.routeLimit,
-                    byteLimit: context.configuration.routeByteLimit,
-                    window: context.configuration.unacknowledgedLimit
-                )
-            )
+        let pipeline = PublishPipeline(
+            limit: context.configuration.routeLimit,
+            byteLimit: context.configuration.routeByteLimit,
+            window: context.configuration.unacknowledgedLimit
         )
+        guarded = Locked(Guarded(pipeline: pipeline))
     }
 
     var needs: TransportCapabilities { .durable }
@@ -83,18 +80,18 @@ final class DurableSender: RouteSender {
         // Whoever makes such a post on this thread has counted it.
         let isReserved =
             postCount.load(ordering: .relaxed) > 0 && guarded.withLock { $0.posts.remove(.current) } != nil
-        guard let charge = context.outgoing.charge(messages: 1, isForced: isReserved) else {
-            Switchboard.refusePost(because: drop(name, isClosed: false))
-            return nil
+        let departure = context.outgoing.charge(messages: 1, isForced: isReserved).map { charge in
+            Departure(message, to: name, charge: charge, isReserved: isReserved, unheard)
         }
-        let departure = Departure(message, to: name, charge: charge, isReserved: isReserved, unheard)
         let (isTaken, isClosed, wakes) = guarded.withLock { guarded in
-            guard guarded.pipeline.take(departure) else { return (false, guarded.pipeline.isClosed, false) }
+            guard let departure, guarded.pipeline.take(departure) else {
+                return (false, guarded.pipeline.isClosed, false)
+            }
             begin(&guarded)
             return (true, false, guarded.wake())
         }
         if wakes { bell.ring() }
-        guard !isTaken else { return departure }
+        if isTaken { return departure }
         // Told at once, and not behind those that wait.
         Switchboard.refusePost(because: drop(name, isClosed: isClosed))
         return nil
@@ -102,28 +99,24 @@ final class DurableSender: RouteSender {
 
     func send(_ departure: Departure) async throws {
         // Usually it has ended: ends come many at a time.
-        if let end = end(of: departure) { return try hear(end, of: departure) }
-        await withCheckedContinuation { continuation in
-            let hasEnded = guarded.withLock { guarded in
-                guard guarded.end(of: departure) == nil else { return true }
-                guarded.listener = (departure, continuation)
-                return false
-            }
-            if hasEnded { continuation.resume() }
-        }
-        // It has ended.
-        if let end = end(of: departure) { try hear(end, of: departure) }
-    }
-
-    /// Nil if it has not ended.
-    private func end(of departure: Departure) -> Departure.End? { guarded.withLock { $0.end(of: departure) } }
-
-    private func hear(_ end: Departure.End, of departure: Departure) throws {
+        var end = guarded.withLock { $0.end(of: departure) }
+        if end == nil { end = await wait(for: departure) }
         defer { departure.isHeard() }
         guard case .failed(let error, let isReported) = end else { return }
         // Here and not where it failed: a handler of faults must not hold up a thread of the transport.
         if !isReported { context.report(error, on: departure.subject) }
         throw error
+    }
+
+    private func wait(for departure: Departure) async -> Departure.End {
+        await withCheckedContinuation { continuation in
+            let end = guarded.withLock { guarded in
+                let end = guarded.end(of: departure)
+                if end == nil { guarded.listener = (departure, continuation) }
+                return end
+            }
+            if let end { continuation.resume(returning: end) }
+        }
     }
 
     func add(to statistics: inout BridgeStatistics) {
@@ -158,7 +151,7 @@ final class DurableSender: RouteSender {
                 if case .publish = action { hasFailed.store(false, ordering: .relaxed) }
                 return (action, guarded.takeListener(), !guarded.waiters.isEmpty)
             }
-            told?.resume()
+            if let (listener, end) = told { listener.resume(returning: end) }
             if hasWaiters { admit() }
             switch action {
             case .encode(let departures): encode(departures)
@@ -172,7 +165,7 @@ final class DurableSender: RouteSender {
 
     /// Tells the listener what it waits for, if that has ended.
     private func tell() {
-        guarded.withLock { $0.takeListener() }?.resume()
+        if let (listener, end) = guarded.withLock({ $0.takeListener() }) { listener.resume(returning: end) }
     }
 
     /// A message that is not in the pipeline has failed.
@@ -208,7 +201,10 @@ final class DurableSender: RouteSender {
             return guarded.pipeline.isAbandoned
         }
         // Otherwise they have been counted, and their ends are known.
-        if !isAbandoned { for departure in refused { refuse(departure) } }
+        for departure in refused where !isAbandoned {
+            // There is no room for its bytes: what comes last is dropped.
+            fail(departure, drop(departure.subject, isClosed: false), isReported: true)
+        }
     }
 
     private func publish(_ departures: [Departure]) async {
@@ -260,7 +256,7 @@ final class DurableSender: RouteSender {
         let delay = context.configuration.backoff.delay(before: attempts)
         let clock = context.configuration.clock
         let pause = Task { [self] in
-            await restored.wait(atMost: delay, clock: clock)
+            await withTimeLimit(delay, clock: clock) { await self.restored.wait() }
             guarded.withLock { $0.pipeline.resume() }
             bell.ring()
         }
@@ -335,11 +331,6 @@ final class DurableSender: RouteSender {
     }
 
     // MARK: Refusing
-
-    /// There is no room for its bytes: what comes last is dropped.
-    private func refuse(_ departure: Departure) {
-        fail(departure, drop(departure.subject, isClosed: false), isReported: true)
-    }
 
     /// - Parameter isClosed: Whether that is the reason.
     private func drop(_ subject: String, isClosed: Bool) -> BridgeError {
