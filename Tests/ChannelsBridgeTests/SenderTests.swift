@@ -307,12 +307,14 @@ extension BridgeContext {
         onFault: @escaping @Sendable (Fault) -> Void = { _ in }
     ) {
         self.init(
-            name: "till",
-            switchboard: Switchboard(onFault: onFault),
-            transport: transport,
-            configuration: configuration,
-            onDeadLetter: nil,
-            record: BridgeRecord(name: "till")
+            BridgeRecord(
+                name: "till",
+                switchboard: Switchboard(onFault: onFault),
+                transport: transport,
+                configuration: configuration,
+                onDeadLetter: nil,
+                source: "till"
+            )
         )
     }
 }

@@ -39,7 +39,7 @@ public final class Bridge: Sendable {
 
     /// Events of the connection. Listeners without an isolation run on the transport's thread and must not
     /// block it.
-    public var events: Channel<TransportEvent> { context.events }
+    public var events: Channel<TransportEvent> { record.events }
 
     private struct Life {
         var isRunning = false
@@ -50,13 +50,11 @@ public final class Bridge: Sendable {
     }
 
     private let parts: [BridgeRoute.Part]
-    /// What the workers of a run share.
-    private let makeContext: @Sendable () -> BridgeContext
+    private let record: BridgeRecord
     /// Guarded by its lock.
     private let life: Locked<Life>
 
-    var switchboard: Switchboard { context.switchboard }
-    private var context: BridgeContext { life.withLock { $0.context } }
+    var switchboard: Switchboard { record.switchboard }
     var workers: [any RouteWorker] { life.withLock { $0.workers } }
 
     /// Creates a bridge. From now on, messages posted on its outgoing routes wait until it runs.
@@ -81,18 +79,15 @@ public final class Bridge: Sendable {
     ) {
         require(!name.isEmpty, "a bridge needs a name")
         configuration.check()
-        let record = BridgeRecord(name: name)
-        makeContext = {
-            BridgeContext(
-                name: name,
-                switchboard: switchboard,
-                transport: transport,
-                configuration: configuration,
-                onDeadLetter: onDeadLetter,
-                record: record
-            )
-        }
-        let context = makeContext()
+        record = BridgeRecord(
+            name: name,
+            switchboard: switchboard,
+            transport: transport,
+            configuration: configuration,
+            onDeadLetter: onDeadLetter,
+            source: "channels/\(name)/\(randomIdentifier())"
+        )
+        let context = BridgeContext(record)
         let parts = routes.flatMap { $0.parts }
         self.parts = parts.filter(\.isDurable) + parts.filter { !$0.isDurable }
         life = Locked(Life(context: context, workers: Self.makeWorkers(self.parts, context)))
@@ -170,7 +165,7 @@ public final class Bridge: Sendable {
     public func waitUntilReady() async throws {
         let status = await status.next { $0.isReady || $0.phase == .ended }
         guard let status else { throw CancellationError() }
-        if !status.isReady { throw status.reason ?? BridgeError(.closed, subject: context.name) }
+        if !status.isReady { throw status.reason ?? BridgeError(.closed, subject: record.name) }
     }
 
     // MARK: Running
@@ -188,7 +183,7 @@ public final class Bridge: Sendable {
         // Nothing of them is running. What they sent, and what their listeners dropped, is counted there.
         var past = BridgeStatistics()
         for worker in workers { worker.add(to: &past) }
-        let renewed = makeContext()
+        let renewed = BridgeContext(record)
         let renewedWorkers = Self.makeWorkers(parts, renewed)
         renewed.count(\.sent, past.sent)
         renewed.count(\.dropped, past.dropped)

@@ -5,12 +5,9 @@ internal import Synchronization
 ///
 /// `closing` is guarded by its lock; the rest is constant or guards itself.
 final class BridgeContext: Sendable {
-    let name: String
-    let switchboard: Switchboard
+    private let record: BridgeRecord
     let transport: any Transport
     let configuration: BridgeConfiguration
-    let onDeadLetter: DeadLetterHandler?
-    private let record: BridgeRecord
     /// What outgoing, and what incoming, routes may hold together.
     let outgoing: Budget
     let incoming: Budget
@@ -25,31 +22,23 @@ final class BridgeContext: Sendable {
     /// The reason why it has, if it has.
     let closing = Locked<BridgeError?>(nil)
 
-    init(
-        name: String,
-        switchboard: Switchboard,
-        transport: any Transport,
-        configuration: BridgeConfiguration,
-        onDeadLetter: DeadLetterHandler?,
-        record: BridgeRecord
-    ) {
-        self.name = name
-        self.switchboard = switchboard
-        self.transport = transport
-        self.configuration = configuration
-        self.onDeadLetter = onDeadLetter
+    init(_ record: BridgeRecord) {
         self.record = record
+        (transport, configuration) = (record.transport, record.configuration)
         let (messages, bytes) = (max(configuration.messageLimit / 2, 1), max(configuration.byteLimit / 2, 1))
         outgoing = Budget(messages: messages, bytes: bytes)
         incoming = Budget(messages: messages, bytes: bytes)
     }
 
+    var name: String { record.name }
+    var switchboard: Switchboard { record.switchboard }
+    var onDeadLetter: DeadLetterHandler? { record.onDeadLetter }
     var source: String { record.source }
     var events: Channel<TransportEvent> { record.events }
-    var statistics: BridgeStatistics { record.statistics }
+    var statistics: BridgeStatistics { record.counters.values.withLock { $0 } }
 
     func count(_ counter: WritableKeyPath<BridgeStatistics, Int>, _ amount: Int = 1) {
-        record.count(counter, amount)
+        record.counters.values.withLock { $0[keyPath: counter] += amount }
     }
 
     /// Counts a message that is lost, and raises a fault.
@@ -68,20 +57,13 @@ final class BridgeContext: Sendable {
     // MARK: Encoding
 
     /// The envelope of a message of this process that is made now.
-    func envelope(
-        _ format: MessageFormat,
-        type: String? = nil,
-        trace: TraceContext? = nil,
-        error: String? = nil
-    ) -> EventEnvelope {
+    func envelope(_ format: MessageFormat) -> EventEnvelope {
         EventEnvelope(
             id: randomIdentifier(),
             source: source,
-            type: type ?? format.typeName,
+            type: format.typeName,
             time: Timestamp.now.text,
-            contentType: format.codec.contentType,
-            trace: trace,
-            error: error
+            contentType: format.codec.contentType
         )
     }
 

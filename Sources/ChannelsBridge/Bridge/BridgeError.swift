@@ -5,15 +5,11 @@ public struct BridgeError: Error, Sendable, CustomStringConvertible {
     /// What went wrong. Codes may be added in minor releases: keep a `default` when matching.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Storage: String {
-            case notConnected, closed, alreadyRunning, authenticationFailed, certificateRejected, permissionDenied,
-                bufferFull,
-                payloadTooLarge
-            case notAcknowledged, duplicateIdentifier, refused, lastValuesLost, messagesLost, timedOut, noResponder,
-                remoteFailure,
-                invalidName,
-                invalidHeader, invalidEnvelope,
-                unencodable, undecodable
-            case unknownType, tooManyFailures, unsupported, closingTimedOut, transportFailure, settingsDiffer
+            case notConnected, closed, alreadyRunning, authenticationFailed, certificateRejected, permissionDenied
+            case bufferFull, payloadTooLarge, notAcknowledged, duplicateIdentifier, refused
+            case lastValuesLost, messagesLost, timedOut, noResponder, remoteFailure
+            case invalidName, invalidHeader, invalidEnvelope, unencodable, undecodable, unknownType
+            case tooManyFailures, unsupported, closingTimedOut, transportFailure, settingsDiffer
         }
         private let storage: Storage
 

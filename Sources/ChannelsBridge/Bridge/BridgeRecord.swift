@@ -1,21 +1,19 @@
 internal import Channels
 
-/// What a bridge keeps through all its runs: its identity, its counters, and who listens to its events.
-///
-/// `counters` is guarded by its lock; the rest is constant.
-final class BridgeRecord: Sendable {
+/// What a bridge is created with, and what it keeps through all its runs.
+struct BridgeRecord: Sendable {
+    let name: String
+    let switchboard: Switchboard
+    let transport: any Transport
+    let configuration: BridgeConfiguration
+    let onDeadLetter: DeadLetterHandler?
     /// The `ce-source` of the messages that the bridge sends: unique to this object.
     let source: String
     let events = Channel<TransportEvent>()
-    private let counters = Locked(BridgeStatistics())
+    let counters = Counters()
 
-    init(name: String) {
-        source = "channels/\(name)/\(randomIdentifier())"
-    }
-
-    var statistics: BridgeStatistics { counters.withLock { $0 } }
-
-    func count(_ counter: WritableKeyPath<BridgeStatistics, Int>, _ amount: Int) {
-        counters.withLock { $0[keyPath: counter] += amount }
+    final class Counters: Sendable {
+        /// Guarded by its lock.
+        let values = Locked(BridgeStatistics())
     }
 }

@@ -93,7 +93,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
                 try await TraceContext.withCurrent(arrival.envelope.trace) { try await channel.ask(question) }
             }
             let body = try format.encode(response, for: name)
-            let reply = TransportReply(headers: context.envelope(format, type: "\(Response.self)").headers, body: body)
+            let reply = TransportReply(headers: context.envelope(format.of(Response.self)).headers, body: body)
             // Whoever has the reply finds it counted.
             context.count(\.answered)
             request.reply(reply)
@@ -116,7 +116,8 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
 
     private func reply(to request: InboundRequest, failure: String) {
         context.count(\.answered)
-        let envelope = context.envelope(format, type: "error", error: failure)
+        var envelope = context.envelope(format)
+        (envelope.type, envelope.error) = ("error", failure)
         request.reply(TransportReply(headers: envelope.headers, body: []))
     }
 }

@@ -32,7 +32,8 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable>:
         }
         do {
             let body = try format.encode(request, for: name)
-            let envelope = context.envelope(format, trace: TraceContext.current)
+            var envelope = context.envelope(format)
+            envelope.trace = TraceContext.current
             let message = try context.message(body, envelope.headers, to: name)
             let reply = try await context.transport.request(message, timeout: context.configuration.requestTimeout)
             let response = try read(reply)
