@@ -6,23 +6,23 @@ import Testing
 /// What tasks of a bridge wait for.
 @Suite(.hangLimit)
 struct WaitingTests {
-    @Test func bellThatRangBeforeIsHeardOnce() async {
+    @Test func bellThatRangBeforeIsHeardOnce() async throws {
         let (bell, clock) = (Bell(), ManualClock())
         bell.ring()
         bell.ring()
         await bell.wait()
-        let waiting = Task { await withTimeLimit(.seconds(1), clock: clock) { await bell.wait() } }
+        let waiting = Task { try await withTimeLimit(.seconds(1), clock: clock) { await bell.wait() } }
         _ = await clock.sleeps.first(1)
         clock.advance(by: .seconds(1))
-        await waiting.value
+        try await waiting.value
     }
 
-    @Test func bellWakesWhoeverWaitsAndTheTimeDoesNotMatterThen() async {
+    @Test func bellWakesWhoeverWaitsAndTheTimeDoesNotMatterThen() async throws {
         let (bell, clock) = (Bell(), ManualClock())
-        let waiting = Task { await withTimeLimit(.seconds(1), clock: clock) { await bell.wait() } }
+        let waiting = Task { try await withTimeLimit(.seconds(1), clock: clock) { await bell.wait() } }
         _ = await clock.sleeps.first(1)
         bell.ring()
-        await waiting.value
+        try await waiting.value
         let cancelled = Task { await bell.wait() }
         cancelled.cancel()
         await cancelled.value

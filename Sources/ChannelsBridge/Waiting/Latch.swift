@@ -42,7 +42,7 @@ package final class Latch: Sendable {
     /// - Returns: Whether the latch is open.
     @discardableResult
     package func wait(atMost time: Duration, clock: any Clock<Duration>) async -> Bool {
-        await withTimeLimit(time, clock: clock) { try? await self.wait() }
+        try? await withTimeLimit(time, clock: clock) { try await self.wait() }
         return isOpen
     }
 }

@@ -1,13 +1,22 @@
-/// Runs a body, and cancels it when a time has passed. Returns when it has returned.
-func withTimeLimit(
+/// Runs a body, and cancels it when a time has passed. Returns what it returns, when it has.
+@discardableResult
+func withTimeLimit<Value: Sendable>(
     _ time: Duration,
     clock: any Clock<Duration>,
-    _ body: @escaping @Sendable () async -> Void
-) async {
-    await withTaskGroup(of: Void.self) { group in
-        group.addTask { try? await clock.sleep(for: time) }
-        group.addTask { await body() }
-        await group.next()
-        group.cancelAll()
+    _ body: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
+    try await withThrowingTaskGroup(of: Value?.self) { group in
+        group.addTask {
+            try? await clock.sleep(for: time)
+            return nil
+        }
+        group.addTask { try await body() }
+        var value: Value?
+        for try await ended in group {
+            value = value ?? ended
+            group.cancelAll()
+        }
+        // The body has ended, too, and has not thrown.
+        return value!
     }
 }

@@ -67,7 +67,7 @@ final class InboundQueue<Item: Sendable>: Sendable {
 
     /// Waits for the next item, but no longer than a time. Returns nil if there is none by then.
     func next(within time: Duration, clock: any Clock<Duration>) async -> Item? {
-        await withTimeLimit(time, clock: clock) {
+        try? await withTimeLimit(time, clock: clock) {
             while self.count == 0, !Task.isCancelled { await self.bell.wait() }
         }
         return state.withLock { $0.popFirst() }?.item

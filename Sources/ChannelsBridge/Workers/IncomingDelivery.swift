@@ -84,11 +84,9 @@ struct IncomingDelivery: Sendable {
         do { deliver = try decode(arrival) } catch {
             return try retryUndecodable(inbound, BridgeError.from(error, subject: arrival.subject), key)
         }
-        let (report, isLate) = try await TraceContext.withCurrent(arrival.envelope.trace) {
-            try await deliverInTime { try await deliver(nil) }
-        }
+        let report = try await TraceContext.withCurrent(arrival.envelope.trace) { try await deliverInTime(deliver) }
         let ended = report.completed + report.failures.count + report.dropped + report.discarded
-        if ended < report.reached, !isLate { return context.count(\.unfinished) }
+        if ended < report.reached, Task.isCancelled { return context.count(\.unfinished) }
         let hasFailed = !report.failures.isEmpty || ended < report.reached
         guard hasFailed || report.dropped > 0 else {
             failures[key] = nil
@@ -136,27 +134,11 @@ struct IncomingDelivery: Sendable {
         message.headers[DeadLetterHeader.name].map { $0 == durableName.percentEncoded } ?? true
     }
 
-    /// Delivers a durable message, and waits no longer for its listeners than the configuration allows.
-    ///
-    /// - Returns: What has become of it, and whether that was cut short by the limit.
-    private func deliverInTime(_ deliver: @escaping @Sendable () async throws -> DeliveryReport) async throws -> (
-        DeliveryReport, isLate: Bool
-    ) {
-        guard let limit = context.configuration.listenerTimeout else { return (try await deliver(), false) }
-        let clock = context.configuration.clock
-        return try await withThrowingTaskGroup(of: DeliveryReport?.self) { group in
-            group.addTask { try await deliver() }
-            group.addTask {
-                try? await clock.sleep(for: limit)
-                return nil
-            }
-            defer { group.cancelAll() }
-            if let report = try await group.next() ?? nil { return (report, false) }
-            // It then returns what it has.
-            let isLate = !Task.isCancelled
-            group.cancelAll()
-            return (try await group.next()?.flatMap { $0 } ?? DeliveryReport(), isLate)
-        }
+    /// Delivers a durable message, and waits no longer for its listeners than the configuration allows: what is
+    /// cancelled returns what it has.
+    private func deliverInTime(_ deliver: @escaping Deliver) async throws -> DeliveryReport {
+        guard let limit = context.configuration.listenerTimeout else { return try await deliver(nil) }
+        return try await withTimeLimit(limit, clock: context.configuration.clock) { try await deliver(nil) }
     }
 
     /// What identifies a durable message at the broker, or by its envelope.

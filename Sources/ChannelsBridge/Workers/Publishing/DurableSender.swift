@@ -256,7 +256,7 @@ final class DurableSender: RouteSender {
         let delay = context.configuration.backoff.delay(before: attempts)
         let clock = context.configuration.clock
         let pause = Task { [self] in
-            await withTimeLimit(delay, clock: clock) { await self.restored.wait() }
+            try? await withTimeLimit(delay, clock: clock) { await self.restored.wait() }
             guarded.withLock { $0.pipeline.resume() }
             bell.ring()
         }
