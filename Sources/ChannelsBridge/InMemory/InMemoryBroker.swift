@@ -59,7 +59,7 @@ public final class InMemoryBroker: Sendable {
         self.limits = limits
         self.clock = clock
         state.withLock { state in
-            state.onSettle = { [weak self] delivery, settlement in self?.settle(delivery, settlement) }
+            state.onSettle = { [weak self] key, entry, settlement in self?.settle(key, entry, settlement) }
         }
     }
 
@@ -77,13 +77,15 @@ public final class InMemoryBroker: Sendable {
         return result
     }
 
-    private func settle(_ delivery: InMemoryBrokerState.Delivery, _ settlement: Settlement) {
-        guard let delayed = change({ $0.settle(delivery, settlement) }), case .retry(let delay) = settlement else {
-            return
-        }
+    private func settle(
+        _ key: InMemoryBrokerState.ConsumerKey,
+        _ entry: DurableConsumer.Entry,
+        _ settlement: Settlement
+    ) {
+        guard let delay = change({ $0.settle(key, entry, settlement) }) else { return }
         Task.detached { [weak self, isReleased, clock] in
             await isReleased.wait(atMost: delay, clock: clock)
-            self?.change { $0.redeliver(delayed, delivery.consumer) }
+            self?.change { $0.redeliver(entry, key) }
         }
     }
 }

@@ -21,15 +21,8 @@ struct InMemoryBrokerState {
         let pattern: ChannelPattern
     }
 
-    /// One delivery of a durable message.
-    struct Delivery {
-        let consumer: ConsumerKey
-        let number: UInt64
-        let count: Int
-    }
-
     /// Called when a durable message is settled.
-    var onSettle: @Sendable (Delivery, Settlement) -> Void = { _, _ in }
+    var onSettle: @Sendable (ConsumerKey, DurableConsumer.Entry, Settlement) -> Void = { _, _, _ in }
     private let limits: InMemoryBroker.Limits
     private var reached: [any DeliveringQueue] = []
     private var lastConnection = 0
@@ -216,18 +209,16 @@ struct InMemoryBrokerState {
 
     /// Settles a durable message.
     ///
-    /// - Returns: The entry to deliver again after the delay of the settlement.
-    mutating func settle(_ delivery: Delivery, _ settlement: Settlement) -> DurableConsumer.Entry? {
-        let key = delivery.consumer
-        guard let entry = consumers[key]?.takeUnsettled(delivery.number, delivery: delivery.count) else { return nil }
+    /// - Returns: The delay after which to deliver it again.
+    mutating func settle(_ key: ConsumerKey, _ entry: DurableConsumer.Entry, _ settlement: Settlement) -> Duration? {
+        guard consumers[key]?.takeUnsettled(entry.number, delivery: entry.deliveries) != nil else { return nil }
         defer { feed(key) }
         guard case .retry(let delay) = settlement else { return nil }
-        if delay > .zero { return entry }
+        if delay > .zero { return delay }
         consumers[key]?.wait(entry)
         return nil
     }
 
-    /// The delay of a message is over.
     mutating func redeliver(_ entry: DurableConsumer.Entry, _ key: ConsumerKey) {
         consumers[key]?.wait(entry)
         feed(key)
@@ -236,13 +227,12 @@ struct InMemoryBrokerState {
     /// Enqueues the messages of a durable name that may be delivered now.
     private mutating func feed(_ key: ConsumerKey) {
         while let (entry, member) = consumers[key]?.next() {
-            let delivery = Delivery(consumer: key, number: entry.number, count: entry.deliveries)
             let inbound = InboundMessage(
                 entry.message,
                 deliveryCount: entry.deliveries,
                 identity: String(entry.number),
                 sequence: entry.number
-            ) { [onSettle] settlement in onSettle(delivery, settlement) }
+            ) { [onSettle] settlement in onSettle(key, entry, settlement) }
             enqueue(inbound, in: member.queue)
         }
     }

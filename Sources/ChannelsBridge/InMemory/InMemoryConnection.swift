@@ -9,7 +9,6 @@ final class InMemoryConnection: @unchecked Sendable {  // what changes is touche
     var events: HandlerQueue<TransportEvent>?
     /// Published while the connection is broken.
     var unsent: [TransportMessage] = []
-    /// Pending requests.
     var requests: [ObjectIdentifier: FirstResult<TransportReply>] = [:]
     /// The queues of its subscriptions, and those of them that are not of durable messages.
     var queues: [any DeliveringQueue] = []
