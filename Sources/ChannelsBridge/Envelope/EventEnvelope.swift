@@ -21,13 +21,11 @@ package struct EventEnvelope: Hashable, Decodable, Sendable {
     package var id: String?
     /// The bridge that sent the message.
     package var source: String?
-    /// The type of the message.
     package var type: String?
     /// When it was posted.
     package var time: String?
     /// The media type of the body.
     package var contentType: String?
-    /// The trace it belongs to.
     package var trace: TraceContext?
     /// Why there is no response, in a reply.
     package var error: String?

@@ -21,9 +21,8 @@ public struct TraceContext: Hashable, Sendable {
     ///
     /// - Throws: ``BridgeError/Code/invalidHeader`` if one is not valid as a header value.
     public init(traceparent: String, tracestate: String? = nil) throws {
-        var headers = TransportHeaders()
-        try headers.set(traceparent, for: EventEnvelope.Header.traceparent)
-        if let tracestate { try headers.set(tracestate, for: EventEnvelope.Header.tracestate) }
+        try TransportHeaders.check(traceparent, for: EventEnvelope.Header.traceparent)
+        if let tracestate { try TransportHeaders.check(tracestate, for: EventEnvelope.Header.tracestate) }
         self.init(valid: traceparent, tracestate)
     }
 

@@ -82,7 +82,6 @@ struct StateSync<Local, Remote> {
         return .apply(remote.value)
     }
 
-    /// The value was stored with this revision.
     mutating func stored(_ revision: UInt64) {
         isStoring = false
         self.revision = max(self.revision, revision)

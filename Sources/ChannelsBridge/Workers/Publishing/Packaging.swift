@@ -1,11 +1,13 @@
 /// Makes messages for the transport of those of one route. What is the same in all of them is made once.
 struct Packaging: Sendable {
+    typealias Encode = @Sendable (_ message: any Sendable, _ subject: String) throws -> [UInt8]
+
     private let context: BridgeContext
-    private let encode: EncodeMessage
+    private let encode: Encode
     /// The attributes that all have in common.
     private let headers: TransportHeaders
 
-    init(_ context: BridgeContext, _ format: MessageFormat, _ encode: @escaping EncodeMessage) {
+    init(_ context: BridgeContext, _ format: MessageFormat, _ encode: @escaping Encode) {
         self.context = context
         self.encode = encode
         headers =

@@ -173,7 +173,6 @@ struct PublishPipeline: Sendable {
         waiting.prepend(Array(departures))
     }
 
-    /// An attempt has ended.
     mutating func ended(_ departure: Departure, attempt: Int, with end: End) -> Outcome {
         guard departure.isUnderWay, departure.attempts == attempt, !isAbandoned else { return .wasKnown }
         departure.isUnderWay = false

@@ -11,6 +11,3 @@ protocol RouteSender: RouteWorker {
     /// Returns when an accepted message has been sent. Its error becomes the failure of the post.
     func send(_ departure: Departure) async throws
 }
-
-/// Encodes a message of a route.
-typealias EncodeMessage = @Sendable (_ message: any Sendable, _ subject: String) throws -> [UInt8]
