@@ -79,7 +79,9 @@ public struct DeadLetterBox: Sendable {
         // The broker delivers a letter again that is released without having been settled.
         var left: [InboundMessage] = []
         defer { withExtendedLifetime(left) {} }
-        while count < limit, let letter = await letters.next(within: quiet, clock: configuration.clock) {
+        while count < limit,
+            let letter = try await withTimeLimit(quiet, clock: configuration.clock, { await letters.next() })?.item
+        {
             try Task.checkCancellation()
             do {
                 try await transport.publish(try message(of: letter), durable: true)

@@ -49,7 +49,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
         let work = Task { [self] in
             await withTaskGroup(of: Void.self) { group in
                 var running = 0
-                while let (request, charge) = await queue.next() {
+                while let (request, charge, _) = await queue.next() {
                     // One more, or the next one instead of one that has ended.
                     if running == context.configuration.concurrentRequestLimit {
                         await group.next()
@@ -84,7 +84,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
     private func answer(_ request: InboundRequest) async {
         let message = request.message
         do {
-            let arrival = try Arrival(message, on: name)
+            let arrival = try Arrival(headers: message.headers, body: message.body, subject: name)
             // This process asked, because it has no responder.
             guard arrival.envelope.source != context.source else { throw BridgeError(.noResponder, subject: name) }
             let question = try arrival.decode(Request.self, format)

@@ -8,11 +8,6 @@ struct Arrival: Sendable {
     private let isStructured: Bool
 
     /// - Throws: ``BridgeError/Code/invalidEnvelope``.
-    init(_ message: TransportMessage, on name: String) throws {
-        try self.init(headers: message.headers, body: message.body, subject: name)
-    }
-
-    /// - Throws: ``BridgeError/Code/invalidEnvelope``.
     init(headers: TransportHeaders, body: [UInt8], subject: String) throws {
         self.subject = subject
         self.body = body

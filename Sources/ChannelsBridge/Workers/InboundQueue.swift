@@ -7,20 +7,21 @@ internal import Channels
 final class InboundQueue<Item: Sendable>: Sendable {
     enum Outcome { case taken, full, closed }
 
-    /// An item, and the place that it takes up in the bridge, if it does, until both are released.
-    typealias Taken = (item: Item, charge: Charge?)
+    /// An item, the place that it takes up in the bridge, if it does, until both are released, and how many were
+    /// dropped since the last one was taken.
+    typealias Taken = (item: Item, charge: Charge?, dropped: Int)
 
     private struct State {
         var items = Fifo<(item: Item, charge: Charge?, bytes: Int)>()
         var bytes = 0
         var isClosed = false
-        /// Dropped since ``takeDroppedCount()`` was last called.
         var dropped = 0
 
         mutating func popFirst() -> Taken? {
             guard let (item, charge, size) = items.popFirst() else { return nil }
             bytes -= size
-            return (item, charge)
+            defer { dropped = 0 }
+            return (item, charge, dropped)
         }
     }
 
@@ -62,22 +63,6 @@ final class InboundQueue<Item: Sendable>: Sendable {
             let (taken, isClosed) = state.withLock { ($0.popFirst(), $0.isClosed) }
             if taken != nil || isClosed || Task.isCancelled { return taken }
             await bell.wait()
-        }
-    }
-
-    /// Waits for the next item, but no longer than a time. Returns nil if there is none by then.
-    func next(within time: Duration, clock: any Clock<Duration>) async -> Item? {
-        try? await withTimeLimit(time, clock: clock) {
-            while self.count == 0, !Task.isCancelled { await self.bell.wait() }
-        }
-        return state.withLock { $0.popFirst() }?.item
-    }
-
-    /// Returns how many items were dropped since the last call.
-    func takeDroppedCount() -> Int {
-        state.withLock { state in
-            defer { state.dropped = 0 }
-            return state.dropped
         }
     }
 

@@ -41,7 +41,7 @@ struct IncomingDelivery: Sendable {
         let name = context.configuration.name(ofSubject: message.subject)
         var identity: MessageKey?
         do {
-            let arrival = try Arrival(message, on: name)
+            let arrival = try Arrival(headers: message.headers, body: message.body, subject: name)
             guard arrival.envelope.source != context.source else { return settle(inbound, .acknowledged, \.echoes) }
             // Another route of this bridge delivers it.
             guard !earlier.contains(where: { $0.matches(name) }) else {

@@ -88,9 +88,8 @@ final class IncomingWorker: RouteWorker {
     func work() {
         let work = Task { [self] in
             var delivery = delivery
-            while let (message, charge) = await queue.next() {
+            while let (message, charge, dropped) = await queue.next() {
                 // Posted by this task, not on the transport's thread, which must not wait for the listeners.
-                let dropped = queue.takeDroppedCount()
                 if dropped > 0 { context.events.post(.slowConsumer(pattern: pattern.text, dropped: dropped)) }
                 isBusy.store(true, ordering: .relaxed)
                 await delivery.deliver(message, charge)

@@ -206,11 +206,11 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
 
     private func apply(_ value: StoredValue) async {
         do {
-            let arrival = try Arrival(value.message, on: name)
+            let arrival = try Arrival(headers: value.message.headers, body: value.message.body, subject: name)
             // An earlier run may have stored it, and the state may have been set since.
             let isFirst = !guarded.withLock { $0.isSynchronised }
             guard isFirst || arrival.envelope.source != context.source else {
-                notApplied()
+                guarded.withLock { $0.sync.notApplied() }
                 return context.count(\.echoes)
             }
             let state = try arrival.decode(State.self, format)
@@ -218,14 +218,10 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             guarded.withLock { $0.isSynchronised = true }
             context.count(\.received)
         } catch {
-            notApplied()
+            guarded.withLock { $0.sync.notApplied() }
             let error = BridgeError.from(error, subject: name)
             context.lose(error, \.refused)
             await context.onDeadLetter?(DeadLetter(message: value.message, error: error))
         }
-    }
-
-    private func notApplied() {
-        guarded.withLock { $0.sync.notApplied() }
     }
 }
