@@ -66,7 +66,7 @@ struct PipelineRun {
     init(seed: Int) { generator = SeededGenerator(seed: seed) }
 
     mutating func open() {
-        pipeline.open()
+        pipeline.isReady = true
         model.isReady = true
     }
 
@@ -132,7 +132,7 @@ struct PipelineRun {
     }
 
     private mutating func resume() {
-        pipeline.resume()
+        pipeline.isPaused = false
         model.isPaused = false
     }
 

@@ -14,7 +14,7 @@ struct PublishPipelineTests {
 
     private func pipeline(of count: Int, window: Int = 1_024) throws -> PublishPipeline {
         var pipeline = PublishPipeline(limit: 10_000, byteLimit: .max, window: window)
-        pipeline.open()
+        pipeline.isReady = true
         for number in 0..<count { try take(number, into: &pipeline) }
         return pipeline
     }
@@ -30,7 +30,7 @@ struct PublishPipelineTests {
             switch pipeline.next() {
             case .encode(let departures): encode(departures[...], in: &pipeline)
             case .publish(let departures): return departures
-            case .pause: pipeline.resume()
+            case .pause: pipeline.isPaused = false
             case .wait, .done: return []
             }
         }
@@ -156,7 +156,7 @@ struct PublishPipelineTests {
             end(departure, attempt: departure.attempts, with: .failed, outcome: .isToBeRepeated, in: &pipeline)
             guard case .pause(let attempts) = pipeline.next() else { Issue.record("it does not wait"); return }
             pauses.append(attempts)
-            pipeline.resume()
+            pipeline.isPaused = false
         }
         #expect(pauses == [1, 2, 1, 2])
     }

@@ -2,11 +2,8 @@ internal import Channels
 
 /// A posted message that is to be published, and what was known when it was posted.
 final class Departure: @unchecked Sendable {  // what changes is touched as its comment says
-    /// What has become of it.
-    enum End {
-        case sent
-        case failed(BridgeError, isReported: Bool)
-    }
+    /// What has become of it: nil if it was sent.
+    typealias End = (error: BridgeError?, isReported: Bool)
 
     let message: any Sendable
     let subject: String

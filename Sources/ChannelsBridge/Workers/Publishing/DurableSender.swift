@@ -33,7 +33,7 @@ final class DurableSender: RouteSender {
         /// Nil if it has not ended. Whatever had not when the pipeline was abandoned has been given up.
         func end(of departure: Departure) -> Departure.End? {
             guard departure.end == nil, pipeline.isAbandoned else { return departure.end }
-            return .failed(BridgeError(.closed, subject: departure.subject), isReported: false)
+            return (BridgeError(.closed, subject: departure.subject), isReported: false)
         }
 
         /// The listener, if what it waits for has ended, and how.
@@ -69,6 +69,7 @@ final class DurableSender: RouteSender {
             window: context.configuration.unacknowledgedLimit
         )
         guarded = Locked(Guarded(pipeline: pipeline))
+        guarded.withLock { $0.task = Task { await run() } }
     }
 
     var needs: TransportCapabilities { .durable }
@@ -87,7 +88,6 @@ final class DurableSender: RouteSender {
             guard let departure, guarded.pipeline.take(departure) else {
                 return (false, guarded.pipeline.isClosed, false)
             }
-            begin(&guarded)
             return (true, false, guarded.wake())
         }
         if wakes { bell.ring() }
@@ -99,12 +99,12 @@ final class DurableSender: RouteSender {
 
     func send(_ departure: Departure) async throws {
         // Usually it has ended: ends come many at a time.
-        var end = guarded.withLock { $0.end(of: departure) }
-        if end == nil { end = await wait(for: departure) }
+        let known = guarded.withLock { $0.end(of: departure) }
+        let end = if let known { known } else { await wait(for: departure) }
         defer { departure.isHeard() }
-        guard case .failed(let error, let isReported) = end else { return }
+        guard let error = end.error else { return }
         // Here and not where it failed: a handler of faults must not hold up a thread of the transport.
-        if !isReported { context.report(error, on: departure.subject) }
+        if !end.isReported { context.report(error, on: departure.subject) }
         throw error
     }
 
@@ -128,15 +128,8 @@ final class DurableSender: RouteSender {
     // MARK: Running
 
     func work() {
-        guarded.withLock { guarded in
-            guarded.pipeline.open()
-            begin(&guarded)
-        }
+        guarded.withLock { $0.pipeline.isReady = true }
         bell.ring()
-    }
-
-    private func begin(_ guarded: inout Guarded) {
-        if guarded.task == nil { guarded.task = Task { await self.run() } }
     }
 
     func connectionIsBack() {
@@ -170,7 +163,7 @@ final class DurableSender: RouteSender {
 
     /// A message that is not in the pipeline has failed.
     private func fail(_ departure: Departure, _ error: BridgeError, isReported: Bool = false) {
-        guarded.withLock { _ in departure.end = .failed(error, isReported: isReported) }
+        guarded.withLock { _ in departure.end = (error, isReported) }
         tell()
     }
 
@@ -235,7 +228,7 @@ final class DurableSender: RouteSender {
             case .isOver:
                 if error == nil { guarded.sent += 1 }
                 departure.packed = nil
-                departure.end = error.map { .failed($0, isReported: false) } ?? .sent
+                departure.end = (error, isReported: false)
             case .isToBeRepeated: hasFailed.store(true, ordering: .relaxed)
             case .wasKnown: break
             }
@@ -257,7 +250,7 @@ final class DurableSender: RouteSender {
         let clock = context.configuration.clock
         let pause = Task { [self] in
             try? await withTimeLimit(delay, clock: clock) { await self.restored.wait() }
-            guarded.withLock { $0.pipeline.resume() }
+            guarded.withLock { $0.pipeline.isPaused = false }
             bell.ring()
         }
         guarded.withLock { $0.pause = pause }
@@ -349,8 +342,6 @@ final class DurableSender: RouteSender {
     func finish() async {
         let task = guarded.withLock { guarded in
             guarded.pipeline.close()
-            // For those who hold a place, and have not posted yet.
-            begin(&guarded)
             return guarded.task
         }
         admit()

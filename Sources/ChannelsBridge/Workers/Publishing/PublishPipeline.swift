@@ -15,7 +15,7 @@ struct PublishPipeline: Sendable {
         /// Publish these in order, and call ``ended(_:attempt:with:)`` for each, or ``putBack(_:)`` with the last
         /// ones.
         case publish([Departure])
-        /// Wait, and call ``resume()``.
+        /// Wait, and then end the pause: ``isPaused``.
         case pause(attempts: Int)
         /// There is nothing to do now.
         case wait
@@ -54,8 +54,10 @@ struct PublishPipeline: Sendable {
     private var bytes = 0
     /// Places for messages that will be taken.
     private var reserved = 0
-    private var isReady = false
-    private var isPaused = false
+    /// Whether messages may be published.
+    var isReady = false
+    /// Whether attempts have failed, until the caller ends the pause.
+    var isPaused = false
     private(set) var isClosed = false
     private(set) var isAbandoned = false
 
@@ -99,11 +101,6 @@ struct PublishPipeline: Sendable {
         guard departure.isReserved ? !isAbandoned : hasRoom else { return false }
         unencoded.append(departure)
         return true
-    }
-
-    /// Messages may be published from now on.
-    mutating func open() {
-        isReady = true
     }
 
     /// Takes no more messages, but those for which places were kept.
@@ -187,11 +184,6 @@ struct PublishPipeline: Sendable {
             failed.append(departure)
             return .isToBeRepeated
         }
-    }
-
-    /// The pause is over.
-    mutating func resume() {
-        isPaused = false
     }
 
     /// Gives up everything.
