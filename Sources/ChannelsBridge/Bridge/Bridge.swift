@@ -94,10 +94,9 @@ public final class Bridge: Sendable {
     }
 
     private static func makeWorkers(_ parts: [BridgeRoute.Part], _ context: BridgeContext) -> [any RouteWorker] {
-        var before: [BridgeRoute.Part] = []
-        return parts.map { part in
-            defer { before.append(part) }
-            let earlier = before.filter { $0.kind == part.kind && $0.takesPrecedence(over: part) }
+        parts.indices.map { index in
+            let part = parts[index]
+            let earlier = parts[..<index].filter { $0.kind == part.kind && $0.takesPrecedence(over: part) }
             return part.makeWorker(context, earlier.compactMap(\.pattern), part.options)
         }
     }

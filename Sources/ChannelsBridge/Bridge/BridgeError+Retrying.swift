@@ -14,17 +14,9 @@ extension BridgeError {
 extension BridgeError.Code {
     /// Whether the same call may succeed later.
     var mayPass: Bool {
-        switch self {
-        case .notConnected, .bufferFull, .notAcknowledged, .timedOut, .transportFailure: true
-        default: false
-        }
+        [.notConnected, .bufferFull, .notAcknowledged, .timedOut, .transportFailure].contains(self)
     }
 
     /// Whether a message is refused for what it is, and would be again unless the broker is given other limits.
-    package var concernsTheMessage: Bool {
-        switch self {
-        case .payloadTooLarge, .invalidName, .invalidHeader: true
-        default: false
-        }
-    }
+    package var concernsTheMessage: Bool { [.payloadTooLarge, .invalidName, .invalidHeader].contains(self) }
 }

@@ -13,7 +13,7 @@ struct InMemoryBrokerState {
     private struct Watcher {
         let connection: InMemoryConnection
         let queue: HandlerQueue<StoredValue>
-        var seen: UInt64
+        var seen: UInt64 = 0
     }
 
     struct ConsumerKey: Hashable {
@@ -274,7 +274,7 @@ struct InMemoryBrokerState {
 
     mutating func watch(_ connection: InMemoryConnection, _ subject: String, _ queue: HandlerQueue<StoredValue>) {
         connection.queues.append(queue)
-        watchers[subject, default: []].append(Watcher(connection: connection, queue: queue, seen: 0))
+        watchers[subject, default: []].append(Watcher(connection: connection, queue: queue))
         tellWatchers(of: subject)
     }
 

@@ -35,6 +35,7 @@ protocol RouteWorker: AnyObject, Sendable {
 }
 
 extension RouteWorker {
+    var needs: TransportCapabilities { [] }
     func start() async throws {}
     func work() {}
     func caughtUp() async {}

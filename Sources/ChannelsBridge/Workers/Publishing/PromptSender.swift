@@ -14,8 +14,6 @@ final class PromptSender: RouteSender {
         self.packaging = packaging
     }
 
-    var needs: TransportCapabilities { [] }
-
     var buffering: BufferingPolicy { .oldest(context.configuration.routeLimit) }
 
     func take(_ message: any Sendable, postedTo name: String) -> Departure? {
