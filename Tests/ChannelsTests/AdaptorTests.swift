@@ -34,6 +34,18 @@ struct AdaptorTests {
         #expect(channel.isEmpty)
     }
 
+    /// Each on its own, also where one before it has ended with the same message.
+    @Test func onceEndsBehindAListenerThatEndedWithTheSameMessage() {
+        let (first, second) = (Recorder<Int>(), Recorder<Int>())
+        let tokens = [
+            channel.prefix(1).listen { first.record($0) },
+            channel.filter { $0 > 0 }.listen(once: true) { second.record($0) },
+        ]
+        for number in 1...3 { channel.post(number) }
+        #expect(first.all == [1] && second.all == [1])
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test func onceEndsWithTheFirstMessageThatPasses() {
         let heard = Recorder<Int>()
         let token = channel.filter { $0 > 2 }.listen(once: true) { heard.record($0) }

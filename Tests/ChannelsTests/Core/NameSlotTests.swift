@@ -49,6 +49,25 @@ struct NameSlotTests {
         #expect(known.value == 0)
     }
 
+    /// There are as many as there ever were threads at a time, and whoever cancels looks at all of them.
+    @Test func threadsThatHaveEndedLeaveTheirRecordsToOthers() {
+        func count() -> Int {
+            var count = 0
+            ThreadRecords.all.scan(.max) { _ in
+                count += 1
+                return true
+            }
+            return count
+        }
+        let before = count()
+        let channel = Channel<Int>()
+        let token = channel.listen { _ in }
+        for number in 0..<1_000 { onAnotherThread { channel.post(number) } }
+        // Other tests have threads, too.
+        #expect(count() < before + 500)
+        withExtendedLifetime(token) {}
+    }
+
     /// Whoever cancels would look at all of them.
     @Test func slotsOfADeepRecursionAreForgottenByTheNextPost() {
         onAnotherThread {
