@@ -80,6 +80,29 @@ struct RestoringTests {
         try await peer.close()
     }
 
+    /// Settled by its number, it would be that of the message which the new stream has under this number.
+    @Test func messageOfALostStreamSettlesNoMessageOfTheNextOne() async throws {
+        let server = try await NATSServer()
+        let shop: (inout NATSConfiguration) -> Void = { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
+        let peer = try await Peer.connect(to: server, shop)
+        let held = try await peer.subscribe(to: "shop.sale", durableName: "kitchen")
+        try await peer.publish("soup", to: "shop.sale", durable: true)
+        await held.wait(count: 1)
+        server.kill()
+        try server.loseStorage()
+        try await server.start()
+        await peer.events.wait { $0.contains { $0.failure?.code == .messagesLost } }
+        try await peer.publish("rice", to: "shop.sale", durable: true)
+        let messages = await held.wait(count: 2)
+        #expect(messages.map(\.text) == ["soup", "rice"] && messages.map(\.sequence) == [1, 1])
+        messages[0].settle?(.acknowledged)
+        try await peer.close()
+        let next = try await Peer.connect(to: server, shop)
+        let sales = try await next.subscribe(to: "shop.sale", durableName: "kitchen")
+        #expect(await sales.wait(count: 1).map(\.text) == ["rice"])
+        try await next.close()
+    }
+
     /// It goes on where it was, also if that is where it began.
     @Test(arguments: [false, true])
     func consumerThatIsDeletedIsCreatedAgainBehindWhatWasHeard(hasHeard: Bool) async throws {
@@ -277,10 +300,11 @@ struct RestoringTests {
         }
     }
 
-    /// Also by whoever only publishes: it knows what was stored.
-    @Test func streamFromAnOlderCopyIsReportedToWhoPublishes() async throws {
+    /// Once, and also to whoever only publishes: it knows what was stored.
+    @Test(arguments: [false, true]) func streamFromAnOlderCopyIsReportedOnce(hears: Bool) async throws {
         let server = try await NATSServer()
         let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
+        let sales = hears ? try await peer.subscribe(to: "shop.sale", durableName: "kitchen") : nil
         for number in 1...3 { try await publishOnce("\(number)", by: peer) }
         server.kill()
         let copy = try server.copyStorage()
@@ -293,7 +317,13 @@ struct RestoringTests {
         while (try? await publishOnce("10", by: peer)) == nil {}
         let losses = await peer.events.wait { $0.contains { $0.failure?.code == .messagesLost } }
             .compactMap(\.failure).filter { $0.code == .messagesLost }
-        #expect(losses.count == 1 && losses[0].detail?.contains("had come to 9 or more") == true, "\(losses)")
+        #expect(losses[0].detail?.contains("had come to 9 or more") == true, "\(losses)")
+        if let sales { #expect(await sales.wait { $0.last?.text == "10" }.last?.text == "10") }
+        server.kill()
+        try await server.start()
+        while (try? await publishOnce("11", by: peer)) == nil {}
+        if let sales { #expect(await sales.wait { $0.last?.text == "11" }.last?.text == "11") }
+        #expect(peer.events.all.filter { $0.failure?.code == .messagesLost }.count == 1, "\(peer.events.all)")
         try await peer.close()
     }
 

@@ -279,9 +279,8 @@ final class DurableSubscription: Sendable {
     private func checkConsumer() {
         guard connection.isConnected else { return }
         state.withLock { state in
-            guard state.needsConsumer, !state.isClosing, state.restarting == nil, state.nextAttempt <= .now else {
-                return
-            }
+            let isDue = state.needsConsumer && state.nextAttempt <= .now
+            guard isDue, !state.isClosing, state.restarting == nil else { return }
             state.restarting = Task { [weak self] in
                 var hasFailed = false
                 do { try await self?.createMissing() } catch {
@@ -323,21 +322,21 @@ final class DurableSubscription: Sendable {
     private func createConsumer() async throws {
         update { $0.pull.stop() }
         let epoch = connection.epoch
-        let (found, isNew): (KnownConsumer, Bool)
-        let (wanted, origin): (ConsumerRequest, StreamIdentity)
+        let (wanted, origin, isContinued, found, isNew): (ConsumerRequest, StreamIdentity, Bool?, KnownConsumer, Bool)
         do {
-            (wanted, origin) = try await requestNow()
+            (wanted, origin, isContinued) = try await requestNow()
             (found, isNew) = try await consumer(asWantedBy: wanted)
         } catch let refusal as Refusal {
             throw BridgeError(.unsupported, subject: request.config.filterSubject, refusal.description)
         }
         let differences = wanted.differences(from: found)
-        let (areNew, hasBegun) = update { state in
+        let areNew = update { state in
             let areNew = state.differences != differences
-            // In the stream that is there. What is missing with another one is told of the stream.
-            let hasBegun = state.origin == origin
-            // The numbers of another stream begin again.
-            if state.origin.map({ $0.created != origin.created }) == true { state.lastSequence = 0 }
+            // Numbers begin again: what is settled now would be a message that the stream has stored since.
+            if isContinued == false {
+                state.lastSequence = 0
+                for bytes in state.unsettled.forgetAll() { state.pull.settled(bytes: bytes) }
+            }
             (state.origin, state.differences) = (origin, differences)
             state.lastSequence = max(state.lastSequence, found.settledUpTo)
             // On another connection since, it is looked for once more.
@@ -347,9 +346,10 @@ final class DurableSubscription: Sendable {
             if let wait = found.acknowledgementWait { state.unsettled.acknowledgementWait = wait }
             // A request sent now would be open beside the one that follows then.
             if !state.needsConsumer { state.pull.start() }
-            return (areNew, hasBegun)
+            return areNew
         }
-        if isNew, hasBegun {
+        // What is missing with another stream is told of that.
+        if isNew, isContinued == true {
             let start = wanted.config.optStartSeq.map { "with message \($0)" } ?? "where it began at first"
             let detail = """
                 somebody deleted the durable name \(name) at the server; it begins again \(start), and what was not \
@@ -380,18 +380,19 @@ final class DurableSubscription: Sendable {
         try await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
     }
 
-    /// What creates the consumer, and the stream as it is now.
-    private func requestNow() async throws -> (ConsumerRequest, StreamIdentity) {
+    /// What creates the consumer, the stream as it is now, and whether it is the one in which this began; nil if this
+    /// has not begun.
+    private func requestNow() async throws -> (ConsumerRequest, StreamIdentity, isContinued: Bool?) {
         let (origin, last) = state.withLock { ($0.origin, $0.lastSequence) }
         let now = try await jetStream.identity(ofStream: request.streamName)
-        guard let origin else { return (request, now) }
-        let known = max(origin.lastSequence, last)
-        guard origin.isContinued(by: now), known <= now.lastSequence else {
+        guard let origin else { return (request, now, nil) }
+        guard origin.isContinued(by: now), last <= now.lastSequence else {
             // It has lost its messages, too: all that it has now is new.
-            return (request.beginning(with: 1), StreamIdentity(created: now.created, lastSequence: 0, subjects: 0))
+            let beginning = StreamIdentity(created: now.created, lastSequence: 0, subjects: 0)
+            return (request.beginning(with: 1), beginning, false)
         }
         // Behind what the name had settled, or this process has heard: to the server, only what follows would be new.
-        return (request.config.deliverPolicy == "new" ? request.beginning(with: last + 1) : request, origin)
+        return (request.config.deliverPolicy == "new" ? request.beginning(with: last + 1) : request, origin, true)
     }
 
     private var consumer: String { "\(request.streamName).\(request.config.durableName)" }

@@ -50,6 +50,14 @@ struct UnsettledMessages {
         return (Self.ordered(messages.filter { $0.value.released == nil }.keys), now + interval)
     }
 
+    /// None of them can be settled any more.
+    ///
+    /// - Returns: The bytes of each that could be.
+    mutating func forgetAll() -> [Int] {
+        defer { messages = [:] }
+        return messages.values.filter { $0.released == nil }.map(\.bytes)
+    }
+
     /// All of them, which the server has again.
     mutating func takeAll() -> [String] {
         defer { messages = [:] }
