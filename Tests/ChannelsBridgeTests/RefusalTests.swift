@@ -159,6 +159,19 @@ struct RefusalTests {
         try await kitchen.stop()
     }
 
+    /// What the transport drops, the bridge never sees.
+    @Test func messagesDroppedByTheTransportAreCountedAndAFault() async throws {
+        let events = Recorder<@Sendable (TransportEvent) -> Void>()
+        var slow = AlteredTransport(broker)
+        slow.hears = { events.record($0) }
+        let kitchen = await MiniProcess("kitchen", slow, [.incoming(.sold)])
+        events.all.first?(.slowConsumer(pattern: "shop.sold", dropped: 5))
+        let fault = await kitchen.faults.first(1).first
+        #expect(fault.map { "\($0)".contains("bufferFull") && "\($0)".contains("shop.sold") } == true)
+        #expect(kitchen.bridge.statistics.overflowed == 5)
+        try await kitchen.stop()
+    }
+
     @Test func aSlowConsumerIsAFaultAndAnEventWithTheCount() async throws {
         let sender = try await connectedTransport(broker)
         let gate = Gate()

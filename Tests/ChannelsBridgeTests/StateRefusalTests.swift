@@ -53,6 +53,20 @@ struct StateRefusalTests {
         #expect(till.faults.count == 1 && till.bridge.statistics.sent == 2)
     }
 
+    @Test func valueThatMayNotBeStoredIsReplacedByThatOfAnotherProcess() async throws {
+        var denying = AlteredTransport(broker)
+        denying.stores = { throw BridgeError(.permissionDenied, subject: $0.subject) }
+        let office = await MiniProcess("office", InMemoryTransport(broker), [route])
+        let till = await MiniProcess("till", denying, [route])
+        state(of: till).set(Sale(total: 5))
+        _ = await till.faults.first(1)
+        state(of: office).set(Sale(total: 7))
+        let sale = await state(of: till).next { $0.total == 7 }
+        #expect(sale?.total == 7)
+        try await till.stop()
+        try await office.stop()
+    }
+
     @Test func bridgeWhoseStateMayNotBeStoredEndsAtOnce() async throws {
         let clock = ManualClock()
         var denying = AlteredTransport(broker)

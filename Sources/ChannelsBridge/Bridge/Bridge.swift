@@ -239,7 +239,11 @@ public final class Bridge: Sendable {
     private func take(_ event: TransportEvent) {
         let (context, workers) = life.withLock { ($0.context, $0.workers) }
         switch event {
-        case .connected, .slowConsumer: break
+        case .connected: break
+        case .slowConsumer(let pattern, let dropped):
+            context.count(\.overflowed, dropped)
+            let detail = "\(dropped) messages came faster than they were handled, and were dropped"
+            context.report(BridgeError(.bufferFull, subject: pattern, detail: detail))
         case .disconnected(let reason):
             context.isConnected.store(false, ordering: .relaxed)
             status.update {

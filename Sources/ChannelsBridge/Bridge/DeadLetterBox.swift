@@ -44,7 +44,8 @@ public struct DeadLetterBox: Sendable {
     ///   - transport: A transport that is not connected. It is closed at the end.
     ///   - limit: How many to put back.
     ///   - quiet: When no letter has come for this long, there is none left.
-    /// - Returns: How many were put back.
+    /// - Returns: How many were put back. What a call that was killed had is not among them before the broker's
+    ///   acknowledgement wait is over, over NATS 8 seconds: call it once more then.
     /// - Throws: The first error, when nothing is left to do: the transport's, or
     ///   ``BridgeError/Code/invalidName`` for a letter of a name that belongs to the broker. Letters that were
     ///   not acknowledged stay in the box; one may be put back although it does.

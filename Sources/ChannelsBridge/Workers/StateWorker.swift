@@ -14,6 +14,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
         /// Whether the listener's next call is the initial one with the current value.
         var isInitial = true
         var isClosed = false
+        /// Whether a value that may not be stored is tried again soon.
+        var isToBeTriedAgain = false
         var token: ListenerToken?
         var task: Task<Void, Never>?
     }
@@ -180,11 +182,28 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
             let isNew = isDenied && !attempts.wereDenied
             attempts.wereDenied = isDenied
             if isNew || attempts.count % BridgeConfiguration.attemptsPerFault == 0 { context.lose(error, \.failed) }
-            _ = guarded.withLock { $0.sync.postponed(outgoing) }
-            await (isDenied ? context.isEnding : abandoned).wait(
-                atMost: context.configuration.backoff.delay(before: attempts.count),
-                clock: context.configuration.clock
-            )
+            let delay = context.configuration.backoff.delay(before: attempts.count)
+            if isDenied {
+                _ = guarded.withLock { $0.sync.refused(outgoing) }
+                tryAgain(after: delay)
+            } else {
+                _ = guarded.withLock { $0.sync.postponed(outgoing) }
+                await abandoned.wait(atMost: delay, clock: context.configuration.clock)
+            }
+        }
+    }
+
+    /// Tries a value again that may not be stored. Meanwhile, one of another process replaces it.
+    private func tryAgain(after delay: Duration) {
+        let isFirst = guarded.withLock { guarded in
+            defer { guarded.isToBeTriedAgain = true }
+            return !guarded.isToBeTriedAgain
+        }
+        guard isFirst else { return }
+        Task { [self] in
+            await context.isEnding.wait(atMost: delay, clock: context.configuration.clock)
+            guarded.withLock { $0.isToBeTriedAgain = false }
+            connectionIsBack()
         }
     }
 
