@@ -56,12 +56,26 @@ struct PullStateTests {
         let start = ContinuousClock.now
         _ = state.next(now: start)
         for _ in 0..<5 { state.received(bytes: 1) }
-        let end = state.expire(now: start + PullState.requestLife)
+        let (end, _) = state.expire(now: start + PullState.requestLife)
         let tooEarly = state.next(now: start)
         #expect(end.map { $0 > start + PullState.requestLife } == true && tooEarly == nil)
-        let nothing = state.expire(now: end ?? start)
+        let (nothing, isLost) = state.expire(now: end ?? start)
         let request = state.next(now: start)
-        #expect(nothing == nil && request == .init(number: 2, messages: 3, bytes: 95))
+        #expect(nothing == nil && !isLost && request == .init(number: 2, messages: 3, bytes: 95))
+    }
+
+    /// A server (2.9.10) does not answer for a consumer that it does not have.
+    @Test(arguments: [false, true]) func consumerOfWhichNothingIsSaidIsLookedFor(isSaid: Bool) {
+        var state = started(8)
+        let start = ContinuousClock.now
+        let answers = (UInt64(1)...4).map { number in
+            _ = state.next(now: start)
+            if isSaid { _ = state.ended(number - 1, .over) }
+            return state.expire(now: start + PullState.requestLife * 2).isUnavailable
+        }
+        #expect(answers == [false, false, !isSaid, false])
+        let request = state.next(now: start)
+        #expect((request == nil) == !isSaid)
     }
 
     @Test func messagesThatAreFewAndLargeAreBoundedByTheirBytes() {

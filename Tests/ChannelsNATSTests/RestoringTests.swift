@@ -81,7 +81,8 @@ struct RestoringTests {
     }
 
     /// Settled by its number, it would be that of the message which the new stream has under this number.
-    @Test func messageOfALostStreamSettlesNoMessageOfTheNextOne() async throws {
+    @Test(arguments: [false, true])
+    func messageOfALostStreamSettlesNoMessageOfTheNextOne(isSettledWithoutAConnection: Bool) async throws {
         let server = try await NATSServer()
         let shop: (inout NATSConfiguration) -> Void = { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
         let peer = try await Peer.connect(to: server, shop)
@@ -89,6 +90,10 @@ struct RestoringTests {
         try await peer.publish("soup", to: "shop.sale", durable: true)
         await held.wait(count: 1)
         server.kill()
+        if isSettledWithoutAConnection {
+            await peer.events.wait { $0.contains(where: \.isDisconnected) }
+            held.all[0].settle?(.acknowledged)
+        }
         try server.loseStorage()
         try await server.start()
         await peer.events.wait { $0.contains { $0.failure?.code == .messagesLost } }
@@ -101,6 +106,22 @@ struct RestoringTests {
         let sales = try await next.subscribe(to: "shop.sale", durableName: "kitchen")
         #expect(await sales.wait(count: 1).map(\.text) == ["rice"])
         try await next.close()
+    }
+
+    @Test func whatIsSettledWithoutAConnectionIsSettledOnTheNext() async throws {
+        let server = try await NATSServer()
+        let peer = try await Peer.connect(to: server) { $0.streams = [NATSStream("SHOP", subjects: ["shop.>"])] }
+        let held = try await peer.subscribe(to: "shop.sale", durableName: "kitchen")
+        try await peer.publish("soup", to: "shop.sale", durable: true)
+        await held.wait(count: 1)
+        server.kill()
+        await peer.events.wait { $0.contains(where: \.isDisconnected) }
+        held.all[0].settle?(.acknowledged)
+        try await server.start()
+        await peer.events.wait { $0.contains(where: \.isReconnected) }
+        while try await peer.transport.unsettledCount(of: "kitchen", on: "shop.sale") > 0 {}
+        try await peer.close()
+        #expect(held.count == 1)
     }
 
     /// It goes on where it was, also if that is where it began.

@@ -16,7 +16,7 @@ final class DurableSubscription: Sendable {
     /// What is called for each message, on a thread of the C client.
     typealias OnMessage = @Sendable (NATSMessage, Delivery, @escaping @Sendable (Settlement) -> Void) -> Void
 
-    private struct State {
+    struct State {
         var pull: PullState
         /// The size of the largest message that the server takes.
         var largest = Int.max
@@ -36,6 +36,10 @@ final class DurableSubscription: Sendable {
         var nextAttempt = ContinuousClock.now
         var isClosing = false
         var unsettled: UnsettledMessages
+        /// The connection on which the consumer was last found: see ``NATSConnection/epoch``.
+        var epoch: Int?
+        /// What settles messages, and waits until their consumer is found.
+        var settlements: [NATSMessage] = []
         /// Nil before it is open, and when it is closed.
         var subscription: NATSSubscription?
         /// Creates the consumer again. Cancelled by ``DurableSubscription/close()``.
@@ -52,14 +56,14 @@ final class DurableSubscription: Sendable {
         }
     }
 
-    private let jetStream: JetStream
-    private let streams: StreamSetup
-    private let connection: NATSConnection
-    private let name: String
-    private let request: ConsumerRequest
+    let jetStream: JetStream
+    let streams: StreamSetup
+    let connection: NATSConnection
+    let name: String
+    let request: ConsumerRequest
     private let onMessage: OnMessage
-    private let onFailure: @Sendable (BridgeError) -> Void
-    private let state: Locked<State>
+    let onFailure: @Sendable (BridgeError) -> Void
+    let state: Locked<State>
     /// The subject to which the server sends messages and ends of requests, whose number follows it.
     private let inbox: String
 
@@ -142,10 +146,11 @@ final class DurableSubscription: Sendable {
         guard isOpen else { return }
         // On the next connection, the report would be obsolete.
         for reply in held { connection.sendNow(NATSMessage(subject: reply, payload: Array("+WPI".utf8))) }
-        checkConsumer()
         let now = ContinuousClock.now
-        let end = update { $0.pull.expire(now: now) } ?? now + PullState.requestLife
-        let pause = now.duration(to: min(end, report))
+        let (end, isUnavailable) = update { $0.pull.expire(now: now) }
+        if isUnavailable { needConsumer() }
+        checkConsumer()
+        let pause = now.duration(to: min(end ?? now + PullState.requestLife, report))
         let deadline = DispatchTime.now() + .milliseconds(Int(clamping: pause.milliseconds))
         DispatchQueue.global().asyncAfter(deadline: deadline) { [weak self] in self?.keepUp() }
     }
@@ -180,7 +185,7 @@ final class DurableSubscription: Sendable {
 
     /// Changes the state, and asks for messages if there is room now.
     @discardableResult
-    private func update<Result>(_ body: (inout State) -> Result) -> Result {
+    func update<Result>(_ body: (inout State) -> Result) -> Result {
         let (result, request, isQuiet) = state.withLock { state in
             let result = body(&state)
             if let time = state.returned, time < .now { state.returned = nil }
@@ -240,7 +245,6 @@ final class DurableSubscription: Sendable {
     }
 
     func settle(_ reply: String, _ settlement: Settlement) {
-        guard let message = state.withLock({ $0.unsettled.take(reply) }) else { return }
         let (answer, delay): (String, Duration?)
         switch settlement {
         case .acknowledged: (answer, delay) = ("+ACK", nil)
@@ -249,7 +253,16 @@ final class DurableSubscription: Sendable {
             // Without a delay, the server redelivers immediately: a thousand times a second.
             (answer, delay) = ("-NAK {\"delay\": \(max(after, .milliseconds(1)).nanoseconds)}", after)
         }
-        connection.sendSoon(NATSMessage(subject: reply, payload: Array(answer.utf8)))
+        let told = NATSMessage(subject: reply, payload: Array(answer.utf8))
+        let (message, waits) = state.withLock { state in
+            let message = state.unsettled.take(reply)
+            // Another stream may have another message under this number.
+            let waits = state.needsConsumer || state.epoch != connection.epoch
+            if waits, message != nil { state.settlements.append(told) }
+            return (message, waits)
+        }
+        guard let message else { return }
+        if !waits { connection.sendSoon(told) }
         if message.released == nil { update { $0.settled(bytes: message.bytes, comesAgainAfter: delay) } }
     }
 
@@ -259,142 +272,13 @@ final class DurableSubscription: Sendable {
             let status = message[header: "Status"]
         else { return }
         let text = message[header: "Description"] ?? ""
-        update { state in
-            let end: PullState.End
-            switch status {
-            case "404", "408": end = .over
-            case "409" where text.hasPrefix("Message Size Exceeds"): end = .tooLarge
-            default: end = .unavailable
-            }
-            if state.pull.ended(number, end) { state.needsConsumer = true }
+        let end: PullState.End
+        switch status {
+        case "404", "408": end = .over
+        case "409" where text.hasPrefix("Message Size Exceeds"): end = .tooLarge
+        default: end = .unavailable
         }
+        if update({ $0.pull.ended(number, end) }) { needConsumer() }
     }
-
-    // MARK: The consumer
-
-    /// Between attempts to create it.
-    private static let backoff = Backoff(first: .seconds(1), limit: .seconds(10))
-
-    /// Creates the consumer again, and its stream, if the server has lost it.
-    private func checkConsumer() {
-        guard connection.isConnected else { return }
-        state.withLock { state in
-            let isDue = state.needsConsumer && state.nextAttempt <= .now
-            guard isDue, !state.isClosing, state.restarting == nil else { return }
-            state.restarting = Task { [weak self] in
-                var hasFailed = false
-                do { try await self?.createMissing() } catch {
-                    hasFailed = true
-                    let error = BridgeError(wrapping: error)
-                    if !Task.isCancelled, error.code != .closed { self?.onFailure(error) }
-                }
-                self?.state.withLock { state in
-                    state.restarting = nil
-                    state.failures = hasFailed ? state.failures + 1 : 0
-                    if hasFailed { state.nextAttempt = .now + Self.backoff.delay(before: state.failures) }
-                }
-            }
-        }
-    }
-
-    private func createMissing() async throws {
-        noteHeard()
-        try await streams.preparing({ try await $0.prepareMessages() }) { try await createConsumer() }
-    }
-
-    /// What has come, for whoever looks whether the stream has lost it.
-    func noteHeard() {
-        let (last, origin) = state.withLock { ($0.lastSequence, $0.origin) }
-        jetStream.heard(last, ofStream: request.streamName, origin)
-    }
-
-    /// There is another connection: the server may have lost the consumer.
-    func restart() {
-        update { state in
-            state.pull.stop()
-            state.needsConsumer = true
-            (state.failures, state.nextAttempt) = (0, .now)
-        }
-        checkConsumer()
-    }
-
-    /// Creates the consumer if there is none, and asks for messages from then on. One caller at a time.
-    private func createConsumer() async throws {
-        update { $0.pull.stop() }
-        let epoch = connection.epoch
-        let (wanted, origin, isContinued, found, isNew): (ConsumerRequest, StreamIdentity, Bool?, KnownConsumer, Bool)
-        do {
-            (wanted, origin, isContinued) = try await requestNow()
-            (found, isNew) = try await consumer(asWantedBy: wanted)
-        } catch let refusal as Refusal {
-            throw BridgeError(.unsupported, subject: request.config.filterSubject, refusal.description)
-        }
-        let differences = wanted.differences(from: found)
-        let areNew = update { state in
-            let areNew = state.differences != differences
-            // Numbers begin again: what is settled now would be a message that the stream has stored since.
-            if isContinued == false {
-                state.lastSequence = 0
-                for bytes in state.unsettled.forgetAll() { state.pull.settled(bytes: bytes) }
-            }
-            (state.origin, state.differences) = (origin, differences)
-            state.lastSequence = max(state.lastSequence, found.settledUpTo)
-            // On another connection since, it is looked for once more.
-            state.needsConsumer = connection.epoch != epoch
-            state.largest = connection.maxPayload
-            // By its settings, not by those that it was to have: it would take this process for dead.
-            if let wait = found.acknowledgementWait { state.unsettled.acknowledgementWait = wait }
-            // A request sent now would be open beside the one that follows then.
-            if !state.needsConsumer { state.pull.start() }
-            return areNew
-        }
-        // What is missing with another stream is told of that.
-        if isNew, isContinued == true {
-            let start = wanted.config.optStartSeq.map { "with message \($0)" } ?? "where it began at first"
-            let detail = """
-                somebody deleted the durable name \(name) at the server; it begins again \(start), and what was not \
-                settled before that may be missing
-                """
-            onFailure(BridgeError(.messagesLost, subject: request.config.filterSubject, detail.singleLine))
-        }
-        guard areNew, !differences.isEmpty else { return }
-        let detail = "the durable name \(name) is used as it is: \(differences.joined(separator: "; "))"
-        onFailure(BridgeError(.settingsDiffer, subject: request.config.filterSubject, detail: detail.singleLine))
-    }
-
-    /// The consumer of the name, and whether it was created now. One that exists stays as it is: another service may
-    /// have made it, or an operator.
-    private func consumer(asWantedBy request: ConsumerRequest) async throws -> (KnownConsumer, isNew: Bool) {
-        do { return (try await knownConsumer(), false) } catch let refusal as Refusal where refusal.reason == .notFound
-        {}
-        do {
-            return (try await jetStream.call("CONSUMER.DURABLE.CREATE.\(consumer)", request), true)
-        } catch let refusal as Refusal {
-            // Another process was faster.
-            guard let found = try? await knownConsumer() else { throw refusal }
-            return (found, false)
-        }
-    }
-
-    private func knownConsumer() async throws -> KnownConsumer {
-        try await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
-    }
-
-    /// What creates the consumer, the stream as it is now, and whether it is the one in which this began; nil if this
-    /// has not begun.
-    private func requestNow() async throws -> (ConsumerRequest, StreamIdentity, isContinued: Bool?) {
-        let (origin, last) = state.withLock { ($0.origin, $0.lastSequence) }
-        let now = try await jetStream.identity(ofStream: request.streamName)
-        guard let origin else { return (request, now, nil) }
-        guard origin.isContinued(by: now), last <= now.lastSequence else {
-            // It has lost its messages, too: all that it has now is new.
-            let beginning = StreamIdentity(created: now.created, lastSequence: 0, subjects: 0)
-            return (request.beginning(with: 1), beginning, false)
-        }
-        // Behind what the name had settled, or this process has heard: to the server, only what follows would be new.
-        return (request.config.deliverPolicy == "new" ? request.beginning(with: last + 1) : request, origin, true)
-    }
-
-    private var consumer: String { "\(request.streamName).\(request.config.durableName)" }
 }
 #endif

@@ -43,6 +43,9 @@ struct PullState {
     private var isOver = false
     /// The bytes that were left of a request when the next message was too large.
     private var tooSmall: Int?
+    /// How many requests in a row were over without a word of the server, and how many are too many.
+    private var silent = 0
+    private static let mostSilent = 3
     /// Whether no more is asked for.
     private var isStopped = true
 
@@ -56,7 +59,7 @@ struct PullState {
     /// consumer, is not waited for.
     mutating func start() {
         // For what room there is: nothing may be settled before more has come.
-        (isStopped, isOver, pending, tooSmall) = (false, true, nil, nil)
+        (isStopped, isOver, pending, tooSmall, silent) = (false, true, nil, nil, 0)
     }
 
     /// Asks for no more, until ``start()``. A pending request stays pending.
@@ -71,7 +74,7 @@ struct PullState {
     mutating func received(bytes: Int) {
         unsettled += 1
         unsettledBytes += bytes
-        tooSmall = nil
+        (tooSmall, silent) = (nil, 0)
         guard let (request, messages, left) = pending else { return }
         pending = messages > 1 ? (request, messages - 1, left.map { max($0 - bytes, 0) }) : nil
     }
@@ -86,6 +89,7 @@ struct PullState {
     ///
     /// - Returns: Whether the consumer has to be created again before the next one.
     mutating func ended(_ number: UInt64, _ end: End) -> Bool {
+        silent = 0
         guard let (request, _, left) = pending, request.number == number else { return false }
         pending = nil
         switch end {
@@ -102,14 +106,17 @@ struct PullState {
     }
 
     /// Ends the pending request where its time is over. A server (2.9.10) does not say so of a request that it has
-    /// served in part, and what it says may be lost.
+    /// served in part, and what it says may be lost. It says nothing at all of a consumer that it does not have.
     ///
-    /// - Returns: When to look again; nil if nothing is pending.
-    mutating func expire(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        guard let (request, _, _) = pending else { return nil }
-        guard end <= now else { return end }
-        _ = ended(request.number, .over)
-        return nil
+    /// - Returns: When to look again, nil if nothing is pending; and whether the consumer has to be looked for before
+    ///   the next request, because the server has not said anything for several.
+    mutating func expire(now: ContinuousClock.Instant) -> (next: ContinuousClock.Instant?, isUnavailable: Bool) {
+        guard pending != nil else { return (nil, false) }
+        guard end <= now else { return (end, false) }
+        (pending, isOver, silent) = (nil, true, silent + 1)
+        guard silent == Self.mostSilent else { return (nil, false) }
+        isStopped = true
+        return (nil, true)
     }
 
     /// The request to make now; nil if one is pending, or there is no room.

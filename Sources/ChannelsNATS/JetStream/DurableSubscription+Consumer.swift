@@ -1,0 +1,142 @@
+#if NATS
+import Channels
+import ChannelsBridge
+
+/// How the consumer of a durable name is found at the server, or created.
+extension DurableSubscription {
+    /// Between attempts to create it.
+    private static let backoff = Backoff(first: .seconds(1), limit: .seconds(10))
+
+    /// The server seems to have lost the consumer. Nothing is asked for before it is looked for.
+    func needConsumer() {
+        noteHeard()
+        state.withLock { $0.needsConsumer = true }
+    }
+
+    /// Creates the consumer again, and its stream, if the server has lost it.
+    func checkConsumer() {
+        guard connection.isConnected else { return }
+        state.withLock { state in
+            let isDue = state.needsConsumer && state.nextAttempt <= .now
+            guard isDue, !state.isClosing, state.restarting == nil else { return }
+            state.restarting = Task { [weak self] in
+                var hasFailed = false
+                do { try await self?.createMissing() } catch {
+                    hasFailed = true
+                    let error = BridgeError(wrapping: error)
+                    if !Task.isCancelled, error.code != .closed { self?.onFailure(error) }
+                }
+                self?.state.withLock { state in
+                    state.restarting = nil
+                    state.failures = hasFailed ? state.failures + 1 : 0
+                    if hasFailed { state.nextAttempt = .now + Self.backoff.delay(before: state.failures) }
+                }
+            }
+        }
+    }
+
+    private func createMissing() async throws {
+        try await streams.preparing({ try await $0.prepareMessages() }) { try await createConsumer() }
+    }
+
+    /// What has come, for whoever looks whether the stream has lost it. To be called before anybody looks: later, the
+    /// stream would seem to have lost it once more.
+    func noteHeard() {
+        let (last, origin) = state.withLock { ($0.lastSequence, $0.origin) }
+        jetStream.heard(last, ofStream: request.streamName, origin)
+    }
+
+    /// There is another connection: the server may have lost the consumer.
+    func restart() {
+        update { state in
+            state.pull.stop()
+            state.needsConsumer = true
+            (state.failures, state.nextAttempt) = (0, .now)
+        }
+        checkConsumer()
+    }
+
+    /// Creates the consumer if there is none, and asks for messages from then on. One caller at a time.
+    func createConsumer() async throws {
+        update { $0.pull.stop() }
+        let epoch = connection.epoch
+        let (wanted, origin, isContinued, found, isNew): (ConsumerRequest, StreamIdentity, Bool?, KnownConsumer, Bool)
+        do {
+            (wanted, origin, isContinued) = try await requestNow()
+            (found, isNew) = try await consumer(asWantedBy: wanted)
+        } catch let refusal as Refusal {
+            throw BridgeError(.unsupported, subject: request.config.filterSubject, refusal.description)
+        }
+        let differences = wanted.differences(from: found)
+        let (areNew, settlements) = update { state -> (Bool, [NATSMessage]) in
+            let areNew = state.differences != differences
+            // Numbers begin again: what is settled now would be a message that the stream has stored since.
+            if isContinued == false {
+                (state.lastSequence, state.settlements) = (0, [])
+                for bytes in state.unsettled.forgetAll() { state.pull.settled(bytes: bytes) }
+            }
+            (state.origin, state.differences) = (origin, differences)
+            state.lastSequence = max(state.lastSequence, found.settledUpTo)
+            // On another connection since, it is looked for once more.
+            state.needsConsumer = connection.epoch != epoch
+            state.epoch = epoch
+            state.largest = connection.maxPayload
+            // By its settings, not by those that it was to have: it would take this process for dead.
+            if let wait = found.acknowledgementWait { state.unsettled.acknowledgementWait = wait }
+            // Otherwise, a request sent now would be open beside the one that follows then.
+            guard !state.needsConsumer else { return (areNew, []) }
+            state.pull.start()
+            defer { state.settlements = [] }
+            return (areNew, state.settlements)
+        }
+        for settlement in settlements { connection.sendSoon(settlement) }
+        // What is missing with another stream is told of that.
+        if isNew, isContinued == true {
+            let start = wanted.config.optStartSeq.map { "with message \($0)" } ?? "where it began at first"
+            let detail = """
+                somebody deleted the durable name \(name) at the server; it begins again \(start), and what was not \
+                settled before that may be missing
+                """
+            onFailure(BridgeError(.messagesLost, subject: request.config.filterSubject, detail.singleLine))
+        }
+        guard areNew, !differences.isEmpty else { return }
+        let detail = "the durable name \(name) is used as it is: \(differences.joined(separator: "; "))"
+        onFailure(BridgeError(.settingsDiffer, subject: request.config.filterSubject, detail: detail.singleLine))
+    }
+
+    /// The consumer of the name, and whether it was created now. One that exists stays as it is: another service may
+    /// have made it, or an operator.
+    private func consumer(asWantedBy request: ConsumerRequest) async throws -> (KnownConsumer, isNew: Bool) {
+        do { return (try await knownConsumer(), false) } catch let refusal as Refusal where refusal.reason == .notFound
+        {}
+        do {
+            return (try await jetStream.call("CONSUMER.DURABLE.CREATE.\(consumer)", request), true)
+        } catch let refusal as Refusal {
+            // Another process was faster.
+            guard let found = try? await knownConsumer() else { throw refusal }
+            return (found, false)
+        }
+    }
+
+    private func knownConsumer() async throws -> KnownConsumer {
+        try await jetStream.call("CONSUMER.INFO.\(consumer)", [String: String]())
+    }
+
+    /// What creates the consumer, the stream as it is now, and whether it is the one in which this began; nil if this
+    /// has not begun.
+    private func requestNow() async throws -> (ConsumerRequest, StreamIdentity, isContinued: Bool?) {
+        let (origin, last) = state.withLock { ($0.origin, $0.lastSequence) }
+        let now = try await jetStream.identity(ofStream: request.streamName)
+        guard let origin else { return (request, now, nil) }
+        guard origin.isContinued(by: now), last <= now.lastSequence else {
+            // It has lost its messages, too: all that it has now is new.
+            let beginning = StreamIdentity(created: now.created, lastSequence: 0, subjects: 0)
+            return (request.beginning(with: 1), beginning, false)
+        }
+        // Behind what the name had settled, or this process has heard: to the server, only what follows would be new.
+        return (request.config.deliverPolicy == "new" ? request.beginning(with: last + 1) : request, origin, true)
+    }
+
+    var consumer: String { "\(request.streamName).\(request.config.durableName)" }
+}
+#endif
