@@ -254,6 +254,29 @@ struct DeadLetterTests {
         try await till.stop()
     }
 
+    /// Beside the first, which has settled them.
+    @Test func aSecondDurableNameOfABridgeHearsWhatIsStored() async throws {
+        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold, durable: true)])
+        for total in 0..<3 { #expect(await till.board[.sold].postAndWait(Sale(total: total)).isComplete) }
+        let board = Switchboard()
+        let heard = Recorder<Int>()
+        let token = board[.sold].listen { sale in heard.record(sale.total) }
+        let reader = await MiniProcess(
+            "reader",
+            InMemoryTransport(broker),
+            [
+                .incoming(.sold, durable: true),
+                .incoming(.sold, durable: true).inGroup("audit").replaying(from: .stored),
+            ],
+            board: board
+        )
+        #expect(await till.board[.sold].postAndWait(Sale(total: 100)).isComplete)
+        #expect(await heard.wait(count: 5).sorted() == [0, 1, 2, 100, 100])
+        try await reader.stop()
+        try await till.stop()
+        withExtendedLifetime(token) {}
+    }
+
     @Test func aDurableNameThatTheBrokerKnowsGoesOnWhereItWas() async throws {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold, durable: true)])
         let heard = Recorder<Int>()

@@ -263,6 +263,8 @@ public final class Bridge: Sendable {
             // A message came that the transport cannot read.
             if error.code == .invalidEnvelope { context.count(\.refused) }
             context.report(error)
+            // Whoever listens hears each update.
+            guard [.connecting, .reconnecting].contains(status.value.phase) else { break }
             status.update {
                 if [.connecting, .reconnecting].contains($0.phase) { $0 = BridgeStatus($0.phase, reason: error) }
             }

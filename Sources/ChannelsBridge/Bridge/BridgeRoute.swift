@@ -13,7 +13,8 @@ internal import Channels
 ///
 /// In each direction, the first route that matches a name carries it: a message is sent once and delivered
 /// once, however many routes of a bridge match. Durable routes take precedence over others, so that a message
-/// is never left to a route that may lose it. Both sides must declare the same type and the same durability
+/// is never left to a route that may lose it. Each durable name gets every message, so two routes with different groups
+/// both deliver it. Both sides must declare the same type and the same durability
 /// for a name.
 ///
 /// Messages carry the name of their type without the module, `Order`. A message that declares another type, which
@@ -33,9 +34,11 @@ public struct BridgeRoute: Sendable {
         var options = Options()
         let makeWorker: MakeWorker
 
-        /// Members of one group each get some of the messages: then there is nothing that another one delivers.
+        /// Members of one group each get some of the messages, and each durable name gets all: then there is nothing that
+        /// another one delivers.
         func takesPrecedence(over later: Part) -> Bool {
-            isDurable || later.isDurable || options.group == nil || options.group != later.options.group
+            if isDurable, later.isDurable { return options.group == later.options.group }
+            return isDurable || later.isDurable || options.group == nil || options.group != later.options.group
         }
     }
 

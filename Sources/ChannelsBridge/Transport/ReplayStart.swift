@@ -1,8 +1,7 @@
 /// With which stored message a durable name begins when it subscribes for the first time.
 ///
 /// A name that the broker knows continues where it was, whatever the start is. To hear messages once more, give
-/// the route another name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from: .stored)`; beside another
-/// route of that channel, in a bridge of its own, because a bridge delivers by the first route that matches.
+/// the route another name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from: .stored)`.
 public struct ReplayStart: Hashable, Sendable {
     package enum Position: Hashable, Sendable {
         case stored, new
