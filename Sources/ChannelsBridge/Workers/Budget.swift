@@ -38,7 +38,6 @@ final class Budget: Sendable {
         state.bytes += bytes
         return true
     }
-
 }
 
 /// A part of a budget. Whoever holds the message holds it.
