@@ -23,6 +23,8 @@ final class DurableSender: RouteSender {
         /// Whether the task has found nothing to do, and nobody has woken it since.
         var isIdle = false
         var pause: Task<Void, Never>?
+        /// Whether a fault has been raised for one of the attempts since the last pause, which fail together.
+        var hasTold = false
 
         /// Whether the task has to be woken.
         mutating func wake() -> Bool {
@@ -222,7 +224,7 @@ final class DurableSender: RouteSender {
     private func ended(_ departure: Departure, _ attempt: Int, _ error: BridgeError?) {
         let end: PublishPipeline.End = error.map { $0.code.mayPass ? .failed : .refused } ?? .acknowledged
         let error = error.map { BridgeError.from($0, subject: departure.subject) }
-        let (outcome, wakes) = guarded.withLock { guarded in
+        let (outcome, tells, wakes) = guarded.withLock { guarded in
             let outcome = guarded.pipeline.ended(departure, attempt: attempt, with: end)
             switch outcome {
             case .isOver:
@@ -232,17 +234,17 @@ final class DurableSender: RouteSender {
             case .isToBeRepeated: hasFailed.store(true, ordering: .relaxed)
             case .wasKnown: break
             }
-            return (outcome, guarded.pipeline.isWorthALook && guarded.wake())
+            let isLong = outcome == .isToBeRepeated && attempt % BridgeConfiguration.attemptsPerFault == 0
+            defer { if isLong { guarded.hasTold = true } }
+            return (outcome, isLong && !guarded.hasTold, guarded.pipeline.isWorthALook && guarded.wake())
         }
         if outcome == .isOver {
             departure.charge.giveBackBytes()
             if error != nil { context.count(\.failed) }
         }
         if wakes { bell.ring() }
-        if outcome == .isToBeRepeated, let error, attempt % BridgeConfiguration.attemptsPerFault == 0 {
-            // It is not lost; somebody should look.
-            context.report(error, on: departure.subject)
-        }
+        // It is not lost; somebody should look.
+        if tells, let error { context.report(error, on: departure.subject) }
     }
 
     private func pause(after attempts: Int) {
@@ -253,7 +255,7 @@ final class DurableSender: RouteSender {
             guarded.withLock { $0.pipeline.isPaused = false }
             bell.ring()
         }
-        guarded.withLock { $0.pause = pause }
+        guarded.withLock { ($0.pause, $0.hasTold) = (pause, false) }
     }
 
     // MARK: Waiting for room
