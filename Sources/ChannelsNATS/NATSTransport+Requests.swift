@@ -23,16 +23,10 @@ extension NATSTransport {
         let answer = try await session.inbox.request(NATSMessage(message), timeout: timeout) {
             !$0.isStreamAcknowledgement
         }
-        guard !answer.saysNobodyResponds else { throw BridgeError(.noResponder, subject: message.subject) }
         do {
             return TransportReply(headers: try answer.transportHeaders, body: answer.payload)
         } catch {
-            throw BridgeError(
-                .transportFailure,
-                subject: message.subject,
-                detail: "the reply cannot be read",
-                underlyingError: error
-            )
+            throw BridgeError.unreadable("the reply", on: message.subject, error)
         }
     }
 

@@ -32,6 +32,11 @@ extension BridgeError {
         BridgeError(.closed, "\(count) messages were still waiting to be sent when the connection closed")
     }
 
+    /// What came in answer to a message cannot be read.
+    static func unreadable(_ what: String, on subject: String, _ error: (any Error)? = nil) -> BridgeError {
+        BridgeError(.transportFailure, subject: subject, detail: "\(what) cannot be read", underlyingError: error)
+    }
+
     /// Whether the server has refused a subscription, or taken it away:
     /// `Permissions Violation for Subscription to "orders.>" using queue "kitchen"`. A server that has read its
     /// configuration again does not name the queue.

@@ -60,12 +60,6 @@ struct NATSMessage: OutgoingMessage, Hashable, Sendable {
         headers.first { $0.name == name }?.value
     }
 
-    /// Throws unless everything except for the payload is valid in a line of the protocol.
-    func check() throws(BridgeError) {
-        try WireRules.check(subject: subject)
-        try checkBesidesSubject()
-    }
-
     func checkBesidesSubject() throws(BridgeError) {
         if isChecked { return }
         if let reply { try WireRules.check(subject: reply) }
@@ -95,12 +89,16 @@ extension NATSMessage {
         natsMsg_GetReply(message).flatMap { String(validatingCString: $0) }
     }
 
+    /// The payload of a message of the C client, valid as long as that.
+    static func bytes(of message: OpaquePointer) -> UnsafeRawBufferPointer {
+        let count = Int(natsMsg_GetDataLength(message))
+        return UnsafeRawBufferPointer(start: natsMsg_GetData(message), count: max(count, 0))
+    }
+
     /// Copies the payload of a message of the C client.
     static func payload(of message: OpaquePointer) -> [UInt8] {
-        let count = Int(natsMsg_GetDataLength(message))
-        guard count > 0, let bytes = natsMsg_GetData(message) else { return [] }
         // Half as dear as one that is filled by a closure.
-        return Array(UnsafeRawBufferPointer(start: bytes, count: count))
+        Array(bytes(of: message))
     }
 
     /// How many headers a message may have. A header takes up several times its bytes here, and each is compared

@@ -34,7 +34,7 @@ struct PackedMessages: ~Copyable {
     /// The number of bytes that ``append(_:)`` needs for a message.
     static func size(of message: borrowing some OutgoingMessage) -> Int { Head(message).size }
 
-    /// Copies a message whose texts have no zero in them; see ``NATSMessage/check()``.
+    /// Copies a message whose texts have no zero in them; see ``WireRules`` and `TransportHeaders.check`.
     mutating func append(_ message: borrowing some OutgoingMessage) {
         _ = append(message, ifSizeIsAtMost: .max)
     }

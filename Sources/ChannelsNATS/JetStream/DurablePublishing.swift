@@ -28,25 +28,18 @@ extension JetStream {
         let subject = message.subject
         try await inbox.send(message, timeout: timeout) { [self] answer in
             do throws(BridgeError) {
-                let answer = try answer.get()
-                guard !answer.saysNobodyResponds else {
-                    // There was a stream: it has no leader now, or is gone.
-                    forgetStreams()
-                    throw BridgeError(.notAcknowledged, subject: subject, "its stream does not answer")
-                }
-                let acknowledgement = try answer.withPayload { payload throws(BridgeError) in
-                    try Acknowledgement(payload, subject)
-                }
+                let acknowledgement = try Acknowledgement(NATSMessage.bytes(of: answer.get()), subject)
                 acknowledged(acknowledgement)
                 guard isRepeated || !acknowledgement.isDuplicate else {
                     throw BridgeError(.duplicateIdentifier, subject: subject, "the stream has another message")
                 }
                 onResult(.success(acknowledgement.sequence))
             } catch {
-                guard error.code == .timedOut else { return onResult(.failure(error)) }
-                // The stream may be gone, where somebody else hears the subject.
+                let isSilent = error.code == .noResponder
+                guard isSilent || error.code == .timedOut else { return onResult(.failure(error)) }
+                // There was a stream: it has no leader now, or is gone, and somebody else may hear the subject.
                 forgetStreams()
-                let detail = "no acknowledgement came in time"
+                let detail = isSilent ? "its stream does not answer" : "no acknowledgement came in time"
                 onResult(.failure(BridgeError(.notAcknowledged, subject: subject, detail)))
             }
         }
@@ -116,7 +109,7 @@ struct Acknowledgement {
             return
         }
         guard let answer = try? JetStream.decoder.decode(Answer.self, from: Data(payload)) else {
-            throw BridgeError(.transportFailure, subject: subject, "the acknowledgement cannot be read")
+            throw BridgeError.unreadable("the acknowledgement", on: subject)
         }
         if let refusal = answer.error {
             let code: BridgeError.Code =

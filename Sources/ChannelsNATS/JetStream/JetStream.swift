@@ -146,53 +146,34 @@ final class JetStream: Sendable {
         // If the connection is lost, so that this is known at once, and asked again on the next one.
         message.isBoundToConnection = true
         let deadline = ContinuousClock.now + configuration.requestTimeout
-        var reason: BridgeError?
+        var silence: BridgeError?
         while true {
             let rest = ContinuousClock.now.duration(to: deadline)
-            let answer: NATSMessage
+            let obstacle: BridgeError
             do {
-                answer = try await inbox.request(message, timeout: min(rest, configuration.retryInterval))
+                let answer = try await inbox.request(message, timeout: min(rest, configuration.retryInterval))
+                hasAnswered.store(true, ordering: .relaxed)
+                let json = Data(answer.payload)
+                guard let refusal = try? JetStream.decoder.decode(Refusal.Envelope.self, from: json).error else {
+                    do { return try JetStream.decoder.decode(Answer.self, from: json) } catch {
+                        throw BridgeError.unreadable("the answer", on: message.subject, error)
+                    }
+                }
+                guard refusal.reason == .notNow else { throw refusal }
+                obstacle = BridgeError(.notConnected, subject: message.subject, refusal.description)
             } catch let error as BridgeError where error.code == .timedOut {
                 // A cluster without a leader does not answer. All of these requests are idempotent.
-                guard rest > configuration.retryInterval else { throw reason ?? error }
+                guard rest > configuration.retryInterval else { throw silence ?? error }
                 continue
             } catch let error as BridgeError where [.notAcknowledged, .notConnected].contains(error.code) {
-                try await wait(
-                    until: deadline,
-                    else: BridgeError(.notConnected, subject: message.subject, "there is no connection")
-                )
-                continue
-            }
-            if answer.saysNobodyResponds {
+                obstacle = BridgeError(.notConnected, subject: message.subject, "there is no connection")
+            } catch let error as BridgeError where error.code == .noResponder {
                 // JetStream is disabled, or its cluster has no leader, which is transient.
-                let off = BridgeError(
-                    hasAnswered.load(ordering: .relaxed) ? .notConnected : .unsupported,
-                    subject: message.subject,
-                    "JetStream does not answer: is it on?"
-                )
-                reason = off
-                try await wait(until: deadline, else: off)
-                continue
+                let code: BridgeError.Code = hasAnswered.load(ordering: .relaxed) ? .notConnected : .unsupported
+                obstacle = BridgeError(code, subject: message.subject, "JetStream does not answer: is it on?")
+                silence = obstacle
             }
-            hasAnswered.store(true, ordering: .relaxed)
-            if let refusal = try? JetStream.decoder.decode(Refusal.Envelope.self, from: Data(answer.payload)).error {
-                guard refusal.reason == .notNow else { throw refusal }
-                try await wait(
-                    until: deadline,
-                    else: BridgeError(.notConnected, subject: message.subject, refusal.description)
-                )
-                continue
-            }
-            do {
-                return try JetStream.decoder.decode(Answer.self, from: Data(answer.payload))
-            } catch {
-                throw BridgeError(
-                    .transportFailure,
-                    subject: message.subject,
-                    detail: "the answer cannot be read",
-                    underlyingError: error
-                )
-            }
+            try await wait(until: deadline, else: obstacle)
         }
     }
 
@@ -300,11 +281,6 @@ struct StreamInformation: Decodable {
     var identity: StreamIdentity {
         StreamIdentity(created: created ?? "", lastSequence: state?.lastSeq ?? 0, subjects: state?.numSubjects ?? 0)
     }
-}
-
-extension NATSMessage {
-    /// Whether this is the server's status message that a request has no responder.
-    var saysNobodyResponds: Bool { payload.isEmpty && self[header: "Status"] == "503" }
 }
 
 extension WireRules {

@@ -9,7 +9,8 @@ import Foundation
 ///
 /// `state` guards the routes. Whoever waits is told without it.
 final class ReplyInbox: Sendable {
-    typealias OnAnswer = @Sendable (Result<ReceivedMessage, BridgeError>) -> Void
+    /// The message of the C client is valid only during the call. That nobody responds is the failure `noResponder`.
+    typealias OnAnswer = @Sendable (Result<OpaquePointer, BridgeError>) -> Void
 
     private struct Route {
         let subject: String
@@ -55,6 +56,7 @@ final class ReplyInbox: Sendable {
     /// Sends a request and waits for an answer.
     ///
     /// - Parameter accepts: Whether a message is the answer; others are ignored.
+    /// - Throws: ``BridgeError/Code/transportFailure`` if it cannot be read.
     func request(
         _ message: NATSMessage,
         timeout: Duration,
@@ -63,7 +65,13 @@ final class ReplyInbox: Sendable {
         let first = FirstResult<NATSMessage>()
         let subject = message.subject
         try await send(message, timeout: timeout, accepts: accepts) { answer in
-            first.finish(Result { try answer.get().copy(ofAnswerTo: subject) })
+            let copy = Result {
+                guard let message = NATSMessage(try answer.get()) else {
+                    throw BridgeError.unreadable("the answer", on: subject)
+                }
+                return message
+            }
+            first.finish(copy)
         }
         return try await first.valueUnlessCancelled()
     }
@@ -143,7 +151,7 @@ final class ReplyInbox: Sendable {
         return id
     }
 
-    private func end(_ id: UInt64, _ result: Result<ReceivedMessage, BridgeError>) {
+    private func end(_ id: UInt64, _ result: Result<OpaquePointer, BridgeError>) {
         let route = state.withLock { $0.routes.removeValue(forKey: id) }
         route?.onAnswer(result)
     }
@@ -158,10 +166,12 @@ final class ReplyInbox: Sendable {
             return route
         }
         guard let found else { return }
-        let message = ReceivedMessage(received)
-        guard let accepts = found.accepts else { return found.onAnswer(.success(message)) }
+        let answer: Result<OpaquePointer, BridgeError> =
+            natsMsg_IsNoResponders(received)
+            ? .failure(BridgeError(.noResponder, subject: found.subject)) : .success(received)
+        guard let accepts = found.accepts else { return found.onAnswer(answer) }
         // Without the lock, because it is code of the caller.
-        if let copy = NATSMessage(received), accepts(copy) { end(id, .success(message)) }
+        if let copy = NATSMessage(received), accepts(copy) { end(id, answer) }
     }
 
     /// The number behind the prefix; nil for any other subject, which only a server with a defect sends here.
