@@ -1,6 +1,7 @@
 #if NATS
 import ChannelsBridge
 import CNATS
+import Channels
 import Foundation
 
 /// Converts received messages.
@@ -76,6 +77,12 @@ extension NATSMessage {
     init(_ message: TransportMessage) {
         self.init(subject: message.subject, headers: Self.headers(message.headers), payload: message.body)
         isChecked = true
+    }
+
+    /// A durable message, which a stream recognises by its identifier: that of the message, or a random one.
+    init(identified message: TransportMessage) {
+        self.init(message)
+        identifier = message.headers[TransportHeaders.id] ?? randomIdentifier()
     }
 
     /// The headers without empty ones: the receiver's C client cannot read any header if one has no value.

@@ -34,14 +34,10 @@ extension NATSTransport {
         let session = try session
         let subject = session.jetStream.configuration.statePrefix + message.subject
         return try await session.streams.preparing({ try await $0.prepareStates() }) {
-            var stored = NATSMessage(message)
+            var stored = NATSMessage(identified: message)
             stored.subject = subject
             stored.headers += headers
-            let sequence = try await session.jetStream.publish(
-                stored,
-                identifier: message.headers[TransportHeaders.id]
-            )
-            return session.streams.bucket.revision(sequence)
+            return session.streams.bucket.revision(try await session.jetStream.publish(stored))
         }
     }
 

@@ -144,10 +144,7 @@ public final class NATSTransport: Transport {
             do { try await session.jetStream.checkStream(of: message.subject) } catch let refusal as Refusal {
                 throw BridgeError(wrapping: refusal)
             }
-            _ = try await session.jetStream.publish(
-                NATSMessage(message),
-                identifier: message.headers[TransportHeaders.id]
-            )
+            _ = try await session.jetStream.publish(NATSMessage(identified: message))
         }
     }
 
@@ -168,9 +165,8 @@ public final class NATSTransport: Transport {
             try await session.streams.preparing({ try await $0.prepareMessages() }) {
                 try await session.jetStream.checkStream(of: message.subject)
                 try await session.jetStream.publishOnce(
-                    NATSMessage(message),
+                    NATSMessage(identified: message),
                     onConnection: epoch,
-                    identifier: message.headers[TransportHeaders.id],
                     isRepeated: isRepeated,
                     timeout: configuration.retryInterval
                 ) { result in

@@ -15,14 +15,12 @@ extension JetStream {
     func publishOnce(
         _ message: NATSMessage,
         onConnection epoch: Int? = nil,
-        identifier: String?,
         isRepeated: Bool,
         timeout: Duration,
         onResult: @escaping @Sendable (Result<UInt64, BridgeError>) -> Void
     ) async throws {
         var message = message
         message.epoch = epoch
-        message.identifier = identifier ?? randomIdentifier()
         // One that waited for a connection would be another copy with each call.
         message.isBoundToConnection = true
         let subject = message.subject
@@ -56,16 +54,14 @@ extension JetStream {
     /// Publishes a message until the stream has stored it: each time with the same identifier, which the stream
     /// recognises. Look first whether there is a stream: see ``checkStream(of:)``.
     ///
-    /// - Parameter identifier: The value of `Nats-Msg-Id`; by default a random one.
     /// - Returns: The sequence of the message in its stream.
-    func publish(_ message: NATSMessage, identifier: String?) async throws -> UInt64 {
-        let identifier = identifier ?? randomIdentifier()
+    func publish(_ message: NATSMessage) async throws -> UInt64 {
         let deadline = ContinuousClock.now + configuration.acknowledgementTimeout
         while true {
             let timeout = min(ContinuousClock.now.duration(to: deadline), configuration.retryInterval)
             do {
                 let first = FirstResult<UInt64>()
-                try await publishOnce(message, identifier: identifier, isRepeated: true, timeout: timeout) { result in
+                try await publishOnce(message, isRepeated: true, timeout: timeout) { result in
                     first.finish(result.mapError { $0 })
                 }
                 return try await first.valueUnlessCancelled()
