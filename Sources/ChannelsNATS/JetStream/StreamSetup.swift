@@ -6,8 +6,9 @@ import Synchronization
 actor StreamSetup {
     private let jetStream: JetStream
     private let configuration: NATSConfiguration
-    private var messages: Task<Void, any Error>?
-    private var states: Task<Void, any Error>?
+    private enum Storage { case messages, states }
+    /// What creates the streams of messages and the bucket of states, and has, if it is done.
+    private var tasks: [Storage: Task<Void, any Error>] = [:]
     nonisolated let bucket = Bucket()
     private let onLostValues: @Sendable () -> Void
     private let onDifference: @Sendable (BridgeError) -> Void
@@ -38,17 +39,17 @@ actor StreamSetup {
     /// Ends what is being created, and creates nothing more.
     func close() async {
         isClosed = true
-        let tasks = [messages, states]
-        for task in tasks { task?.cancel() }
-        for task in tasks { _ = await task?.result }
+        let tasks = tasks.values
+        for task in tasks { task.cancel() }
+        for task in tasks { _ = await task.result }
     }
 
     /// Checks again when they are needed next: the server may have lost them. What is being asked now is not waited
     /// for: the answer may have been lost with the connection.
     func forget() {
         hasMessages.store(false, ordering: .releasing)
-        for task in [messages, states] { task?.cancel() }
-        (messages, states, failed) = (nil, nil, nil)
+        for task in tasks.values { task.cancel() }
+        (tasks, failed) = ([:], nil)
         age += 1
     }
 
@@ -97,55 +98,59 @@ actor StreamSetup {
 
     private func createStreams() async throws {
         if let failed, failed.until > .now { throw failed.error }
-        do { try await createMissing() } catch let error as BridgeError where error.code.saysThatItCannotBe {
+        do { try await untilKnown(.messages) } catch let error as BridgeError where error.code.saysThatItCannotBe {
             // Others are published to meanwhile.
             failed = (error, .now + Self.pause)
             throw error
         }
-    }
-
-    private func createMissing() async throws {
-        try await untilKnown {
-            let task =
-                messages
-                ?? Task { [configuration] in
-                    guard configuration.createsStreams else { return }
-                    var failure: (any Error)?
-                    // One that cannot be created keeps no other one from being so.
-                    for stream in configuration.streams {
-                        do { try await create(stream) } catch { failure = failure ?? error }
-                    }
-                    if let failure { throw failure }
-                }
-            messages = task
-            return task
-        }
         hasMessages.store(true, ordering: .releasing)
     }
 
+    /// The bucket of the states.
+    func prepareStates() async throws {
+        try await untilKnown(.states)
+    }
+
+    /// Looks again whether the bucket of the states is there, and the same as before.
+    func checkStates() async throws {
+        tasks[.states] = nil
+        try await untilKnown(.states)
+    }
+
     /// Waits for what is being created; once more where that was forgotten meanwhile.
-    private func untilKnown(_ begin: () -> Task<Void, any Error>) async throws {
+    private func untilKnown(_ storage: Storage) async throws {
         while true {
             if isClosed { throw BridgeError(.closed) }
             let begun = age
-            let task = begin()
+            let task = tasks[storage] ?? Task { try await create(storage) }
+            tasks[storage] = task
             let result = await task.result
             if begun == age {
-                if case .failure(let error) = result {
-                    if messages == task { messages = nil }
-                    if states == task { states = nil }
-                    throw BridgeError(wrapping: error)
-                }
-                return
+                guard case .failure(let error) = result else { return }
+                if tasks[storage] == task { tasks[storage] = nil }
+                throw BridgeError(wrapping: error)
             }
             try Task.checkCancellation()
         }
     }
 
-    /// Looks again whether the bucket of the states is there, and the same as before.
-    func checkStates() async throws {
-        states = nil
-        try await prepareStates()
+    private func create(_ storage: Storage) async throws {
+        guard configuration.createsStreams else { return }
+        switch storage {
+        case .messages:
+            var failure: (any Error)?
+            // One that cannot be created keeps no other one from being so.
+            for stream in configuration.streams {
+                do { try await create(stream) } catch { failure = failure ?? error }
+            }
+            if let failure { throw failure }
+        case .states:
+            let subjects = [configuration.statePrefix + ">"]
+            var stream = NATSStream(configuration.stateStream, subjects: subjects, replicas: configuration.stateReplicas)
+            stream.keepsLastValues = true
+            try await create(stream)
+            try await identifyBucket()
+        }
     }
 
     /// Looks whether the bucket has lost values, which no server tells those who watch.
@@ -162,27 +167,6 @@ actor StreamSetup {
         let known = bucket.highest
         let found = try await jetStream.identity(ofStream: configuration.stateStream)
         if bucket.identify(found, known: known) { onLostValues() }
-    }
-
-    /// The bucket of the states.
-    func prepareStates() async throws {
-        try await untilKnown {
-            let task =
-                states
-                ?? Task { [configuration] in
-                    guard configuration.createsStreams else { return }
-                    var stream = NATSStream(
-                        configuration.stateStream,
-                        subjects: [configuration.statePrefix + ">"],
-                        replicas: configuration.stateReplicas
-                    )
-                    stream.keepsLastValues = true
-                    try await create(stream)
-                    try await identifyBucket()
-                }
-            states = task
-            return task
-        }
     }
 }
 
