@@ -9,15 +9,13 @@ import Channels
 /// Guarded by its lock.
 final class Bucket: Sendable {
     private struct State {
-        var created: String?
+        /// The bucket as it was last found.
+        var last: StreamIdentity?
         /// What is added to a sequence.
         var offset: UInt64 = 0
         var highest: UInt64 = 0
         /// How often the bucket was found to be another one.
         var replacements = 0
-        /// How many subjects had a value, up to this sequence.
-        var subjects = 0
-        var lastSequence: UInt64 = 0
         /// How often values were found to be lost.
         var losses = 0
         /// The subjects of values that were deleted with a tool, and the sequences of what says so.
@@ -59,15 +57,14 @@ final class Bucket: Sendable {
     /// - Returns: Whether it is another one than before, or has lost values that it had.
     func identify(_ found: StreamIdentity, known: UInt64) -> Bool {
         state.withLock { state in
+            let last = state.last ?? found
             let isAnother =
-                state.created.map { $0 != found.created || state.offset &+ found.lastSequence < known } ?? false
+                state.last != nil && (last.created != found.created || state.offset &+ found.lastSequence < known)
             // Another answer, of which more is known, may have been faster.
-            let isOutdated = !isAnother && found.lastSequence < state.lastSequence
+            guard isAnother || found.lastSequence >= last.lastSequence else { return false }
+            state.last = found
             // Purged, or too old for a bucket with a limit of age: the sequences go on.
-            let hasLost = isAnother || !isOutdated && found.subjects < state.subjects
-            state.created = found.created
-            if !isOutdated { (state.subjects, state.lastSequence) = (found.subjects, found.lastSequence) }
-            guard hasLost else { return false }
+            guard isAnother || found.subjects < last.subjects else { return false }
             state.losses += 1
             guard isAnother else { return true }
             state.offset = state.highest

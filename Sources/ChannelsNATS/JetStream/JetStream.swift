@@ -254,10 +254,6 @@ struct StreamIdentity: Equatable {
     private(set) var lastSequence: UInt64
     let subjects: Int
 
-    init(created: String, lastSequence: UInt64, subjects: Int) {
-        (self.created, self.lastSequence, self.subjects) = (created, lastSequence, subjects)
-    }
-
     /// Whether another one is the same stream, and has lost nothing at its end.
     func isContinued(by other: StreamIdentity) -> Bool {
         created == other.created && lastSequence <= other.lastSequence
@@ -287,9 +283,7 @@ extension WireRules {
     /// Throws unless the text can be the name of a stream or consumer, which is one token of a subject.
     static func check(token: String) throws {
         try check(subject: token)
-        guard !token.utf8.contains(UInt8(ascii: ".")), !token.utf8.contains(UInt8(ascii: "/")),
-            !token.utf8.contains(UInt8(ascii: "\\"))
-        else {
+        if token.utf8.contains(where: "./\\".utf8.contains) {
             throw BridgeError(.invalidName, subject: token.singleLine, "the name of a stream is a single token")
         }
     }
