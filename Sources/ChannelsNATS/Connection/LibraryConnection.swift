@@ -40,9 +40,5 @@ final class LibraryConnection: @unchecked Sendable {  // constant; the C client 
 /// A `natsSubscription *`: its functions may be called from any thread.
 struct LibrarySubscription: @unchecked Sendable {  // constant; the C client synchronises
     let pointer: OpaquePointer
-
-    init(_ pointer: OpaquePointer) {
-        self.pointer = pointer
-    }
 }
 #endif

@@ -42,10 +42,6 @@ extension NATSConnection {
         await Task { try? await self.hasEnded.wait() }.value
     }
 
-    func subscriptionBegan() {
-        state.withLock { $0.liveSubscriptions += 1 }
-    }
-
     /// On the thread of the subscription, after the last call of its handler.
     func subscriptionEnded() {
         let hasEnded = state.withLock { state in
@@ -61,10 +57,7 @@ extension NATSConnection {
             defer { (state.takesMessages, state.isClosing) = (false, true) }
             return (!state.isClosing, state.library)
         }
-        if isFirst { closeLater(library) }
-    }
-
-    private func closeLater(_ library: LibraryConnection?) {
+        guard isFirst else { return }
         control.async {
             guard let library, !library.isClosed else { return self.hasClosed() }
             natsConnection_Close(library.pointer)

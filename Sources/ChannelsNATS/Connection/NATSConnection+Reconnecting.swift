@@ -43,10 +43,9 @@ extension NATSConnection {
         resumeWaiters()
         onEvent(.interrupted)
         onEvent(.disconnected(reason))
-        let wait = configuration.reconnectWait
         let shortLived = state.withLock { state in
             // As long as that, it is no better than an attempt that has failed.
-            let isShortLived = state.connected.duration(to: .now) < wait * 4
+            let isShortLived = state.connected.duration(to: .now) < configuration.reconnectWait * 4
             state.shortLived = isShortLived ? state.shortLived + 1 : 0
             return state.shortLived
         }
@@ -54,21 +53,18 @@ extension NATSConnection {
             let detail = "\(shortLived) connections in a row ended as soon as they were made"
             onEvent(.failed(reason ?? BridgeError(.notConnected, detail)))
         }
-        // Not all clients of a server at the same instant.
-        if shortLived > 0 {
-            reconnectLater(after: wait.milliseconds, least: wait.milliseconds)
-        } else {
-            reconnectLater(after: wait.milliseconds / 4)
-        }
+        reconnectLater(hasFailed: shortLived > 0)
     }
 
     /// After so many, that is told.
     private static let mostShortLived = 3
 
-    /// - Parameter limit: The longest delay, in milliseconds.
-    private func reconnectLater(after limit: Int64, least: Int64 = 0) {
-        let delay = DispatchTimeInterval.milliseconds(Int(clamping: least + .random(in: 0...max(limit, 0))))
-        reconnecting.asyncAfter(deadline: .now() + delay) { [weak self] in self?.reconnect() }
+    /// - Parameter hasFailed: Whether the last attempt has.
+    private func reconnectLater(hasFailed: Bool) {
+        let wait = Int(clamping: configuration.reconnectWait.milliseconds)
+        // Not all clients of a server at the same instant.
+        let delay = hasFailed ? wait + .random(in: 0...wait) : .random(in: 0...wait / 4)
+        reconnecting.asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in self?.reconnect() }
     }
 
     /// On the queue for reconnecting.
@@ -79,8 +75,7 @@ extension NATSConnection {
             control.async { self.restore(library) }
         } catch {
             report(error)
-            let wait = configuration.reconnectWait.milliseconds
-            reconnectLater(after: wait, least: wait)
+            reconnectLater(hasFailed: true)
         }
     }
 
@@ -133,7 +128,7 @@ extension NATSConnection {
 
     func takeConfirmation(of number: UInt64) -> NATSSubscription.Confirmation? {
         state.withLock { state in
-            state.confirming.firstIndex { $0.number == number }.map { state.confirming.remove(at: $0) }
+            state.confirming.firstIndex { $0.subscription.number == number }.map { state.confirming.remove(at: $0) }
         }
     }
 
@@ -142,13 +137,9 @@ extension NATSConnection {
         subscriptions.first { $0.wraps(pointer) }?.becameSlow()
     }
 
-    /// - Returns: Its number.
-    func add(_ subscription: NATSSubscription) -> UInt64 {
-        state.withLock { state in
-            state.lastSubscription += 1
-            state.subscriptions[state.lastSubscription] = WeakSubscription(subscription: subscription)
-            return state.lastSubscription
-        }
+    func add(_ subscription: NATSSubscription) {
+        let stored = WeakSubscription(subscription: subscription)
+        state.withLock { $0.subscriptions[subscription.number] = stored }
     }
 
     func remove(_ number: UInt64) {

@@ -48,7 +48,6 @@ final class NATSConnection: Sendable {
         var ended: [(subscription: LibrarySubscription, since: ContinuousClock.Instant)] = []
         /// By their numbers.
         var subscriptions: [UInt64: WeakSubscription] = [:]
-        var lastSubscription: UInt64 = 0
         /// The subscriptions that are being made, in order.
         var confirming: [NATSSubscription.Confirmation] = []
         /// When the connection was made, and how many before it have ended as soon as they were.
@@ -93,7 +92,7 @@ final class NATSConnection: Sendable {
             try await connection.onControl { try connection.connectNow() }
         } catch {
             // Where the task was cancelled, the connection may come to be all the same.
-            connection.onControlLater { connection.beginClosing() }
+            connection.control.async { connection.beginClosing() }
             throw error
         }
         return connection
@@ -128,13 +127,12 @@ final class NATSConnection: Sendable {
         return try await first.valueUnlessCancelled()
     }
 
-    /// Enqueues a call into the C client that may block, at once or after a delay, and does not wait for it.
-    func onControlLater(after delay: DispatchTimeInterval? = nil, _ body: @escaping @Sendable () -> Void) {
-        guard let delay else { return control.async(execute: body) }
+    /// Enqueues a call into the C client that may block, after a delay, and does not wait for it.
+    func onControl(after delay: DispatchTimeInterval, _ body: @escaping @Sendable () -> Void) {
         control.asyncAfter(deadline: .now() + delay, execute: body)
     }
 
-    var isConnected: Bool { state.withLock { $0.outbox.phase == .connected && !$0.isClosing } }
+    var isConnected: Bool { epoch != nil }
 
     /// Differs for each connection; nil if there is none.
     var epoch: Int? { state.withLock { $0.outbox.phase == .connected && !$0.isClosing ? $0.outbox.epoch : nil } }
@@ -166,11 +164,8 @@ final class NATSConnection: Sendable {
         case .takenAndStartWriter: startWriter()
         case .waitForSpace: return false
         case .full:
-            throw BridgeError(
-                .bufferFull,
-                subject: message.subject,
-                "there is no connection, and \(configuration.outgoingByteLimit) bytes wait to be sent already"
-            )
+            let detail = "there is no connection, and \(configuration.outgoingByteLimit) bytes wait to be sent already"
+            throw BridgeError(.bufferFull, subject: message.subject, detail)
         case .notConnected: throw BridgeError(.notConnected, subject: message.subject)
         case .closed: throw BridgeError(.closed, subject: message.subject, "the connection was closed")
         }
@@ -312,11 +307,8 @@ extension NATSConnection.State {
         }
         let size = message.sizeForServer
         guard size > maxPayload else { return }
-        throw BridgeError(
-            .payloadTooLarge,
-            subject: message.subject,
-            "the message has \(size) bytes, the server takes \(maxPayload)"
-        )
+        let detail = "the message has \(size) bytes, the server takes \(maxPayload)"
+        throw BridgeError(.payloadTooLarge, subject: message.subject, detail)
     }
 
     /// Everybody who waits for space, and those who wait until nothing is left to write, if nothing is or can
@@ -331,5 +323,4 @@ extension NATSConnection.State {
     /// Whether no callback will come any more.
     var hasEnded: Bool { isClosed && liveSubscriptions == 0 }
 }
-
 #endif

@@ -22,7 +22,7 @@ extension NATSSubscription {
 
     /// - Parameter beginning: The one that was refused. Another one since then, on a new connection, is not touched.
     private func tryAgain(after wait: DispatchTimeInterval, _ beginning: Int) {
-        connection.onControlLater(after: wait) { [weak self] in self?.tryAgain(beginning) }
+        connection.onControl(after: wait) { [weak self] in self?.tryAgain(beginning) }
     }
 
     /// On the control queue.

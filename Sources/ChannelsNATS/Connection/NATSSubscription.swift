@@ -4,6 +4,7 @@ import ChannelsBridge
 import CNATS
 import Dispatch
 import Foundation
+import Synchronization
 
 /// One subscription: one thread of the C client, which calls the handler for one message at a time. It is
 /// restored on each connection.
@@ -22,13 +23,15 @@ final class NATSSubscription: Sendable {
         var beginnings = 0
         /// How often the server has refused it, or taken it away, since it was in effect.
         var refusals = 0
-        var number: UInt64 = 0
     }
 
     let subject: String
     let group: String?
     let connection: NATSConnection
     private let handler: @Sendable (OpaquePointer) -> Void
+    /// They are restored in the order in which they were made.
+    let number = NATSSubscription.last.wrappingAdd(1, ordering: .relaxed).newValue
+    private static let last = Atomic<UInt64>(0)
     let state = Locked(State())
 
     private init(
@@ -41,15 +44,14 @@ final class NATSSubscription: Sendable {
         self.group = group
         self.connection = connection
         self.handler = handler
-        let number = connection.add(self)
-        state.withLock { $0.number = number }
+        connection.add(self)
     }
 
     deinit {
-        let (pointer, number) = state.withLock { ($0.pointer, $0.number) }
         connection.remove(number)
         // It writes to the socket, which may block.
-        if let pointer { connection.onControlLater { [connection] in connection.free(pointer) } }
+        let pointer = state.withLock { $0.pointer }
+        if let pointer { connection.control.async { [connection] in connection.free(pointer) } }
     }
 
     /// Subscribes, and returns when the subscription is in effect at the server.
@@ -88,8 +90,7 @@ final class NATSSubscription: Sendable {
     /// - Parameter onOutcome: Called once, unless this throws: with why the server has refused the subscription, or
     ///   with nil when it would have told that.
     func begin(on library: LibraryConnection, _ onOutcome: @escaping @Sendable (BridgeError?) -> Void) throws {
-        let number = state.withLock { $0.number }
-        let confirmation = Confirmation(number: number, subscription: self, onOutcome: onOutcome)
+        let confirmation = Confirmation(subscription: self, onOutcome: onOutcome)
         connection.state.withLock { $0.confirming.append(confirmation) }
         let wait: DispatchTimeInterval?
         do {
@@ -100,8 +101,10 @@ final class NATSSubscription: Sendable {
             guard connection.takeConfirmation(of: number) != nil else { return }
             throw error
         }
-        let confirm: @Sendable () -> Void = { [connection] in connection.takeConfirmation(of: number)?.onOutcome(nil) }
-        if let wait { connection.onControlLater(after: wait, confirm) } else { confirm() }
+        let confirm: @Sendable () -> Void = { [connection, number] in
+            connection.takeConfirmation(of: number)?.onOutcome(nil)
+        }
+        if let wait { connection.onControl(after: wait, confirm) } else { confirm() }
     }
 
     /// On the control queue.
@@ -130,20 +133,14 @@ final class NATSSubscription: Sendable {
         // for the last time. The connection is retained so that it outlives every handler.
         let box = Unmanaged.passRetained(SubscriptionBox(handler, connection))
         // Before there is one: who closes the connection waits for it.
-        connection.subscriptionBegan()
+        connection.state.withLock { $0.liveSubscriptions += 1 }
+        let closure = box.toOpaque()
         var pointer: OpaquePointer?
         let status =
             if let group {
-                natsConnection_QueueSubscribe(
-                    &pointer,
-                    library.pointer,
-                    subject,
-                    group,
-                    subscriptionReceived,
-                    box.toOpaque()
-                )
+                natsConnection_QueueSubscribe(&pointer, library.pointer, subject, group, subscriptionReceived, closure)
             } else {
-                natsConnection_Subscribe(&pointer, library.pointer, subject, subscriptionReceived, box.toOpaque())
+                natsConnection_Subscribe(&pointer, library.pointer, subject, subscriptionReceived, closure)
             }
         guard status == NATS_OK, let pointer else {
             // There is no subscription, so no thread has a reference to the box.
@@ -154,14 +151,14 @@ final class NATSSubscription: Sendable {
         }
         // Fails only if the subscription has ended meanwhile, with its connection. Its thread may still be
         // running then, so the box is never released.
-        if natsSubscription_SetOnCompleteCB(pointer, subscriptionCompleted, box.toOpaque()) != NATS_OK {
+        if natsSubscription_SetOnCompleteCB(pointer, subscriptionCompleted, closure) != NATS_OK {
             connection.subscriptionEnded()
         }
         let limit = Int32(clamping: connection.configuration.incomingLimit)
         let byteLimit = Int32(clamping: max(1, connection.configuration.incomingByteLimit))
         natsSubscription_SetPendingLimits(pointer, max(1, limit), byteLimit)
         let (before, isCancelled) = state.withLock { state in
-            defer { (state.pointer, state.reportedDrops) = (LibrarySubscription(pointer), 0) }
+            defer { (state.pointer, state.reportedDrops) = (LibrarySubscription(pointer: pointer), 0) }
             state.beginnings += 1
             return (state.pointer, state.isCancelled)
         }
@@ -171,7 +168,6 @@ final class NATSSubscription: Sendable {
 
     /// What is known of a subscription that is being made.
     struct Confirmation {
-        let number: UInt64
         let subscription: NATSSubscription
         let onOutcome: @Sendable (BridgeError?) -> Void
     }
@@ -203,7 +199,7 @@ final class NATSSubscription: Sendable {
     }
 
     private func watchDrops() {
-        connection.onControlLater(after: .milliseconds(50)) { [weak self] in self?.reportDrops() }
+        connection.onControl(after: .milliseconds(50)) { [weak self] in self?.reportDrops() }
     }
 
     /// On the control queue, where the subscription of the C client is replaced.
