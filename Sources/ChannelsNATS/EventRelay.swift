@@ -56,9 +56,8 @@ final class EventRelay: @unchecked Sendable {  // every stored variable is touch
             let gap = disconnected?.duration(to: .now) ?? .zero
             defer { (disconnected, unsent) = (nil, 0) }
             onEvent?(.reconnected(gap: gap, unsent: unsent))
-        case .interrupted: break
-        // As requested.
-        case .closed: break
+        // Closed as requested.
+        case .interrupted, .closed: break
         case .failed(let error): onEvent?(.failed(error))
         case .unsent(let count, let error):
             unsent += count

@@ -91,10 +91,6 @@ extension NATSMessage {
         return fields.contains { $0.value.isEmpty } ? fields.filter { !$0.value.isEmpty } : fields
     }
 
-    var transportHeaders: TransportHeaders {
-        get throws { try Self.transportHeaders(headers) }
-    }
-
     /// The headers without those that NATS adds, which describe the delivery and not the message.
     static func transportHeaders(_ fields: [Header]) throws -> TransportHeaders {
         // Messages without headers are common.

@@ -24,7 +24,7 @@ extension NATSTransport {
             !$0.isStreamAcknowledgement
         }
         do {
-            return TransportReply(headers: try answer.transportHeaders, body: answer.payload)
+            return TransportReply(headers: try NATSMessage.transportHeaders(answer.headers), body: answer.payload)
         } catch {
             throw BridgeError.unreadable("the reply", on: message.subject, error)
         }
@@ -40,9 +40,8 @@ extension NATSTransport {
             on: session.connection
         ) { [weak connection = session.connection] received in
             let connection = connection
-            guard let message = reader.read(received) else { return }
             // Without a reply subject, it is a message to the same subject and not a request.
-            guard let address = NATSMessage.reply(of: received) else { return }
+            guard let message = reader.read(received), let address = NATSMessage.reply(of: received) else { return }
             onRequest(
                 InboundRequest(message) { reply in
                     let headers = NATSMessage.headers(reply.headers)

@@ -1,7 +1,6 @@
 #if NATS
 import Channels
 public import ChannelsBridge
-import Synchronization
 
 /// A transport over NATS. The name of a channel is the subject.
 ///
@@ -31,15 +30,14 @@ import Synchronization
 public final class NATSTransport: Transport {
     private enum Phase {
         case new
-        /// The number tells an attempt from one that was closed before it ended.
-        case connecting(UInt64)
+        /// The relay tells an attempt from one that was closed before it ended.
+        case connecting(EventRelay)
         case connected(Session, EventRelay)
         case closed
     }
 
-    private let configuration: NATSConfiguration
+    let configuration: NATSConfiguration
     private let phase = Locked(Phase.new)
-    private let attempts = Atomic<UInt64>(0)
     /// The connection once it is established, for publishing, which reads it each time. It knows by itself
     /// when it has been closed. Guarded by its lock.
     private let established = Locked<NATSConnection?>(nil, spins: true)
@@ -58,18 +56,17 @@ public final class NATSTransport: Transport {
 
     /// Connects to the first server that answers, also after it was closed. See `Transport/connect(onEvent:)`.
     public func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
-        let attempt = attempts.wrappingAdd(1, ordering: .relaxed).newValue
+        let relay = EventRelay(onEvent)
         try phase.withLock { phase in
             switch phase {
-            case .new, .closed: phase = .connecting(attempt)
+            case .new, .closed: phase = .connecting(relay)
             case .connecting, .connected: throw BridgeError(.alreadyRunning, "the transport is connected")
             }
         }
-        let relay = EventRelay(onEvent)
         do {
             let session = try await open(relay)
             let isWanted = phase.withLock { phase in
-                guard case .connecting(attempt) = phase else { return false }
+                guard case .connecting(let found) = phase, found === relay else { return false }
                 phase = .connected(session, relay)
                 established.withLock { $0 = session.connection }
                 return true
@@ -81,22 +78,24 @@ public final class NATSTransport: Transport {
             await relay.connected()
         } catch {
             phase.withLock { phase in
-                if case .connecting(attempt) = phase { phase = .new }
+                if case .connecting(let found) = phase, found === relay { phase = .new }
             }
             throw error
         }
     }
 
     private func open(_ relay: EventRelay) async throws -> Session {
-        let holder = SessionHolder()
+        // For the callbacks of the connection, once it is established.
+        let holder = Locked<Session?>(nil)
         let connection = try await NATSConnection.connect(configuration) { event in
-            let isTold = holder.session?.inbox.failRequests(because: event) == true
-            if !isTold { relay.report(holder.session?.placed(event) ?? event) }
+            let session = holder.withLock { $0 }
+            let isTold = session?.inbox.failRequests(because: event) == true
+            if !isTold { relay.report(session?.placed(event) ?? event) }
             switch event {
-            case .interrupted: holder.session?.inbox.failBound()
-            case .reconnected: holder.session?.restore { relay.report($0) }
+            case .interrupted: session?.inbox.failBound()
+            case .reconnected: session?.restore { relay.report($0) }
             // The session has the connection, which keeps this closure.
-            case .closed: holder.session = nil
+            case .closed: holder.withLock { $0 = nil }
             default: break
             }
         }
@@ -107,7 +106,7 @@ public final class NATSTransport: Transport {
             } onFailure: {
                 relay.report($0)
             }
-            holder.session = session
+            holder.withLock { $0 = session }
             return session
         } catch {
             await connection.close()
@@ -133,13 +132,13 @@ public final class NATSTransport: Transport {
     ///
     /// With `durable`, throws `unsupported` at once if no stream keeps the subject.
     public func publish(_ message: TransportMessage, durable: Bool) async throws {
-        if !durable, let connection = established.withLock({ $0 }) {
+        guard durable else {
+            let connection = try established.withLock { $0 } ?? session.connection
             // Usually there is space: then no suspension has to be prepared.
             if try connection.sendIfSpace(message) { return }
             return try await connection.send(NATSMessage(message))
         }
         let session = try session
-        guard durable else { return try await session.connection.send(NATSMessage(message)) }
         try await session.streams.preparing({ try await $0.prepareMessages() }) {
             do { try await session.jetStream.checkStream(of: message.subject) } catch let refusal as Refusal {
                 throw BridgeError(wrapping: refusal)
@@ -187,16 +186,13 @@ public final class NATSTransport: Transport {
         onMessage: @escaping @Sendable (InboundMessage) -> Void
     ) async throws {
         let (session, relay) = try open
-        let reader = MessageReader(subscription.pattern.text, relay)
+        let pattern = subscription.pattern.text
+        let reader = MessageReader(pattern, relay)
         guard let durableName = subscription.durableName else {
-            let opened = try await NATSSubscription.subscribe(
-                to: subscription.pattern.text,
-                group: subscription.group,
-                on: session.connection,
-                handler: { message in
-                    if let message = reader.read(message) { onMessage(InboundMessage(message)) }
-                }
-            )
+            let (connection, group) = (session.connection, subscription.group)
+            let opened = try await NATSSubscription.subscribe(to: pattern, group: group, on: connection) { message in
+                if let message = reader.read(message) { onMessage(InboundMessage(message)) }
+            }
             return try await session.keep(opened)
         }
         let durable = try await session.streams.preparing({ try await $0.prepareMessages() }) {
@@ -250,16 +246,6 @@ public final class NATSTransport: Transport {
         if !isFlushed {
             throw BridgeError(.closingTimedOut, "not everything that was published could be sent within \(timeout)")
         }
-    }
-}
-
-/// The connection for its callbacks, once it is established. Guarded by `stored`.
-private final class SessionHolder: Sendable {
-    private let stored = Locked<Session?>(nil)
-
-    var session: Session? {
-        get { stored.withLock { $0 } }
-        set { stored.withLock { $0 = newValue } }
     }
 }
 #endif

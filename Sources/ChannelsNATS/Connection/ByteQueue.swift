@@ -10,8 +10,6 @@ struct ByteQueue: ~Copyable, @unchecked Sendable {  // nothing else refers to it
     private(set) var capacity = 0
     private(set) var count = 0
 
-    init() {}
-
     deinit { memory?.deallocate() }
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: count) }

@@ -72,15 +72,11 @@ extension NATSMessage {
     /// Copies a message of the C client. Nil if the subject or a header is not UTF-8, or the headers cannot
     /// be read.
     init?(_ message: OpaquePointer) {
-        guard let text = natsMsg_GetSubject(message), let subject = String(validatingCString: text) else { return nil }
-        self.subject = subject
-        if natsMsg_GetReply(message) != nil {
-            guard let reply = Self.reply(of: message) else { return nil }
-            self.reply = reply
-        }
-        guard let headers = Self.headers(of: message) else { return nil }
-        self.headers = headers
-        payload = Self.payload(of: message)
+        let reply = Self.reply(of: message)
+        guard let text = natsMsg_GetSubject(message), let subject = String(validatingCString: text),
+            reply != nil || natsMsg_GetReply(message) == nil, let headers = Self.headers(of: message)
+        else { return nil }
+        self.init(subject: subject, reply: reply, headers: headers, payload: Self.payload(of: message))
     }
 
     /// The reply subject of a message of the C client, even if its headers cannot be read; nil if it is not
