@@ -11,9 +11,7 @@ extension NATSTransport {
     /// `Transport/storeIfNone(_:)`.
     public func storeIfNone(_ message: TransportMessage) async throws -> UInt64? {
         let session = try session
-        let last = session.streams.bucket.sequence(
-            ofNone: session.jetStream.configuration.statePrefix + message.subject
-        )
+        let last = session.streams.bucket.sequence(ofNone: configuration.statePrefix + message.subject)
         if last > 0, let revision = try await store(message, ifLastIs: last) { return revision }
         return try await store(message, ifLastIs: 0)
     }
@@ -32,10 +30,9 @@ extension NATSTransport {
 
     private func store(_ message: TransportMessage, headers: [NATSMessage.Header]) async throws -> UInt64 {
         let session = try session
-        let subject = session.jetStream.configuration.statePrefix + message.subject
         return try await session.streams.preparing({ try await $0.prepareStates() }) {
             var stored = NATSMessage(identified: message)
-            stored.subject = subject
+            stored.subject = configuration.statePrefix + message.subject
             stored.headers += headers
             return session.streams.bucket.revision(try await session.jetStream.publish(stored))
         }
@@ -46,13 +43,9 @@ extension NATSTransport {
         let (session, relay) = try open
         try await session.streams.prepareStates()
         let reader = MessageReader(subject, relay)
-        let configuration = session.jetStream.configuration
         let stored = configuration.statePrefix + subject
         try WireRules.check(subject: stored)
-        let watch = LastValueWatch(stored, in: configuration.stateStream, session, on: session.connection) {
-            [bucket = session.streams.bucket]
-            value,
-            revision in
+        let watch = LastValueWatch(stored, session) { [bucket = session.streams.bucket] value, revision in
             let isDeleted = value[header: "KV-Operation"] != nil
             bucket.found(stored, revision: revision, isDeleted: isDeleted)
             // With a tool for the key-value store. A state cannot be deleted: whoever has a value stores it again.
@@ -69,7 +62,7 @@ extension NATSTransport {
             try await watch.open()
         } catch {
             await session.forget(watch)
-            throw BridgeError(wrapping: error)
+            throw BridgeError(wrapping: error, subject: stored)
         }
     }
 }

@@ -89,20 +89,15 @@ final class Session: Sendable {
     /// A failure is named by the route that it concerns: the subject of one acknowledgement, or of one reply, would be
     /// another name each time.
     func placed(_ event: NATSConnection.Event) -> NATSConnection.Event {
-        guard case .failed(let error) = event, let subject = error.subject, subject.hasPrefix("$JS.") else {
+        guard case .failed(let error) = event, let request = error.subject, request.hasPrefix("$JS.") else {
             return event
         }
-        let place = state.withLock { $0.durables }.lazy.compactMap { $0.place(of: subject) }.first
-        let general = subject.split(separator: ".").prefix(subject.hasPrefix("$JS.ACK.") ? 4 : 5).joined(separator: ".")
-        return .failed(
-            BridgeError(
-                error.code,
-                subject: place?.pattern ?? general,
-                detail: [place.map { "the durable name \($0.name)" }, error.detail].compactMap(\.self)
-                    .joined(separator: ": "),
-                underlyingError: error.underlyingError
-            )
-        )
+        let place = state.withLock { $0.durables }.lazy.compactMap { $0.place(of: request) }.first
+        let general = request.split(separator: ".").prefix(request.hasPrefix("$JS.ACK.") ? 4 : 5).joined(separator: ".")
+        let details = [place.map { "the durable name \($0.name)" }, error.detail].compactMap(\.self)
+        let (subject, detail) = (place?.pattern ?? general, details.joined(separator: ": "))
+        let cause = error.underlyingError
+        return .failed(BridgeError(error.code, subject: subject, detail: detail, underlyingError: cause))
     }
 
     /// Called after a reconnection. The C client has subscribed again, but the server may have lost the
@@ -185,11 +180,11 @@ extension NATSConfiguration {
 }
 
 extension BridgeError {
-    /// The error that a transport throws: this one, or the refusal of JetStream.
-    init(wrapping error: any Error) {
+    /// The error that a transport throws: this one, or the refusal of JetStream, for which a subject may be given.
+    init(wrapping error: any Error, subject: String? = nil) {
         switch error {
         case let error as BridgeError: self = error
-        case let refusal as Refusal: self.init(.unsupported, refusal.description)
+        case let refusal as Refusal: self.init(.unsupported, subject: subject, refusal.description)
         default: self.init(.transportFailure, underlyingError: error)
         }
     }

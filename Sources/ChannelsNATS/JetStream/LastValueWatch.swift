@@ -31,12 +31,6 @@ final class LastValueWatch: Sendable {
         var restarting: Task<Void, Never>?
     }
 
-    private struct Consumer: Decodable {
-        struct Delivered: Decodable { var consumerSeq: UInt64? }
-        var numPending: UInt64?
-        var delivered: Delivered?
-    }
-
     private let subject: String
     private let stream: String
     private let jetStream: JetStream
@@ -56,20 +50,18 @@ final class LastValueWatch: Sendable {
 
     init(
         _ subject: String,
-        in stream: String,
         _ session: Session,
-        on connection: NATSConnection,
         onValue: @escaping @Sendable (NATSMessage, UInt64) -> Void,
         onFailure: @escaping @Sendable (BridgeError) -> Void,
         onLoss: @escaping @Sendable () -> Void
     ) {
         self.subject = subject
-        self.stream = stream
+        stream = session.jetStream.configuration.stateStream
         jetStream = session.jetStream
         inbox = session.jetStream.configuration.newInbox()
         streams = session.streams
         self.onLoss = onLoss
-        self.connection = connection
+        connection = session.connection
         self.onValue = onValue
         self.onFailure = onFailure
     }
@@ -79,24 +71,22 @@ final class LastValueWatch: Sendable {
     /// - Throws: ``BridgeError/Code/timedOut`` if it does not arrive: a caller that continued without it
     ///   would overwrite it with an older one.
     func open() async throws {
-        let subscription = try await NATSSubscription.subscribe(
-            to: inbox,
-            on: connection,
-            handler: { [weak self] message in
-                self?.received(NATSMessage(message), reply: NATSMessage.reply(of: message))
-            }
-        )
-        state.withLock { $0.subscription = subscription }
-        guard try await begin() else { return listenForHeartbeats() }
+        let subscription = try await NATSSubscription.subscribe(to: inbox, on: connection) { [weak self] message in
+            self?.received(NATSMessage(message), reply: NATSMessage.reply(of: message))
+        }
+        state.withLock { state in
+            state.subscription = subscription
+            state.isBeginning = true
+        }
+        let hasValue = try await create()
+        state.withLock { $0.isBeginning = false }
+        guard hasValue else { return listenForHeartbeats() }
         await isHere.wait(atMost: jetStream.configuration.requestTimeout, clock: ContinuousClock())
         try Task.checkCancellation()
         let (isThere, isClosed) = state.withLock { ($0.handedOver != nil, $0.isClosed) }
-        guard isThere else {
-            throw isClosed
-                ? BridgeError(.closed, subject: subject)
-                : BridgeError(.timedOut, subject: subject, "the value that is stored did not come")
-        }
-        listenForHeartbeats()
+        if isThere { return listenForHeartbeats() }
+        if isClosed { throw BridgeError(.closed, subject: subject) }
+        throw BridgeError(.timedOut, subject: subject, "the value that is stored did not come")
     }
 
     /// Starts again with the last value, in the background.
@@ -153,16 +143,6 @@ final class LastValueWatch: Sendable {
 
     // MARK: Carrying out
 
-    private func begin() async throws -> Bool {
-        state.withLock { $0.isBeginning = true }
-        defer { state.withLock { $0.isBeginning = false } }
-        do {
-            return try await create()
-        } catch let refusal as Refusal {
-            throw BridgeError(.unsupported, subject: subject, refusal.description)
-        }
-    }
-
     /// - Returns: Whether there is a value to come.
     private func create() async throws -> Bool {
         let name = "w\(randomIdentifier())"
@@ -173,17 +153,15 @@ final class LastValueWatch: Sendable {
             return state.consumer
         }
         if let before { delete(before) }
-        let request = Request(
-            streamName: stream,
-            config: .init(name: name, deliverSubject: inbox, filterSubject: subject)
-        )
-        let made: Consumer
+        let config = Request.Configuration(name: name, deliverSubject: inbox, filterSubject: subject)
+        let request = Request(streamName: stream, config: config)
+        let made: KnownConsumer
         do { made = try await jetStream.call("CONSUMER.CREATE.\(stream).\(name).\(subject)", request) } catch {
             // There is nothing to delete.
             if error is Refusal { state.withLock { $0.consumer = $0.consumer == name ? nil : $0.consumer } }
             throw error
         }
-        let hasValue = (made.numPending ?? 0) + (made.delivered?.consumerSeq ?? 0) > 0
+        let hasValue = (made.numPending ?? 0) > 0 || (made.delivered?.consumerSeq ?? 0) > 0
         if !hasValue, state.withLock({ $0.handedOver.take() }) != nil { onLoss() }
         return hasValue
     }

@@ -145,8 +145,8 @@ actor StreamSetup {
             }
             if let failure { throw failure }
         case .states:
-            let subjects = [configuration.statePrefix + ">"]
-            var stream = NATSStream(configuration.stateStream, subjects: subjects, replicas: configuration.stateReplicas)
+            var stream = NATSStream(configuration.stateStream, subjects: [configuration.statePrefix + ">"])
+            stream.replicas = configuration.stateReplicas
             stream.keepsLastValues = true
             try await create(stream)
             try await identifyBucket()

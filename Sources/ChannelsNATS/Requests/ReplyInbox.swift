@@ -44,11 +44,9 @@ final class ReplyInbox: Sendable {
 
     static func open(on connection: NATSConnection, _ configuration: NATSConfiguration) async throws -> ReplyInbox {
         let inbox = ReplyInbox(connection, configuration)
-        let subscription = try await NATSSubscription.subscribe(
-            to: inbox.prefix + "*",
-            on: connection,
-            handler: { [weak inbox] message in inbox?.received(message) }
-        )
+        let subscription = try await NATSSubscription.subscribe(to: inbox.prefix + "*", on: connection) {
+            [weak inbox] message in inbox?.received(message)
+        }
         inbox.state.withLock { $0.subscription = subscription }
         return inbox
     }
