@@ -135,17 +135,15 @@ public struct NATSConfiguration: Sendable {
 
 extension Duration {
     /// Whole milliseconds, at least one, for the C client.
-    var milliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let whole = seconds.multipliedReportingOverflow(by: 1_000)
-        return whole.overflow ? .max : max(1, whole.partialValue &+ attoseconds / 1_000_000_000_000_000)
-    }
+    var milliseconds: Int64 { max(1, whole(ofSecond: 1_000)) }
 
     /// Whole nanoseconds, for the JSON of JetStream.
-    var nanoseconds: Int64 {
+    var nanoseconds: Int64 { whole(ofSecond: 1_000_000_000) }
+
+    private func whole(ofSecond parts: Int64) -> Int64 {
         let (seconds, attoseconds) = components
-        let whole = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return whole.overflow ? .max : whole.partialValue &+ attoseconds / 1_000_000_000
+        let whole = seconds.multipliedReportingOverflow(by: parts)
+        return whole.overflow ? .max : whole.partialValue &+ attoseconds / (1_000_000_000_000_000_000 / parts)
     }
 }
 #endif

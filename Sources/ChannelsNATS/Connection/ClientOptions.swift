@@ -8,7 +8,7 @@ final class ClientOptions {
     let pointer: OpaquePointer
 
     /// - Parameter discovered: The servers that others have announced.
-    init(_ configuration: NATSConfiguration, discovered: [String] = [], registration: UInt) throws {
+    init(_ configuration: NATSConfiguration, discovered: [String], registration: UInt) throws {
         var created: OpaquePointer?
         let status = natsOptions_Create(&created)
         guard status == NATS_OK, let created else { throw BridgeError(status, doing: "creating options") }
@@ -25,10 +25,10 @@ final class ClientOptions {
     deinit { natsOptions_Destroy(pointer) }
 
     private func setServers(_ configuration: NATSConfiguration, _ discovered: [String]) throws {
-        guard !configuration.servers.isEmpty else { throw BridgeError(.transportFailure, "no server is given") }
+        guard !configuration.servers.isEmpty else { throw Self.unusable("no server is given") }
         for server in configuration.servers {
             guard server.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), !server.isEmpty, Self.hasValidPort(server) else {
-                throw BridgeError(.transportFailure, "'\(server.singleLine)' is not the address of a server")
+                throw Self.unusable("'\(server.singleLine)' is not the address of a server")
             }
         }
         var servers = (configuration.servers + discovered.filter { !configuration.servers.contains($0) }).map {
@@ -38,10 +38,7 @@ final class ClientOptions {
         let status = natsOptions_SetServers(pointer, &servers, Int32(servers.count))
         guard status == NATS_OK else {
             let reason = String(cString: natsStatus_GetText(status))
-            throw BridgeError(
-                .transportFailure,
-                "\(configuration.serverList) cannot be the addresses of servers: \(reason)"
-            )
+            throw Self.unusable("\(configuration.serverList) cannot be the addresses of servers: \(reason)")
         }
         if let name = configuration.name { try set("name", natsOptions_SetName(pointer, name)) }
     }
@@ -80,10 +77,8 @@ final class ClientOptions {
         }
         if (tls.certificate == nil) != (tls.key == nil) {
             let given = tls.certificate.map { "certificate \($0.singleLine) is given without its key" }
-            throw BridgeError(
-                .transportFailure,
-                "the client's \(given ?? "key \(tls.key!.singleLine) is given without its certificate")"
-            )
+            let detail = given ?? "key \(tls.key!.singleLine) is given without its certificate"
+            throw Self.unusable("the client's \(detail)")
         }
         if let certificate = tls.certificate, let key = tls.key {
             try Self.checkReadable(certificate)
@@ -109,15 +104,14 @@ final class ClientOptions {
 
     private func set(_ what: String, _ status: natsStatus) throws {
         guard status != NATS_OK else { return }
-        throw BridgeError(.transportFailure, BridgeError(status, doing: "setting \(what)").description)
+        throw Self.unusable(BridgeError(status, doing: "setting \(what)").description)
     }
+
+    private static func unusable(_ detail: String) -> BridgeError { BridgeError(.transportFailure, detail) }
 
     private static func checkReadable(_ file: String) throws {
         guard access(file, R_OK) == 0 else {
-            throw BridgeError(
-                .transportFailure,
-                "'\(file.singleLine)' cannot be read: \(String(cString: strerror(errno)))"
-            )
+            throw unusable("'\(file.singleLine)' cannot be read: \(String(cString: strerror(errno)))")
         }
     }
 
@@ -129,10 +123,8 @@ final class ClientOptions {
         guard status == NATS_PROTOCOL_ERROR, configuration.usesTLS, configuration.tls?.certificate == nil,
             error.description.contains("got ''")
         else { return error }
-        return BridgeError(
-            .certificateRejected,
-            "\(error.detail ?? ""): the server may want a certificate of the client"
-        )
+        let detail = "\(error.detail ?? ""): the server may want a certificate of the client"
+        return BridgeError(.certificateRejected, detail)
     }
 }
 

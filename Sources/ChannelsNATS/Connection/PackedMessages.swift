@@ -72,19 +72,17 @@ struct PackedMessages: ~Copyable {
     mutating func removeBound() {
         guard boundCount > 0 else { return }
         var kept = ByteQueue()
-        var (taken, keptCount) = (0, 0)
+        var taken = 0
         let bytes = queue.bytes
         while taken < bytes.count {
-            let address = bytes.baseAddress! + taken
-            let (_, size) = Self.view(address)
-            if !address.loadUnaligned(as: Head.self).isBound {
-                kept.append(UnsafeRawBufferPointer(rebasing: bytes[taken..<(taken + size)]))
-                keptCount += 1
+            let message = Self.view(bytes.baseAddress! + taken)
+            if !message.isBound {
+                kept.append(UnsafeRawBufferPointer(rebasing: bytes[taken..<(taken + message.size)]))
             }
-            taken += size
+            taken += message.size
         }
         queue = kept
-        (count, boundCount) = (keptCount, 0)
+        (count, boundCount) = (count - boundCount, 0)
     }
 
     /// - Parameter keepsMemory: Whether more messages are expected soon, however many there were.
@@ -101,11 +99,9 @@ struct PackedMessages: ~Copyable {
         var taken = (count: 0, bytes: 0, bound: 0)
         let bytes = queue.bytes
         while taken.count < count {
-            let address = bytes.baseAddress! + taken.bytes
-            let (message, size) = Self.view(address)
+            let message = Self.view(bytes.baseAddress! + taken.bytes)
             guard isTaken(message) else { break }
-            let isBound = address.loadUnaligned(as: Head.self).isBound
-            taken = (taken.count + 1, taken.bytes + size, taken.bound + (isBound ? 1 : 0))
+            taken = (taken.count + 1, taken.bytes + message.size, taken.bound + (message.isBound ? 1 : 0))
         }
         if taken.count == count {
             removeAll(keepsMemory: true)
@@ -118,20 +114,21 @@ struct PackedMessages: ~Copyable {
     }
 
     /// - Parameter address: Where ``append(_:)`` has put a message, with its head first.
-    private static func view(_ address: UnsafeRawPointer) -> (View, size: Int) {
+    private static func view(_ address: UnsafeRawPointer) -> View {
         let head = address.loadUnaligned(as: Head.self)
         let subject = address + MemoryLayout<Head>.size
         let reply = subject + head.subject + 1
         let headers = reply + head.reply + 1
         let payload = headers + head.headers
-        let view = View(
+        return View(
             subject: subject.assumingMemoryBound(to: CChar.self),
             reply: head.reply < 0 ? nil : reply.assumingMemoryBound(to: CChar.self),
             headerCount: head.headerCount,
             headers: headers.assumingMemoryBound(to: CChar.self),
-            payload: UnsafeRawBufferPointer(start: payload, count: head.payload)
+            payload: UnsafeRawBufferPointer(start: payload, count: head.payload),
+            isBound: head.isBound,
+            size: head.size
         )
-        return (view, payload + head.payload - address)
     }
 }
 
@@ -143,6 +140,9 @@ extension PackedMessages {
         let headerCount: Int
         fileprivate let headers: UnsafePointer<CChar>
         let payload: UnsafeRawBufferPointer
+        fileprivate let isBound: Bool
+        /// With its head.
+        fileprivate let size: Int
 
         /// Calls a body for each header.
         func forEachHeader(_ body: (_ name: UnsafePointer<CChar>, _ value: UnsafePointer<CChar>) -> Void) {

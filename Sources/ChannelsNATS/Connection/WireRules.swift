@@ -10,21 +10,18 @@ enum WireRules {
 
     /// Throws unless the text is a subject without wildcards.
     static func check(subject: String) throws(BridgeError) {
-        try check(subject, "subject", isPattern: false)
+        try check(subject, isPattern: false)
     }
 
     /// Throws unless the text is a subject in which `*` and `>` may be whole tokens.
     static func check(pattern: String) throws(BridgeError) {
-        try check(pattern, "pattern", isPattern: true)
+        try check(pattern, isPattern: true)
     }
 
-    private static func check(_ text: String, _ kind: String, isPattern: Bool) throws(BridgeError) {
+    private static func check(_ text: String, isPattern: Bool) throws(BridgeError) {
         guard let problem = problem(ofSubject: text, isPattern: isPattern) else { return }
-        throw BridgeError(
-            .invalidName,
-            subject: text.singleLine,
-            "'\(text.singleLine)' is not a \(kind): \(problem)"
-        )
+        let detail = "'\(text.singleLine)' is not a \(isPattern ? "pattern" : "subject"): \(problem)"
+        throw BridgeError(.invalidName, subject: text.singleLine, detail)
     }
 
     private static func problem(ofSubject text: String, isPattern: Bool) -> String? {

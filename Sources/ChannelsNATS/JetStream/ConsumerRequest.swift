@@ -106,13 +106,10 @@ extension ConsumerRequest {
     /// What the server has otherwise, in words. Where a consumer began is not compared: it continues where it is.
     func differences(from found: KnownConsumer) -> [String] {
         var differences = SettingDifferences()
-        differences.compare("acknowledgementWait", found.config?.ackWait, config.ackWait) {
-            "\(Duration.nanoseconds($0))"
-        }
-        differences.compare("unsettledLimit", found.config?.maxAckPending, config.maxAckPending) { "\($0)" }
-        differences.compare("the number of deliveries", found.config?.maxDeliver, config.maxDeliver) {
-            $0 <= 0 ? "unlimited" : "\($0)"
-        }
+        let (found, limit) = (found.config, SettingDifferences.limit as (Int) -> String)
+        differences.compare("acknowledgementWait", found?.ackWait, config.ackWait, SettingDifferences.time)
+        differences.compare("unsettledLimit", found?.maxAckPending, config.maxAckPending)
+        differences.compare("the number of deliveries", found?.maxDeliver, config.maxDeliver, limit)
         return differences.texts
     }
 }

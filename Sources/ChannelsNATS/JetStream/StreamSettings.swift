@@ -46,10 +46,16 @@ struct SettingDifferences {
         _ name: String,
         _ found: Value?,
         _ wanted: Value?,
-        _ text: (Value) -> String
+        _ text: (Value) -> String = { "\($0)" }
     ) {
         guard let found, let wanted, found != wanted else { return }
         texts.append("\(name) is \(text(found)) at the server and \(text(wanted)) in the code")
+    }
+
+    static func limit(_ number: some BinaryInteger) -> String { number <= 0 ? "unlimited" : "\(number)" }
+
+    static func time(_ nanoseconds: Int64) -> String {
+        nanoseconds <= 0 ? "unlimited" : "\(Duration.nanoseconds(nanoseconds))"
     }
 }
 
@@ -59,24 +65,20 @@ extension NATSStream {
         guard let found else { return [] }
         let wanted = StreamSettings(self)
         var differences = SettingDifferences()
-        func limit(_ number: Int64) -> String { number <= 0 ? "unlimited" : "\(number)" }
-        func time(_ nanoseconds: Int64) -> String {
-            nanoseconds <= 0 ? "unlimited" : "\(Duration.nanoseconds(nanoseconds))"
-        }
         differences.compare("subjects", found.subjects?.sorted(), wanted.subjects?.sorted()) {
             $0.joined(separator: ", ")
         }
-        differences.compare("replicas", found.numReplicas, wanted.numReplicas) { "\($0)" }
+        differences.compare("replicas", found.numReplicas, wanted.numReplicas)
         // A value that ends by age, and not because another one takes its place, is set again by whoever joins.
-        differences.compare("ageLimit", found.maxAge, wanted.maxAge, time)
+        differences.compare("ageLimit", found.maxAge, wanted.maxAge, SettingDifferences.time)
         // Of a bucket, the server or other programs may set the rest.
         if keepsLastValues { return differences.texts }
-        differences.compare("storage", found.storage, wanted.storage) { $0 }
-        differences.compare("retention", found.retention, wanted.retention) { $0 }
-        differences.compare("what a full stream discards", found.discard, wanted.discard) { $0 }
-        differences.compare("byteLimit", found.maxBytes.map { max($0, -1) }, wanted.maxBytes, limit)
-        differences.compare("messageLimit", found.maxMsgs.map { max($0, -1) }, wanted.maxMsgs, limit)
-        differences.compare("duplicateWindow", found.duplicateWindow, wanted.duplicateWindow, time)
+        differences.compare("storage", found.storage, wanted.storage)
+        differences.compare("retention", found.retention, wanted.retention)
+        differences.compare("what a full stream discards", found.discard, wanted.discard)
+        differences.compare("byteLimit", found.maxBytes.map { max($0, -1) }, wanted.maxBytes, SettingDifferences.limit)
+        differences.compare("messageLimit", found.maxMsgs.map { max($0, -1) }, wanted.maxMsgs, SettingDifferences.limit)
+        differences.compare("duplicateWindow", found.duplicateWindow, wanted.duplicateWindow, SettingDifferences.time)
         return differences.texts
     }
 }
