@@ -12,6 +12,8 @@ import Synchronization
 /// `state` guards the subscription of the C client, what has been reported about dropped messages, and how often the
 /// server has refused the subscription.
 final class NATSSubscription: Sendable {
+    typealias Handler = @Sendable (OpaquePointer) -> Void
+
     struct State {
         /// Nil while there is no connection.
         var pointer: LibrarySubscription?
@@ -28,18 +30,13 @@ final class NATSSubscription: Sendable {
     let subject: String
     let group: String?
     let connection: NATSConnection
-    private let handler: @Sendable (OpaquePointer) -> Void
+    private let handler: Handler
     /// They are restored in the order in which they were made.
     let number = NATSSubscription.last.wrappingAdd(1, ordering: .relaxed).newValue
     private static let last = Atomic<UInt64>(0)
     let state = Locked(State())
 
-    private init(
-        _ subject: String,
-        _ group: String?,
-        _ connection: NATSConnection,
-        _ handler: @escaping @Sendable (OpaquePointer) -> Void
-    ) {
+    private init(_ subject: String, _ group: String?, _ connection: NATSConnection, _ handler: @escaping Handler) {
         self.subject = subject
         self.group = group
         self.connection = connection
@@ -62,7 +59,7 @@ final class NATSSubscription: Sendable {
         to pattern: String,
         group: String? = nil,
         on connection: NATSConnection,
-        handler: @escaping @Sendable (OpaquePointer) -> Void
+        handler: @escaping Handler
     ) async throws -> NATSSubscription {
         try WireRules.check(pattern: pattern)
         if let group { try WireRules.check(subject: group) }
@@ -251,12 +248,12 @@ final class NATSSubscription: Sendable {
 
 /// What a thread of the C client refers to while its subscription exists.
 private final class SubscriptionBox: @unchecked Sendable {  // `spent` is touched by that thread, and by the deinit
-    let handler: @Sendable (OpaquePointer) -> Void
+    let handler: NATSSubscription.Handler
     let connection: NATSConnection
     /// The last messages that were handled. Unchecked, because the thread is inside one access at a time.
     @exclusivity(unchecked) var spent = SpentMessages()
 
-    init(_ handler: @escaping @Sendable (OpaquePointer) -> Void, _ connection: NATSConnection) {
+    init(_ handler: @escaping NATSSubscription.Handler, _ connection: NATSConnection) {
         self.handler = handler
         self.connection = connection
     }

@@ -41,13 +41,8 @@ extension PackedMessages.View {
         }
         var message: OpaquePointer?
         defer { if let message { spent.add(message, bytes: payload.count) } }
-        var status = natsMsg_Create(
-            &message,
-            subject,
-            reply,
-            payload.baseAddress?.assumingMemoryBound(to: CChar.self),
-            count
-        )
+        let bytes = payload.baseAddress?.assumingMemoryBound(to: CChar.self)
+        var status = natsMsg_Create(&message, subject, reply, bytes, count)
         forEachHeader { name, value in
             if status == NATS_OK { status = natsMsgHeader_Add(message, name, value) }
         }

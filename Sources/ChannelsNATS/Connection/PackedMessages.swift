@@ -31,18 +31,15 @@ struct PackedMessages: ~Copyable {
     var byteCount: Int { queue.count }
     var isEmpty: Bool { count == 0 }
 
-    /// The number of bytes that ``append(_:)`` needs for a message.
+    /// The number of bytes that ``append(_:ifSizeIsAtMost:)`` needs for a message.
     static func size(of message: borrowing some OutgoingMessage) -> Int { Head(message).size }
 
-    /// Copies a message whose texts have no zero in them; see ``WireRules`` and `TransportHeaders.check`.
-    mutating func append(_ message: borrowing some OutgoingMessage) {
-        _ = append(message, ifSizeIsAtMost: .max)
-    }
-
-    /// Copies a message if it does not need more than some bytes.
+    /// Copies a message if it does not need more than some bytes. Its texts have no zero in them; see ``WireRules`` and
+    /// `TransportHeaders.check`.
     ///
     /// - Returns: Whether it has been copied.
-    mutating func append(_ message: borrowing some OutgoingMessage, ifSizeIsAtMost limit: Int) -> Bool {
+    @discardableResult
+    mutating func append(_ message: borrowing some OutgoingMessage, ifSizeIsAtMost limit: Int = .max) -> Bool {
         let head = Head(message)
         let size = head.size
         guard size <= limit else { return false }
@@ -113,7 +110,7 @@ struct PackedMessages: ~Copyable {
         return false
     }
 
-    /// - Parameter address: Where ``append(_:)`` has put a message, with its head first.
+    /// - Parameter address: Where ``append(_:ifSizeIsAtMost:)`` has put a message, with its head first.
     private static func view(_ address: UnsafeRawPointer) -> View {
         let head = address.loadUnaligned(as: Head.self)
         let subject = address + MemoryLayout<Head>.size

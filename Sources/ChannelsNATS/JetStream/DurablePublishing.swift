@@ -134,21 +134,20 @@ struct Acknowledgement {
         return Acknowledgement(stream, number, isDuplicate: true)
     }
 
+    private typealias Bytes = Slice<UnsafeRawBufferPointer>
     private static let nameKey = Array("{\"stream\":".utf8)
     private static let sequenceKey = Array("\"seq\":".utf8)
     private static let duplicateKey = Array("\"duplicate\":".utf8)
 
     /// What is behind a key, without the spaces around them.
-    private static func value(of key: [UInt8], in member: Slice<UnsafeRawBufferPointer>) -> Slice<
-        UnsafeRawBufferPointer
-    >? {
+    private static func value(of key: [UInt8], in member: Bytes) -> Bytes? {
         let member = member.drop { $0 == UInt8(ascii: " ") }
         guard member.starts(with: key) else { return nil }
         return member.dropFirst(key.count).drop { $0 == UInt8(ascii: " ") }
     }
 
     /// A text in quotation marks with none, and nothing escaped, between them.
-    private static func name(_ value: Slice<UnsafeRawBufferPointer>?) -> String? {
+    private static func name(_ value: Bytes?) -> String? {
         guard let value, value.count > 2, value.first == UInt8(ascii: "\""), value.last == UInt8(ascii: "\"") else {
             return nil
         }
