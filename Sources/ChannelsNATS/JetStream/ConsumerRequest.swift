@@ -61,11 +61,9 @@ struct ConsumerRequest: Encodable {
     /// patterns apart.
     static func consumerName(_ name: String, _ pattern: String) -> String {
         let readable = name.utf8.prefix(40).map { byte -> Character in
-            let scalar = Unicode.Scalar(byte)
-            let isPlain =
-                ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) || ("0"..."9").contains(scalar)
-                || scalar == "-"
-            return isPlain ? Character(scalar) : "_"
+            let character = Character(Unicode.Scalar(byte))
+            let isPlain = character.isASCII && (character.isLetter || character.isNumber || character == "-")
+            return isPlain ? character : "_"
         }
         // FNV-1a: the same in every process, unlike Hasher.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325

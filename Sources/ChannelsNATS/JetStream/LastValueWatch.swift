@@ -92,11 +92,8 @@ final class LastValueWatch: Sendable {
     /// Starts again with the last value, in the background.
     func restart() {
         state.withLock { state in
-            if state.isClosed { return }
-            if state.isBeginning {
-                state.isStale = true
-                return
-            }
+            if state.isBeginning { state.isStale = true }
+            if state.isClosed || state.isBeginning { return }
             state.isBeginning = true
             state.restarting = Task { [weak self] in await self?.beginAgain() }
         }
