@@ -120,10 +120,13 @@ final class Session: Sendable {
         }
     }
 
+    /// Called when the connection is lost: before anybody can look whether a stream has lost what was heard.
+    func noteHeard() {
+        for durable in state.withLock({ $0.durables }) { durable.noteHeard() }
+    }
+
     private func restoreAll(_ onFailure: @Sendable (BridgeError) -> Void) async {
         let (durables, watches) = state.withLock { ($0.durables, $0.watches) }
-        // All, before one of them looks whether their stream has lost that.
-        for durable in durables { durable.noteHeard() }
         for durable in durables { durable.restart() }
         var pause = Duration.milliseconds(250)
         while !Task.isCancelled, !watches.isEmpty {

@@ -93,10 +93,13 @@ final class JetStream: Sendable {
         guard found.created != nil, name != configuration.stateStream else { return found }
         let hasLost = seen.withLock { seen in
             let isContinued = before?.isContinued(by: found.identity) ?? true
-            // Who has asked at the same time may have had a later answer, or have told.
-            let isKnown = seen[name].map { $0 != before && $0.isContinued(by: found.identity) } ?? false
+            // Who has asked at the same time may have had a later answer, or have told: then what is seen does not
+            // continue what was.
+            let isKnown = seen[name].map { now in
+                !(before?.isContinued(by: now) ?? true) || now != before && now.isContinued(by: found.identity)
+            }
             if !isContinued || seen[name]?.isContinued(by: found.identity) ?? true { seen[name] = found.identity }
-            return !isContinued && !isKnown
+            return !isContinued && isKnown != true
         }
         if hasLost, let before {
             let numbers = before.lastSequence > 0 ? "; its numbers had come to \(before.lastSequence) or more" : ""
