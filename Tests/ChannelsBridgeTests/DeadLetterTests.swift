@@ -232,9 +232,15 @@ struct DeadLetterTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test func aNewDurableNameBeginsWhereItsRouteSays() async throws {
+    /// A process whose sales the broker has stored.
+    private func tillThatSold(_ count: Int) async -> MiniProcess {
         let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold, durable: true)])
-        for total in 0..<3 { #expect(await till.board[.sold].postAndWait(Sale(total: total)).isComplete) }
+        for total in 0..<count { #expect(await till.board[.sold].postAndWait(Sale(total: total)).isComplete) }
+        return till
+    }
+
+    @Test func aNewDurableNameBeginsWhereItsRouteSays() async throws {
+        let till = await tillThatSold(3)
         for (start, first) in [(ReplayStart.stored, 0), (.ago(.seconds(3_600)), 0), (.new, 3), (.ago(.zero), 3)] {
             let board = Switchboard()
             let heard = Recorder<Int>()
@@ -256,8 +262,7 @@ struct DeadLetterTests {
 
     /// Beside the first, which has settled them.
     @Test func aSecondDurableNameOfABridgeHearsWhatIsStored() async throws {
-        let till = await MiniProcess("till", InMemoryTransport(broker), [.outgoing(.sold, durable: true)])
-        for total in 0..<3 { #expect(await till.board[.sold].postAndWait(Sale(total: total)).isComplete) }
+        let till = await tillThatSold(3)
         let board = Switchboard()
         let heard = Recorder<Int>()
         let token = board[.sold].listen { sale in heard.record(sale.total) }
