@@ -6,7 +6,9 @@ internal import Channels
 public struct SQLiteConfiguration: Hashable, Sendable {
     /// When a commit counts as done.
     public enum Synchronous: Hashable, Sendable {
-        /// When the disk has it: what was acknowledged outlives a power failure.
+        /// When the disk has it: what was acknowledged outlives a power failure. Messages that are stored at a time share
+        /// the wait for the disk. That a message is taken or settled is not waited for: after a power failure, it may be
+        /// delivered again.
         case full
         /// When the operating system has it: what was acknowledged outlives the end of the process, but the newest of
         /// it may be lost when the power fails.
@@ -15,8 +17,7 @@ public struct SQLiteConfiguration: Hashable, Sendable {
 
     /// How much of what has been settled, or was never for a durable name, is kept for those that replay it.
     public struct Retention: Hashable, Sendable {
-        /// How long a durable message is kept, and a durable name that no process uses: after that it is removed, and a
-        /// `BridgeError/Code/messagesLost` names it.
+        /// How long a durable message is kept, by the wall clock.
         public var age: Duration
         /// How many durable messages are kept: the newest.
         public var messages: Int
@@ -39,12 +40,8 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     }
 
     /// The path of the file, which is created if there is none. It may be a database of your own: the transport's
-    /// tables begin with `channels_`.
+    /// tables begin with `channels_`. A relative path is resolved when the transport is created.
     public var path: String
-    /// How long a process may be gone before what it had not settled is delivered to another. While a process lives,
-    /// its messages stay its own; one that stands still for longer, or cannot write because another program has locked
-    /// the file, counts as gone.
-    public var acknowledgementWait: Duration
     /// What is kept.
     public var retention: Retention
     /// When a commit counts as done.
@@ -59,14 +56,12 @@ public struct SQLiteConfiguration: Hashable, Sendable {
     /// Creates a configuration.
     public init(
         path: String,
-        acknowledgementWait: Duration = .seconds(5),
         retention: Retention = Retention(),
         synchronous: Synchronous = .full,
         busyTimeout: Duration = .seconds(30),
         bodyLimit: Int = 8 << 20
     ) {
         self.path = path
-        self.acknowledgementWait = acknowledgementWait
         self.retention = retention
         self.synchronous = synchronous
         self.busyTimeout = busyTimeout
@@ -78,8 +73,7 @@ public struct SQLiteConfiguration: Hashable, Sendable {
         require(!path.isEmpty, "SQLiteConfiguration.path is empty; it must be the path of a file")
         require(!path.utf8.contains(0), "SQLiteConfiguration.path contains a zero byte")
         let durations = [
-            ("acknowledgementWait", acknowledgementWait), ("retention.age", retention.age),
-            ("busyTimeout", busyTimeout),
+            ("retention.age", retention.age), ("busyTimeout", busyTimeout),
         ]
         for (name, duration) in durations {
             require(duration > .zero, "SQLiteConfiguration.\(name) is \(duration); it must be positive")

@@ -5,23 +5,23 @@ internal import GRDB
 
 /// A subscription under a durable name: what of it this connection holds.
 ///
-/// `state` is guarded by its lock; `id` is set before it is shared.
+/// `state` is guarded by its lock.
 final class SQLiteDurableName: Sendable {
     private struct State {
         /// In the file.
         var id: Int64 = 0
+        /// Up to here, what was looked at and not taken is for others.
+        var passed: Int64 = 0
         var held = 0
         var heldBytes = 0
         /// Whether there may be more than was taken.
-        var wantsMore = true
-        /// What others had taken when it came, and how long what is new waits for that.
-        var joined: (position: Int64, patienceEnd: Double) = (0, 0)
+        var mayHaveMore = true
     }
 
     let pattern: ChannelPattern
     let queue: HandlerQueue<InboundMessage>
+    let name: String
     private let subscription: TransportSubscription
-    private let name: String
     private let state = Locked(State())
 
     init(_ subscription: TransportSubscription, _ name: String, _ queue: HandlerQueue<InboundMessage>) {
@@ -32,78 +32,68 @@ final class SQLiteDurableName: Sendable {
     /// How many it holds at most: others of the name have their share, too.
     private var limit: Int { min(subscription.unsettledLimit, 256) }
 
-    var id: Int64 { state.withLock { $0.id } }
+    /// In the file, and up to where what it has not taken is for others.
+    var place: (id: Int64, passed: Int64) { state.withLock { ($0.id, $0.passed) } }
 
-    var heldCount: Int { state.withLock { $0.held } }
+    func lookAgain() { state.withLock { $0.mayHaveMore = true } }
 
-    /// Whether there may be more to take, and there is room.
-    var wantsMore: Bool { state.withLock { $0.wantsMore && $0.held < limit } }
-
-    func lookAgain() { state.withLock { $0.wantsMore = true } }
-
-    /// Finds the name in the file, or enters it.
-    func join(_ session: SQLiteSession) async throws {
-        let (name, pattern, start) = (name, pattern.text, subscription.start)
-        let (id, reached) = try await session.file.write { db in
-            let position = try SQLiteSchema.position(of: start, db)
-            try db.execute(
-                sql: """
-                    INSERT INTO channels_consumers (name, pattern, position, seen) VALUES (?, ?, ?, ?)
-                    ON CONFLICT DO UPDATE SET seen = excluded.seen
-                    """,
-                arguments: [name, pattern, position, Timestamp.now.secondsSince1970]
-            )
-            let row = try Row.fetchOne(
-                db,
-                sql: "SELECT id, position FROM channels_consumers WHERE name = ? AND pattern = ?",
-                arguments: [name, pattern]
-            )!  // it was entered
-            return (row["id"] as Int64, row["position"] as Int64)
-        }
-        let patienceEnd = Timestamp.now.secondsSince1970 + session.lease
-        state.withLock { ($0.id, $0.joined) = (id, (reached, patienceEnd)) }
+    /// Finds the name in the file, or enters it, and says that this member uses it.
+    func join(_ member: String, _ db: Database) throws {
+        let position = try SQLiteSchema.position(of: subscription.start, db)
+        try db.execute(
+            sql: "INSERT INTO channels_consumers (name, pattern, position) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            arguments: [name, pattern.text, position]
+        )
+        let id = try Int64.fetchOne(
+            db,
+            sql: "SELECT id FROM channels_consumers WHERE name = ? AND pattern = ?",
+            arguments: [name, pattern.text]
+        )!  // it was entered
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO channels_subscribers (consumer, member) VALUES (?, ?)",
+            arguments: [id, member]
+        )
+        state.withLock { ($0.id, $0.passed, $0.mayHaveMore) = (id, 0, true) }
     }
 
     // MARK: Taking
 
-    /// Takes what there is room for, and hands it out.
-    func fetch(_ session: SQLiteSession) async throws {
-        while true {
-            let (id, joined, room, bytes) = state.withLock { state in
-                // Before it looks: what is stored meanwhile, it has not seen.
-                state.wantsMore = false
-                let bytes = state.held == 0 ? Int.max : subscription.unsettledByteLimit - state.heldBytes
-                return (state.id, state.joined, limit - state.held, bytes)
-            }
-            guard room > 0, bytes > 0 else { return lookAgain() }
-            let taking = SQLiteTaking(
-                id: id,
+    /// What it would take now; nil if there is no room, or there was nothing more.
+    func request() -> SQLiteTaking.Request? {
+        state.withLock { state in
+            let bytes = subscription.unsettledByteLimit - state.heldBytes
+            guard state.mayHaveMore, state.held < limit, bytes > 0 || state.held == 0 else { return nil }
+            // Before it looks: what is stored meanwhile, it has not seen.
+            state.mayHaveMore = false
+            return SQLiteTaking.Request(
+                id: state.id,
                 pattern: pattern,
-                most: room,
-                bytes: min(bytes, subscription.unsettledByteLimit),
-                holder: session.holder,
-                lease: session.lease,
-                waitsFor: Timestamp.now.secondsSince1970 < joined.patienceEnd ? joined.position : nil
+                most: limit - state.held,
+                bytes: max(bytes, 1),
+                passed: state.passed
             )
-            let (taken, due) = try await session.file.write { try taking.take($0) }
-            // While it waits for others, it looks whether they have settled.
-            if let due {
-                session.ring(at: taking.waitsFor == nil ? due : Timestamp.now.secondsSince1970 + 0.02)
-            }
-            state.withLock { state in
-                state.held += taken.count
-                state.heldBytes += taken.reduce(0) { $0 + $1.message.byteCount }
-            }
-            for item in taken { queue.enqueue(inbound(item, id, session)) }
-            queue.deliver()
-            guard !taken.isEmpty else { return }
         }
+    }
+
+    /// Hands out what it got.
+    func take(_ part: SQLiteTaking.Part, _ request: SQLiteTaking.Request, _ epoch: Int, _ session: SQLiteSession) {
+        state.withLock { state in
+            state.held += part.taken.count
+            state.heldBytes += part.taken.reduce(0) { $0 + $1.message.byteCount }
+            if part.isFull { state.mayHaveMore = true }
+            // Unless it has been entered anew since.
+            if state.id == request.id { state.passed = max(state.passed, part.passed) }
+        }
+        for item in part.taken { queue.enqueue(inbound(item, request.id, epoch, session)) }
+        queue.deliver()
     }
 
     // MARK: Settling
 
-    private func inbound(_ item: SQLiteTaking.Taken, _ id: Int64, _ session: SQLiteSession) -> InboundMessage {
-        let delivery = Delivery(self, id, item.number, item.delivery, item.message.byteCount, session)
+    private func inbound(_ item: SQLiteTaking.Taken, _ id: Int64, _ epoch: Int, _ session: SQLiteSession)
+        -> InboundMessage
+    {
+        let delivery = Delivery(self, id, item, epoch, session)
         var message = InboundMessage(
             item.message,
             deliveryCount: item.delivery,
@@ -117,72 +107,67 @@ final class SQLiteDurableName: Sendable {
 
     /// A message that was handed out, until it is settled or released.
     private final class Delivery: Sendable {
+        private static let delete = "DELETE FROM channels_unsettled"
+        private static let release = "UPDATE channels_unsettled SET holder = NULL"
+        /// How long a message waits that was released without being settled.
+        private static let releaseDelay = Duration.seconds(1)
+
         private let name: SQLiteDurableName
         private let id: Int64
         private let number: Int64
         private let delivery: Int
         private let byteCount: Int
+        /// Of the file in which the message was taken. In a copy of it, the number may be that of another message.
+        private let epoch: Int
         private let session: SQLiteSession
         private let isSettled = Locked(false)
 
         init(
             _ name: SQLiteDurableName,
             _ id: Int64,
-            _ number: Int64,
-            _ delivery: Int,
-            _ byteCount: Int,
+            _ item: SQLiteTaking.Taken,
+            _ epoch: Int,
             _ session: SQLiteSession
         ) {
-            (self.name, self.id, self.number, self.delivery) = (name, id, number, delivery)
-            (self.byteCount, self.session) = (byteCount, session)
+            (self.name, self.id, self.number, self.delivery) = (name, id, item.number, item.delivery)
+            (self.byteCount, self.epoch, self.session) = (item.message.byteCount, epoch, session)
         }
 
-        // It is nobody's: another is given it when the wait is over.
-        deinit {
-            if begin() { change("UPDATE channels_unsettled SET holder = holder || ' released'", [], after: nil) }
-        }
+        deinit { settle(.retry(after: Self.releaseDelay)) }
 
-        private func begin() -> Bool {
-            isSettled.withLock { isSettled in
+        func settle(_ settlement: Settlement) {
+            let isFirst = isSettled.withLock { isSettled in
                 defer { isSettled = true }
                 return !isSettled
             }
-        }
-
-        func settle(_ settlement: Settlement) {
-            guard begin() else { return }
-            switch settlement {
-            case .acknowledged, .terminated: change("DELETE FROM channels_unsettled", [], after: nil)
-            case .retry(let delay):
-                let due = Timestamp.now.secondsSince1970 + max(delay / .seconds(1), 0)
-                change("UPDATE channels_unsettled SET holder = NULL, due = ?", [due], after: due)
-            }
-        }
-
-        private func change(_ sql: String, _ arguments: StatementArguments, after due: Double?) {
-            name.state.withLock { state in
+            guard isFirst else { return }
+            let hasMore = name.state.withLock { state in
                 state.held -= 1
                 state.heldBytes -= byteCount
-                state.wantsMore = true
+                return state.mayHaveMore
             }
-            let condition = " WHERE consumer = ? AND number = ? AND deliveries = ?"
-            session.settle(sql + condition, arguments + [id, number, delivery], due)
-        }
-    }
-}
-
-extension SQLiteSession {
-    /// Stores what has become of a message. Tried again until the file takes it: nobody else settles the message as
-    /// long as this connection is there.
-    fileprivate func settle(_ sql: String, _ arguments: StatementArguments, _ due: Double?) {
-        file.write({ try $0.cachedStatement(sql: sql).execute(arguments: arguments) }) { error in
-            if let due { self.ring(at: due) }
-            guard let error, error.code != .closed else { return }
-            self.fail(error)
-            Task {
-                try? await Task.sleep(for: Self.failurePause)
-                self.settle(sql, arguments, due)
+            let (id, number, delivery, epoch) = (id, number, delivery, epoch)
+            let holder = session.holder
+            let change = { @Sendable [session] (sql: String) in
+                session.settle { db in
+                    guard session.file.epoch == epoch else { return }
+                    try db.cachedStatement(
+                        sql: sql + " WHERE consumer = ? AND number = ? AND deliveries = ? AND holder = ?"
+                    )
+                    .execute(arguments: [id, number, delivery, holder])
+                }
             }
+            switch settlement {
+            case .acknowledged, .terminated: change(Self.delete)
+            case .retry(let delay) where delay <= .zero: change(Self.release)
+            case .retry(let delay):
+                // Until then, it stays with this connection: nobody else would know how long to wait.
+                Task {
+                    try? await Task.sleep(for: delay)
+                    change(Self.release)
+                }
+            }
+            if hasMore { session.ring() }
         }
     }
 }

@@ -4,49 +4,98 @@ internal import ChannelsBridge
 internal import Foundation
 internal import GRDB
 
-/// The open file: writes that are committed together.
+/// The open file: one connection that reads, and one that writes, whose changes are committed together.
+///
+/// A cycle of the one that writes: (1) what waits is taken; (2) it is compared whether the path still leads to this file,
+/// and whether the file is what it was; (3) all changes are made in one transaction, which is synchronised with the disk
+/// if a change asks for that; (4) their ends are told. Where the file cannot be written, its *trouble* begins: what is
+/// published fails at once, what has to be done sooner or later waits, and a commit is tried each second until one
+/// succeeds.
 ///
 /// `state` is guarded by its lock, under which nothing of the database is called.
 final class SQLiteFile: Sendable {
     /// A change of the file, and what is done once it is committed, or has failed.
     private struct Write: Sendable {
+        enum Kind {
+            /// Stores something: synchronised with the disk. Fails if the file cannot be written.
+            case storing
+            /// Takes something. Fails if the file cannot be written.
+            case taking
+            /// Done as soon as the file can be written: otherwise it would be forgotten.
+            case settling
+            /// The last one, tried once.
+            case last
+
+            var mayFail: Bool { self == .storing || self == .taking }
+        }
+
+        let kind: Kind
         let change: @Sendable (Database) throws -> Void
         let end: @Sendable (BridgeError?) -> Void
+    }
+
+    /// The newest message that is known, and how often the file was found to have gone back before.
+    struct History: Sendable {
+        var mark: SQLiteMark?
+        var epoch = 0
     }
 
     private struct State {
         var waiting: [Write] = []
         var isWriting = false
         var isClosed = false
+        /// When the commit began that is running.
+        var began: ContinuousClock.Instant?
+        var trouble: (reason: BridgeError, since: ContinuousClock.Instant)?
+        var history = History()
     }
+
+    enum Event: Sendable {
+        /// A commit has changed something.
+        case committed
+        case troubleBegan(BridgeError)
+        case troubleEnded(after: Duration)
+        case wentBack
+    }
+
+    /// After what time a commit that does not end means that the file is locked.
+    private static let patience = Duration.milliseconds(1_500)
+    /// How long it waits before it tries a file again that could not be written.
+    private static let pause = Duration.seconds(1)
+    /// How large the write-ahead log may stay once all of it is in the file.
+    static let logLimit = 16 << 20
 
     let path: String
-    /// What the path led to when it was opened.
-    private let identity: FileIdentity?
-    let pool: DatabasePool
-    /// Always one connection: it is told whether another one has committed since it last asked.
-    private let versions: DatabaseQueue
+    private let reader: DatabaseQueue
+    private let writer: DatabaseQueue
+    /// What the path, and what SQLite keeps beside it, led to when it was opened.
+    private let identities: [FileIdentity?]
+    private let isSynchronized: Bool
     private let state = Locked(State())
-    private let committed: @Sendable () -> Void
+    private let onEvent: @Sendable (Event) -> Void
 
     private init(
-        _ path: String,
-        _ pool: DatabasePool,
-        _ versions: DatabaseQueue,
-        committed: @escaping @Sendable () -> Void
+        _ configuration: SQLiteConfiguration,
+        _ reader: DatabaseQueue,
+        _ writer: DatabaseQueue,
+        onEvent: @escaping @Sendable (Event) -> Void
     ) {
-        (self.path, self.pool, self.versions, self.committed) = (path, pool, versions, committed)
-        identity = FileIdentity(path)
+        (path, self.reader, self.writer, self.onEvent) = (configuration.path, reader, writer, onEvent)
+        isSynchronized = configuration.synchronous == .full
+        identities = FileIdentity.all(path)
     }
 
-    /// - Parameter committed: Called after each commit of this connection, from any thread.
+    // MARK: Opening
+
+    /// - Parameter onEvent: Called from any thread.
     static func open(
         _ configuration: SQLiteConfiguration,
-        committed: @escaping @Sendable () -> Void
+        onEvent: @escaping @Sendable (Event) -> Void
     ) async throws -> SQLiteFile {
         let path = configuration.path
         var settings = Configuration()
         settings.label = "swift-channels"
+        settings.journalMode = .wal
         // SQLite's own timeout looks again after up to 100 ms, while those that write all the time take the lock at
         // once.
         let mostLooks = configuration.busyTimeout / .milliseconds(2)
@@ -54,12 +103,9 @@ final class SQLiteFile: Sendable {
             Thread.sleep(forTimeInterval: 0.002)
             return Double(looks) < mostLooks
         }
-        settings.maximumReaderCount = 2
-        let synchronous = configuration.synchronous == .full ? "FULL" : "NORMAL"
-        settings.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = \(synchronous)") }
+        var reading = settings
+        reading.readonly = true
         do {
-            var reading = settings
-            reading.readonly = true
             // Before it is opened for writing, which changes the file of somebody else, too.
             if configuration.isObserver {
                 var isFolder: ObjCBool = false
@@ -71,9 +117,16 @@ final class SQLiteFile: Sendable {
                     try SQLiteSchema.prepare($0, creates: false)
                 }
             }
-            let pool = try await openPool(path, settings, until: .now + configuration.busyTimeout)
-            try await pool.write { try SQLiteSchema.prepare($0) }
-            return SQLiteFile(path, pool, try DatabaseQueue(path: path, configuration: reading), committed: committed)
+            let writer = try await openWriter(path, settings, until: .now + configuration.busyTimeout)
+            try await writer.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_size_limit = \(logLimit)") }
+            let mark = try await writer.write { db in
+                try SQLiteSchema.prepare(db)
+                return try SQLiteMark.newest(db)
+            }
+            let reader = try DatabaseQueue(path: path, configuration: reading)
+            let file = SQLiteFile(configuration, reader, writer, onEvent: onEvent)
+            file.state.withLock { $0.history.mark = mark }
+            return file
         } catch {
             throw BridgeError(error, path: path)
         }
@@ -81,13 +134,13 @@ final class SQLiteFile: Sendable {
 
     /// SQLite does not wait for a lock when it sets up the write-ahead log, as two processes do that create the file at
     /// the same time.
-    private static func openPool(
+    private static func openWriter(
         _ path: String,
         _ settings: Configuration,
         until deadline: ContinuousClock.Instant
-    ) async throws -> DatabasePool {
+    ) async throws -> DatabaseQueue {
         while true {
-            do { return try DatabasePool(path: path, configuration: settings) } catch let error as DatabaseError
+            do { return try DatabaseQueue(path: path, configuration: settings) } catch let error as DatabaseError
                 where error.resultCode.primaryResultCode == .SQLITE_BUSY && .now < deadline
             {
                 try await Task.sleep(for: .milliseconds(2))
@@ -95,18 +148,56 @@ final class SQLiteFile: Sendable {
         }
     }
 
+    // MARK: Reading
+
     /// A number that changes with each commit of another connection, in this process or another. Without a
     /// transaction, and without waiting for a lock: it is asked often.
     func version() throws -> Int {
         do {
-            return try versions.unsafeRead { db in
+            return try reader.unsafeRead { db in
                 try Int.fetchOne(db.cachedStatement(sql: "PRAGMA data_version")) ?? 0
             }
         } catch { throw BridgeError(error, path: path) }
     }
 
     func read<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
-        do { return try await pool.read(body) } catch { throw BridgeError(error, path: path) }
+        let known = state.withLock { $0.history }
+        do {
+            let (result, mark) = try await reader.read { db in
+                guard try known.mark?.isKnown(to: db) ?? true else { throw WentBack() }
+                return (try body(db), try SQLiteMark.newest(db))
+            }
+            if let mark { note(mark, known.epoch) }
+            return result
+        } catch is WentBack {
+            goBack(from: known.epoch)
+            throw WentBack()
+        } catch { throw BridgeError(error, path: path) }
+    }
+
+    // MARK: History
+
+    /// Thrown where the file has gone back since it was last looked at.
+    struct WentBack: Error {}
+
+    /// How often the file has gone back.
+    var epoch: Int { state.withLock { $0.history.epoch } }
+
+    private func note(_ mark: SQLiteMark, _ epoch: Int) {
+        state.withLock { state in
+            guard state.history.epoch == epoch, state.history.mark?.number ?? 0 < mark.number else { return }
+            state.history.mark = mark
+        }
+    }
+
+    /// From now on, the file is taken as it is. Reported once for each time.
+    func goBack(from epoch: Int) {
+        let isNew = state.withLock { state in
+            guard state.history.epoch == epoch else { return false }
+            state.history = History(mark: nil, epoch: epoch + 1)
+            return true
+        }
+        if isNew { onEvent(.wentBack) }
     }
 
     // MARK: Writing
@@ -118,38 +209,56 @@ final class SQLiteFile: Sendable {
         _ change: @escaping @Sendable (Database) throws -> Void,
         _ end: @escaping @Sendable (BridgeError?) -> Void
     ) {
-        let begins = state.withLock { state -> Bool? in
-            guard !state.isClosed else { return nil }
-            state.waiting.append(Write(change: change, end: end))
-            defer { state.isWriting = true }
-            return !state.isWriting
-        }
-        guard let begins else { return end(BridgeError(.closed)) }
-        if begins { Task.detached { await self.writeWaiting() } }
+        enqueue(Write(kind: .storing, change: change, end: end))
+    }
+
+    /// Makes a change as soon as the file can be written, however long that takes.
+    ///
+    /// - Parameter end: Called once it is done; with an error if the file is closed, or the change itself is refused.
+    func settle(
+        _ change: @escaping @Sendable (Database) throws -> Void,
+        _ end: @escaping @Sendable (BridgeError?) -> Void
+    ) {
+        enqueue(Write(kind: .settling, change: change, end: end))
     }
 
     /// Makes a change, and returns what it returned, once it is committed.
     func write<Result: Sendable>(_ change: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+        try await wait(.storing, change)
+    }
+
+    /// Makes a change that need not outlive a power failure, and returns what it returned, once it is committed.
+    func take<Result: Sendable>(_ change: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+        try await wait(.taking, change)
+    }
+
+    private func wait<Result: Sendable>(
+        _ kind: Write.Kind,
+        _ change: @escaping @Sendable (Database) throws -> Result
+    ) async throws -> Result {
         let made = Locked<Result?>(nil)
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            write(
-                { db in
-                    let result = try change(db)
-                    made.withLock { $0 = result }
-                },
-                { error in
-                    if let error { continuation.resume(throwing: error) } else { continuation.resume() }
-                }
-            )
+            let write = Write(kind: kind) { db in
+                let result = try change(db)
+                made.withLock { $0 = result }
+            } end: { error in
+                if let error { continuation.resume(throwing: error) } else { continuation.resume() }
+            }
+            enqueue(write)
         }
         return made.withLock { $0! }  // it was made before the commit
     }
 
-    /// Throws ``BridgeError/Code/notConnected`` if the path leads to another file, or to none: what is written to the
-    /// open one would be lost, and nobody else would read it.
-    func check() throws {
-        guard FileIdentity(path) != identity else { return }
-        throw BridgeError(.notConnected, detail: "\(path): the file was removed or replaced: restart this process")
+    private func enqueue(_ write: Write) {
+        let (begins, error) = state.withLock { state -> (Bool, BridgeError?) in
+            guard !state.isClosed else { return (false, BridgeError(.closed)) }
+            if write.kind.mayFail, let trouble = state.trouble { return (false, trouble.reason) }
+            state.waiting.append(write)
+            defer { state.isWriting = true }
+            return (!state.isWriting, nil)
+        }
+        if let error { return write.end(error) }
+        if begins { Task.detached { await self.writeWaiting() } }
     }
 
     /// How many changes wait.
@@ -157,41 +266,194 @@ final class SQLiteFile: Sendable {
 
     private func writeWaiting() async {
         while true {
-            let batch = state.withLock { state in
+            let (batch, isInTrouble) = state.withLock { state in
                 defer { state.waiting = [] }
-                if state.waiting.isEmpty { state.isWriting = false }
-                return state.waiting
+                if state.waiting.isEmpty, state.trouble == nil { state.isWriting = false }
+                return (state.waiting, state.trouble != nil)
             }
-            guard !batch.isEmpty else { return }
-            let error = await commit(batch)
-            if let error, error.code != .notConnected, batch.count > 1 {
-                // A change that fails takes no other with it. For a file that is locked, each would wait again.
-                for write in batch { write.end(await commit([write])) }
-            } else {
-                for write in batch { write.end(error) }
+            guard !batch.isEmpty || isInTrouble else { return }
+            let error = await commit(batch, isProbe: isInTrouble)
+            guard let error else {
+                endTrouble()
+                for write in batch { write.end(nil) }
+                continue
             }
-            committed()
+            if !error.concernsTheFile {
+                await commitSingly(batch)
+            } else if await !postpone(batch, error) {
+                return
+            }
         }
     }
 
-    private func commit(_ batch: [Write]) async -> BridgeError? {
+    /// A change that cannot be made takes none with it but what is published behind it: that has to stay behind.
+    private func commitSingly(_ batch: [Write]) async {
+        var failure: BridgeError?
+        for (index, write) in batch.enumerated() {
+            if let failure, write.kind.mayFail {
+                write.end(failure)
+                continue
+            }
+            let error = await commit([write], isProbe: false)
+            if let error, error.concernsTheFile {
+                _ = await postpone(Array(batch[index...]), error)
+                return
+            }
+            write.end(error)
+            if let error, write.kind.mayFail {
+                failure = failure ?? error
+                for write in takeWhatMayFail() { write.end(error) }
+            }
+        }
+    }
+
+    private func takeWhatMayFail() -> [Write] {
+        state.withLock { state in
+            defer { state.waiting.removeAll { $0.kind.mayFail } }
+            return state.waiting.filter { $0.kind.mayFail }
+        }
+    }
+
+    /// The file cannot be written: what can fails, and the rest waits.
+    ///
+    /// - Returns: Whether it is to be tried again.
+    private func postpone(_ batch: [Write], _ error: BridgeError) async -> Bool {
+        beginTrouble(error)
+        let isLast = state.withLock { state in
+            let isLast = (batch + state.waiting).contains { $0.kind == .last }
+            if isLast { state.isWriting = false }
+            return isLast
+        }
+        let failed = batch.filter { $0.kind != .settling || isLast } + takeWhatMayFail()
+        for write in failed { write.end(error) }
+        guard !isLast else { return false }
+        state.withLock { $0.waiting.insert(contentsOf: batch.filter { $0.kind == .settling }, at: 0) }
+        let end = ContinuousClock.now + Self.pause
+        // One that closes the file does not wait that long.
+        while .now < end, !state.withLock({ $0.waiting.contains { $0.kind == .last } }) {
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        return true
+    }
+
+    /// - Parameter isProbe: Whether something is written in any case, to see whether that is possible.
+    private func commit(_ batch: [Write], isProbe: Bool) async -> BridgeError? {
+        state.withLock { $0.began = .now }
+        defer { state.withLock { $0.began = nil } }
+        let isSynchronized = isSynchronized && (isProbe || batch.contains { $0.kind == .storing || $0.kind == .last })
         do {
             try check()
-            try await pool.write { db in for write in batch { try write.change(db) } }
+            let known = state.withLock { $0.history }
+            let (hasChanged, mark) = try await writer.writeWithoutTransaction { db in
+                // A pool or a queue of GRDB sets NORMAL when it is opened. It may not be changed in a transaction.
+                // Not a cached statement: SQLite sets it where the statement is compiled.
+                try db.execute(sql: "PRAGMA synchronous = \(isSynchronized ? "FULL" : "NORMAL")")
+                let before = db.totalChangesCount
+                var mark: SQLiteMark?
+                try db.inTransaction(.immediate) {
+                    if isProbe {
+                        try SQLiteSchema.prepare(db)
+                        try db.execute(sql: "UPDATE channels_schema SET version = version")
+                    }
+                    if try !(known.mark?.isKnown(to: db) ?? true) { self.goBack(from: known.epoch) }
+                    for write in batch { try write.change(db) }
+                    mark = try SQLiteMark.newest(db)
+                    return .commit
+                }
+                return (db.totalChangesCount != before, mark)
+            }
+            if let mark { note(mark, epoch) }
+            if hasChanged { onEvent(.committed) }
             return nil
         } catch { return BridgeError(error, path: path) }
     }
 
-    /// Makes what waits, and closes the file.
+    // MARK: Trouble
+
+    /// Whether messages can be stored.
+    var isInTrouble: Bool { state.withLock { $0.trouble != nil } }
+
+    private func beginTrouble(_ error: BridgeError) {
+        let isNew = state.withLock { state in
+            defer { state.trouble = (error, state.trouble?.since ?? .now) }
+            return state.trouble?.reason.detail != error.detail
+        }
+        if isNew { onEvent(.troubleBegan(error)) }
+    }
+
+    private func endTrouble() {
+        let since = state.withLock { $0.trouble.take()?.since }
+        if let since { onEvent(.troubleEnded(after: since.duration(to: .now))) }
+    }
+
+    /// Looks whether something is wrong that no write has met yet. Without waiting for a lock: it is called often.
+    func look() {
+        let isStuck = state.withLock { state in
+            state.trouble == nil && state.began.map { $0.duration(to: .now) > Self.patience } ?? false
+        }
+        do {
+            try check()
+            if isStuck { throw DatabaseError(resultCode: .SQLITE_BUSY) }
+        } catch { fail(error) }
+    }
+
+    /// The file cannot be read, or written. Ends with the next commit that succeeds.
+    func fail(_ error: any Error) {
+        beginTrouble(BridgeError(error, path: path))
+        let begins = state.withLock { state in
+            guard !state.isClosed else { return false }
+            defer { state.isWriting = true }
+            return !state.isWriting
+        }
+        if begins { Task.detached { await self.writeWaiting() } }
+    }
+
+    /// Throws ``BridgeError/Code/notConnected`` if the path leads to another file, or to none: what is written to the
+    /// open one would be lost, and nobody else would read it.
+    private func check() throws {
+        guard FileIdentity.all(path) != identities else { return }
+        throw BridgeError(
+            .notConnected,
+            detail: """
+                \(path): the file, or its -wal or -shm, was removed or replaced: stop all processes that use it, delete what \
+                is left of -wal and -shm, and start them again
+                """
+        )
+    }
+
+    // MARK: The write-ahead log
+
+    /// Brings what is in the write-ahead log into the file, as far as nobody reads it, and makes it small.
+    func shortenLog() async throws {
+        guard FileIdentity.size(path + "-wal") > Self.logLimit else { return }
+        try await writer.writeWithoutTransaction { db in
+            let row = try Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(PASSIVE)")
+            // Otherwise somebody reads it, and would be waited for.
+            guard let row, (row[1] as Int) == (row[2] as Int) else { return }
+            try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+    }
+
+    // MARK: Closing
+
+    /// Makes what waits, and closes the file. The connection that writes is the last: if there is no other one, it brings
+    /// the write-ahead log into the file.
     func close(last change: @escaping @Sendable (Database) throws -> Void) async -> BridgeError? {
         let error: BridgeError? = await withCheckedContinuation { continuation in
-            write(change) { continuation.resume(returning: $0) }
+            enqueue(Write(kind: .last, change: change) { continuation.resume(returning: $0) })
         }
         state.withLock { $0.isClosed = true }
-        try? versions.close()
-        try? pool.close()
+        // SQLite would remove the write-ahead log of another file that stands there now.
+        if FileIdentity.all(path) != identities {
+            Self.abandoned.withLock { $0 += [reader, writer] }
+        } else {
+            try? reader.close()
+            try? writer.close()
+        }
         return error
     }
+
+    private static let abandoned = Locked<[DatabaseQueue]>([])
 }
 
 /// Which file it is, whatever it is called.
@@ -200,44 +462,18 @@ private struct FileIdentity: Equatable {
     private let number: UInt64
 
     /// Nil if there is none.
-    init?(_ path: String) {
+    private init?(_ path: String) {
         var found = stat()
         guard stat(path, &found) == 0 else { return nil }
         (device, number) = (UInt64(truncatingIfNeeded: found.st_dev), UInt64(found.st_ino))
     }
-}
 
-extension BridgeError {
-    /// What went wrong with a file, and what to do about it.
-    init(_ error: any Error, path: String) {
-        if let error = error as? BridgeError {
-            self.init(
-                error.code,
-                subject: error.subject,
-                detail: [error.detail, path].compactMap { $0 }.joined(separator: ": "),
-                underlyingError: error.underlyingError
-            )
-            return
-        }
-        guard !(error is CancellationError) else {
-            self.init(.closed)
-            return
-        }
-        let (code, what): (Code, String) =
-            switch (error as? DatabaseError)?.resultCode.primaryResultCode {
-            case .SQLITE_FULL: (.transportFailure, "the disk is full: make room")
-            case .SQLITE_BUSY, .SQLITE_LOCKED:
-                (.notConnected, "another program has locked the file for longer than busyTimeout: end its transaction")
-            case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH:
-                (.permissionDenied, "the file or its folder cannot be written: change its permissions")
-            case .SQLITE_CANTOPEN:
-                (.notConnected, "the file cannot be opened: its folder must exist, and it must not be a folder itself")
-            case .SQLITE_NOTADB: (.transportFailure, "this is no SQLite database: choose another path")
-            case .SQLITE_CORRUPT: (.transportFailure, "the file is damaged: restore it, or move it away")
-            case .SQLITE_IOERR: (.transportFailure, "the disk failed, or the file may not grow")
-            default: (.transportFailure, "SQLite failed")
-            }
-        self.init(code, detail: "\(path): \(what)", underlyingError: error)
+    /// Of a database and what belongs to it as long as it is open.
+    static func all(_ path: String) -> [FileIdentity?] { ["", "-wal", "-shm"].map { FileIdentity(path + $0) } }
+
+    static func size(_ path: String) -> Int {
+        var found = stat()
+        return stat(path, &found) == 0 ? Int(found.st_size) : 0
     }
 }
 #endif

@@ -48,38 +48,51 @@ enum SQLiteSchema {
                 CREATE UNIQUE INDEX channels_identifiers ON channels_messages (identifier) WHERE identifier IS NOT NULL;
                 -- Those that are removed soon.
                 CREATE INDEX channels_plain ON channels_messages (time) WHERE NOT durable;
-                -- What a durable name has taken: everything up to the position.
+                -- What a durable name has taken: everything up to the position. Its number is never given again.
                 CREATE TABLE channels_consumers (
-                    id INTEGER PRIMARY KEY,
+                    id INTEGER PRIMARY KEY AUTOINCREMENT,
                     name TEXT NOT NULL,
                     pattern TEXT NOT NULL,
                     position INTEGER NOT NULL,
-                    -- When a process last used it.
-                    seen REAL NOT NULL,
                     UNIQUE (name, pattern)
                 );
-                -- Of what was taken, that which is not settled: who has it, and from when on another may have it.
+                -- Of what was taken, that which is not settled, and the member that has it; NULL: anybody may take it.
                 CREATE TABLE channels_unsettled (
                     consumer INTEGER NOT NULL,
                     number INTEGER NOT NULL,
                     deliveries INTEGER NOT NULL,
-                    due REAL NOT NULL,
                     holder TEXT,
                     PRIMARY KEY (consumer, number)
+                ) WITHOUT ROWID;
+                CREATE INDEX channels_free ON channels_unsettled (consumer, number) WHERE holder IS NULL;
+                CREATE TRIGGER channels_name_removed AFTER DELETE ON channels_consumers BEGIN
+                    DELETE FROM channels_unsettled WHERE consumer = OLD.id;
+                    DELETE FROM channels_subscribers WHERE consumer = OLD.id;
+                END;
+                -- The connections that subscribe. Each has a locked file beside the database as long as it lives.
+                CREATE TABLE channels_members (token TEXT PRIMARY KEY) WITHOUT ROWID;
+                CREATE TRIGGER channels_member_removed AFTER DELETE ON channels_members BEGIN
+                    UPDATE channels_unsettled SET holder = NULL WHERE holder = OLD.token;
+                    DELETE FROM channels_subscribers WHERE member = OLD.token;
+                    DELETE FROM channels_groups WHERE member = OLD.token;
+                END;
+                CREATE TABLE channels_subscribers (
+                    consumer INTEGER NOT NULL,
+                    member TEXT NOT NULL,
+                    PRIMARY KEY (consumer, member)
+                ) WITHOUT ROWID;
+                -- Who shares the messages that are not durable.
+                CREATE TABLE channels_groups (
+                    name TEXT NOT NULL,
+                    member TEXT NOT NULL,
+                    pattern TEXT NOT NULL,
+                    PRIMARY KEY (name, member, pattern)
                 ) WITHOUT ROWID;
                 -- Of the messages that are not durable, those that a member of a group has taken.
                 CREATE TABLE channels_claims (
                     group_name TEXT NOT NULL,
                     number INTEGER NOT NULL,
                     PRIMARY KEY (group_name, number)
-                ) WITHOUT ROWID;
-                -- Who is in a group, and until when that is known.
-                CREATE TABLE channels_members (
-                    group_name TEXT NOT NULL,
-                    holder TEXT NOT NULL,
-                    pattern TEXT NOT NULL,
-                    due REAL NOT NULL,
-                    PRIMARY KEY (group_name, holder, pattern)
                 ) WITHOUT ROWID;
                 CREATE TABLE channels_values (
                     subject TEXT PRIMARY KEY NOT NULL,
@@ -107,11 +120,11 @@ enum SQLiteSchema {
         return db.changesCount > 0
     }
 
-    /// The number after which one begins to hear.
+    /// The number after which a durable name begins: by default, with what is stored.
     static func position(of start: ReplayStart?, _ db: Database) throws -> Int64 {
         switch start?.position {
-        case nil, .new: return try lastNumber(db)
-        case .stored: return 0
+        case .new: return try lastNumber(db)
+        case nil, .stored: return 0
         case .sequence(let number): return Int64(clamping: number) - 1
         case .time(let seconds):
             let first = try Int64.fetchOne(
@@ -125,7 +138,32 @@ enum SQLiteSchema {
 
     /// The newest message's number, or that of the newest that there ever was.
     static func lastNumber(_ db: Database) throws -> Int64 {
-        try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'channels_messages'") ?? 0
+        try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'channels_messages'")
+        ) ?? 0
+    }
+}
+
+/// The newest message that a connection knows of. If the file does not have it any more, it has gone back: an older copy
+/// was put in its place.
+struct SQLiteMark: Sendable {
+    let number: Int64
+    let time: Double
+
+    /// Nil if there is no message.
+    static func newest(_ db: Database) throws -> SQLiteMark? {
+        let newest = try db.cachedStatement(
+            sql: "SELECT number, time FROM channels_messages ORDER BY number DESC LIMIT 1"
+        )
+        return try Row.fetchOne(newest).map { SQLiteMark(number: $0[0], time: $0[1]) }
+    }
+
+    /// Whether the file has it, or has removed it since. Numbers are given in order and never again, so that what has
+    /// this one and is not this one was stored in another copy of the file.
+    func isKnown(to db: Database) throws -> Bool {
+        let found = try db.cachedStatement(sql: "SELECT time FROM channels_messages WHERE number = ?")
+        if let time = try Double.fetchOne(found, arguments: [number]) { return time == self.time }
+        return try SQLiteSchema.lastNumber(db) >= number
     }
 }
 

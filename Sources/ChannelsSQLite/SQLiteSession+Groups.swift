@@ -6,76 +6,82 @@ internal import GRDB
 /// How the members of a group share the messages that are not durable, in one process or several: each message is the
 /// turn of one of those that are there and whose pattern matches. If that one does not take it, another does.
 extension SQLiteSession {
-    /// How long a message is left to the member whose turn it is.
-    private static let patience = 0.2
+    /// A message that the members of a group may take, and when it was first seen.
+    struct Shared: Sendable {
+        let found: Found
+        let seen: ContinuousClock.Instant
+    }
 
-    /// Enters this connection as a member, or says that it is still there.
+    /// How long a message is left to the member whose turn it is.
+    private static let patience = Duration.milliseconds(200)
+
+    /// Enters this connection as a member of its groups.
     func joinGroups() async throws {
-        let members = state.withLock { $0.plain.compactMap { plain in plain.group.map { ($0, plain.pattern.text) } } }
-        guard !members.isEmpty else { return }
-        let (holder, lease) = (holder, lease)
+        let groups = state.withLock {
+            $0.plain.compactMap { plain in plain.group.map { ($0.text, plain.pattern.text) } }
+        }
+        let member = try await join()
         try await file.write { db in
-            for (group, pattern) in members {
+            for (group, pattern) in groups {
                 try db.execute(
-                    sql:
-                        "INSERT OR REPLACE INTO channels_members (group_name, holder, pattern, due) VALUES (?, ?, ?, ?)",
-                    arguments: [group, holder, pattern, Timestamp.now.secondsSince1970 + lease]
+                    sql: "INSERT OR IGNORE INTO channels_groups (name, member, pattern) VALUES (?, ?, ?)",
+                    arguments: [group, member, pattern]
                 )
             }
         }
     }
 
     /// Takes those of a group's messages whose turn it is here, or that others have left, in order.
-    func share(_ group: String) async {
-        let now = Timestamp.now.secondsSince1970
+    func share(_ group: ExactText) async {
+        let now = ContinuousClock.now
         let items = state.withLock { state in
             defer { state.shared[group] = [] }
             return state.shared[group] ?? []
         }
         guard !items.isEmpty else { return }
-        let holder = holder
-        let left = Locked<[Shared]>([])
+        let (name, holder) = (group.text, holder)
+        var left: [Shared] = []
         do {
-            let taken = try await file.write { db in
-                left.withLock { $0 = [] }
+            let taken: [Shared]
+            (taken, left) = try await file.take { db in
+                var (taken, left) = ([Shared](), [Shared]())
                 let members = try Row.fetchAll(
                     db,
-                    sql:
-                        "SELECT holder, pattern FROM channels_members WHERE group_name = ? AND due > ? ORDER BY holder",
-                    arguments: [group, now]
+                    sql: "SELECT member, pattern FROM channels_groups WHERE name = ? ORDER BY member",
+                    arguments: [name]
                 ).map { row in
-                    (holder: row["holder"] as String, pattern: try ChannelPattern(validating: row["pattern"]))
+                    (token: row["member"] as String, pattern: try ChannelPattern(validating: row["pattern"]))
                 }
                 let claim = try db.cachedStatement(
                     sql: "INSERT OR IGNORE INTO channels_claims (group_name, number) VALUES (?, ?)"
                 )
-                return try items.filter { item in
+                for item in items {
                     let matching = members.filter { $0.pattern.matches(item.found.subject) }
-                    let isMine = matching.isEmpty || matching[Int(item.found.number) % matching.count].holder == holder
-                    guard isMine || item.seen + Self.patience <= now else {
-                        left.withLock { $0.append(item) }
-                        return false
+                    let isMine = matching.isEmpty || matching[Int(item.found.number) % matching.count].token == holder
+                    if isMine || item.seen.duration(to: now) >= Self.patience {
+                        try claim.execute(arguments: [name, item.found.number])
+                        if db.changesCount > 0 { taken.append(item) }
+                    } else {
+                        left.append(item)
                     }
-                    try claim.execute(arguments: [group, item.found.number])
-                    return db.changesCount > 0
                 }
+                return (taken, left)
             }
             for item in taken { deliver(item.found, in: group) }
         } catch {
             report(error)
-            left.withLock { $0 = items }
+            left = items
         }
-        let rest = left.withLock { $0 }
-        guard !rest.isEmpty else { return }
-        state.withLock { $0.shared[group] = rest + ($0.shared[group] ?? []) }
+        guard !left.isEmpty else { return }
+        state.withLock { $0.shared[group] = left + ($0.shared[group] ?? []) }
         Task {
-            try? await Task.sleep(for: .seconds(Self.patience))
+            try? await Task.sleep(for: Self.patience)
             commands.yield(.share(group: group))
         }
     }
 
     /// Hands a message to one of the members on this connection.
-    private func deliver(_ item: Found, in group: String) {
+    private func deliver(_ item: Found, in group: ExactText) {
         guard let message = item.message else { return }
         let queue = state.withLock { state -> HandlerQueue<InboundMessage>? in
             let members = state.plain.filter {
@@ -86,11 +92,6 @@ extension SQLiteSession {
         }
         queue?.enqueue(InboundMessage(message))
         queue?.deliver()
-    }
-
-    /// Leaves the groups: others take the turns of this connection.
-    static func leaveGroups(_ holder: String, _ db: Database) throws {
-        try db.execute(sql: "DELETE FROM channels_members WHERE holder = ?", arguments: [holder])
     }
 }
 #endif

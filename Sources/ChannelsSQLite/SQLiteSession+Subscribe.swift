@@ -14,14 +14,17 @@ extension SQLiteSession {
         let last = try await file.read { try SQLiteSchema.position(of: start, $0) }
         await betweenLooks { state in
             if state.plain.isEmpty && state.durable.isEmpty { state.lastNumber = last }
-            state.plain.append(Plain(pattern: pattern, group: group, after: last, queue: queue))
+            state.plain.append(Plain(pattern: pattern, group: group.map(ExactText.init), after: last, queue: queue))
         }
         if group != nil { try await joinGroups() }
     }
 
     func subscribe(_ name: SQLiteDurableName) async throws {
-        try await name.join(self)
-        let last = try await file.read { try SQLiteSchema.lastNumber($0) }
+        let member = try await join()
+        let last = try await file.write { db in
+            try name.join(member, db)
+            return try SQLiteSchema.lastNumber(db)
+        }
         await betweenLooks { state in
             if state.plain.isEmpty && state.durable.isEmpty { state.lastNumber = last }
             state.durable.append(name)
@@ -31,11 +34,12 @@ extension SQLiteSession {
     func watch(_ subject: String, _ queue: HandlerQueue<StoredValue>) async throws {
         let value = try await file.read { try SQLiteValues.find(subject, $0) }
         if let value {
-            queue.enqueue(value)
+            queue.enqueue(state.withLock { value.raised(&$0.revisions) })
             queue.deliver()
         }
         await betweenLooks { state in
-            state.watched.append(Watched(subject: subject, queue: queue, seen: Int64(value?.revision ?? 0)))
+            let seen = Int64(value?.revision ?? 0)
+            state.watched.append(Watched(subject: ExactText(subject), queue: queue, seen: seen))
         }
     }
 
@@ -48,7 +52,9 @@ extension SQLiteSession {
         }
         for queue in queues.withLock({ $0 }) { await queue.finish() }
         let holder = holder
-        try? await file.write { try Self.leaveGroups(holder, $0) }
+        try? await file.write { db in
+            try db.execute(sql: "DELETE FROM channels_groups WHERE member = ?", arguments: [holder])
+        }
     }
 
     /// Changes who subscribes, between two looks at the file: otherwise a message could be passed over for one who
@@ -59,7 +65,7 @@ extension SQLiteSession {
                 .run {
                     self.state.withLock { state in
                         change(&state)
-                        state.lastActivity = .now
+                        state.waking.lastActivity = .now
                     }
                     continuation.resume()
                 }

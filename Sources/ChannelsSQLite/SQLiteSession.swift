@@ -3,30 +3,27 @@ internal import Channels
 internal import ChannelsBridge
 internal import Foundation
 internal import GRDB
-internal import Synchronization
 
 /// One connection of a transport: who subscribes, and the task that hands out what the file has.
 ///
-/// `state` is guarded by its lock, under which neither handlers nor the database are called. `look()` and what is in
-/// `commands` run in one task, one after the other.
+/// A cycle of that task: (1) somebody rings, because this connection has committed something, or the file says that
+/// another one has; (2) what is new is read; (3) messages that are not durable, and states, are handed out; (4) the durable
+/// names that have room take what is theirs, in one transaction.
+///
+/// `state` is guarded by its lock, under which neither handlers nor the database are called. What is in `commands` runs in
+/// one task, one after the other.
 final class SQLiteSession: Sendable {
     /// A subscription of messages that are not durable.
     struct Plain {
         let pattern: ChannelPattern
-        let group: String?
+        let group: ExactText?
         /// It hears what has a higher number.
-        let after: Int64
+        var after: Int64
         let queue: HandlerQueue<InboundMessage>
     }
 
-    /// A message that the members of a group may take, and when it was first seen.
-    struct Shared: Sendable {
-        let found: Found
-        let seen: Double
-    }
-
     struct Watched {
-        let subject: String
+        let subject: ExactText
         let queue: HandlerQueue<StoredValue>
         var seen: Int64 = 0
     }
@@ -35,61 +32,54 @@ final class SQLiteSession: Sendable {
         var plain: [Plain] = []
         var durable: [SQLiteDurableName] = []
         var watched: [Watched] = []
+        /// How often the file had gone back when the subscriptions began, and when that was told last.
+        var epoch = 0
+        var toldEpoch = 0
         /// The number of the last message that was looked at.
         var lastNumber: Int64 = 0
         var isLookPending = false
-        /// When something was last found, by the uptime.
-        var lastActivity = ContinuousClock.now
-        /// From when on something may be delivered again.
-        var due: Double?
-        /// What the file said when it was last asked.
-        var version: Int?
         var isClosed = false
-        var nextBeat = ContinuousClock.now
-        var nextPruning = ContinuousClock.now + .seconds(10)
+        var waking = Waking()
         var turn = 0
         /// What the members of a group on this connection may take, in order.
-        var shared: [String: [Shared]] = [:]
+        var shared: [ExactText: [Shared]] = [:]
+        /// What is added to the revisions of the file, so that they increase when it has gone back; and the highest so far.
+        var revisions: (base: UInt64, highest: UInt64) = (0, 0)
     }
 
     enum Command {
         case look
-        case share(group: String)
+        case share(group: ExactText)
+        case beginAgain
         case run(@Sendable () -> Void)
     }
 
-    /// How often the file is asked whether it has changed, soon after it has and later.
-    private static let (shortest, longest) = (Duration.milliseconds(5), Duration.milliseconds(50))
     private static let portion = 500
-    /// How long it waits after the file has failed.
-    static let failurePause = Duration.seconds(1)
 
     let file: SQLiteFile
-    /// How many durable messages could not be stored.
-    private let unstored = Atomic<Int>(0)
     let configuration: SQLiteConfiguration
-    /// Names this connection in the file.
-    let holder: String
-    private let events: HandlerQueue<TransportEvent>
     let state = Locked(State())
     let commands: AsyncStream<Command>.Continuation
+    private let events: HandlerQueue<TransportEvent>
+    /// The sign of life of this connection, once it subscribes.
+    private let member = Locked<SQLiteMember?>(nil)
     private let reading = Locked<Task<Void, Never>?>(nil)
 
     init(_ configuration: SQLiteConfiguration, _ events: HandlerQueue<TransportEvent>) async throws {
         self.configuration = configuration
         self.events = events
-        holder = "\(ProcessInfo.processInfo.processIdentifier)-\(UInt64.random(in: .min ... .max))"
         let (stream, commands) = AsyncStream.makeStream(of: Command.self)
         self.commands = commands
-        let bell = Bell()
-        file = try await SQLiteFile.open(configuration) { bell.session?.ring() }
-        bell.session = self
+        let owner = Owner()
+        file = try await SQLiteFile.open(configuration) { owner.session?.take($0) }
+        owner.session = self
         let reading = Task.detached { [weak self] in
             for await command in stream {
                 guard let self else { return }
                 switch command {
                 case .look: await self.look()
                 case .share(let group): await self.share(group)
+                case .beginAgain: await self.beginAgain()
                 case .run(let body): body()
                 }
             }
@@ -102,7 +92,7 @@ final class SQLiteSession: Sendable {
     }
 
     /// How the file finds the session, which keeps it.
-    private final class Bell: Sendable {
+    private final class Owner: Sendable {
         private struct Weak { weak var session: SQLiteSession? }
         private let weak = Locked(Weak())
         var session: SQLiteSession? {
@@ -111,14 +101,33 @@ final class SQLiteSession: Sendable {
         }
     }
 
-    func fail(_ error: BridgeError) {
-        events.enqueue(.failed(error))
+    // MARK: Events
+
+    func tell(_ event: TransportEvent) {
+        events.enqueue(event)
         events.deliver()
     }
 
-    /// Of what it does by itself; that it was closed meanwhile is no failure.
+    func fail(_ error: BridgeError) { tell(.failed(error)) }
+
+    /// Of what it does by itself. That it was closed meanwhile is no failure, and the trouble of the file is told once.
     func report(_ error: any Error) {
-        if let error = error as? BridgeError, error.code != .closed { fail(error) }
+        guard let error = error as? BridgeError, error.code != .closed else { return }
+        if error.concernsTheFile { file.fail(error) } else { fail(error) }
+    }
+
+    private func take(_ event: SQLiteFile.Event) {
+        switch event {
+        case .committed: ring()
+        case .wentBack: commands.yield(.beginAgain)
+        case .troubleBegan(let reason):
+            tell(.disconnected(reason: reason))
+            if state.withLock({ $0.waking.isWorthTelling(reason) }) { fail(reason) }
+        case .troubleEnded(let duration):
+            tell(.reconnected(gap: duration, unsent: state.withLock { $0.waking.takeUnsent() }))
+            for name in state.withLock({ $0.durable }) { name.lookAgain() }
+            ring()
+        }
     }
 
     /// Looks for messages soon.
@@ -130,108 +139,48 @@ final class SQLiteSession: Sendable {
         if isFirst { commands.yield(.look) }
     }
 
-    /// Looks again at a time, for what may be delivered then.
-    func ring(at due: Double) { state.withLock { $0.due = min($0.due ?? due, due) } }
+    // MARK: Being a member
 
-    // MARK: Waking up
+    /// Names this connection in the file; empty as long as it does not subscribe.
+    var holder: String { member.withLock { $0?.token ?? "" } }
 
-    /// Asks the file whether another process has changed it, and does what is due. Returns how long to wait for the
-    /// next time; nil if it is closed.
-    private func poll() -> Duration? {
-        guard state.withLock({ !$0.isClosed }) else { return nil }
-        do {
-            if hasSubscriptions {
-                let found = try file.version()
-                let isNew = state.withLock { state in
-                    guard state.version != found else { return false }
-                    (state.version, state.lastActivity) = (found, .now)
-                    return true
-                }
-                if isNew { ring() }
-            }
-            let now = ContinuousClock.now
-            let (isDue, beats, prunes) = state.withLock { state in
-                let isDue = state.due.map { $0 <= Timestamp.now.secondsSince1970 } ?? false
-                let (beats, prunes) = (state.nextBeat <= now, !configuration.isObserver && state.nextPruning <= now)
-                if isDue {
-                    state.due = nil
-                    for name in state.durable { name.lookAgain() }
-                }
-                if beats { state.nextBeat = now + configuration.acknowledgementWait / 3 }
-                if prunes { state.nextPruning = now + .seconds(30) }
-                return (isDue, beats, prunes)
-            }
-            if isDue { ring() }
-            if beats { Task { await reporting { try await extendLeases() } } }
-            if prunes { Task { await reporting { try await prune() } } }
-        } catch { report(error) }
-        return interval
-    }
-
-    private func reporting(_ body: () async throws -> Void) async {
-        do { try await body() } catch { report(error) }
-    }
-
-    private var hasSubscriptions: Bool {
-        state.withLock { !$0.plain.isEmpty || !$0.durable.isEmpty || !$0.watched.isEmpty }
-    }
-
-    private var interval: Duration {
-        state.withLock { state in
-            let isBusy = state.lastActivity.duration(to: .now) < .seconds(1)
-            return isBusy ? Self.shortest : Self.longest
+    /// The token of this connection, which is a member from now on.
+    func join() async throws -> String {
+        if let member = member.withLock({ $0 }) { return member.token }
+        SQLiteMember.removeUnknown(beside: file.path)
+        let new = try SQLiteMember(beside: file.path)
+        let token = member.withLock { member in
+            if member == nil { member = new }
+            return member!.token  // it is there
         }
-    }
-
-    /// While this process lives, nobody else is given what it holds.
-    func extendLeases() async throws {
-        try file.check()
-        try await joinGroups()
-        guard state.withLock({ $0.durable.contains { $0.heldCount > 0 } }) else { return }
-        let (holder, lease) = (holder, lease)
-        try await file.write { db in
-            try db.execute(
-                sql: "UPDATE channels_unsettled SET due = ? WHERE holder = ?",
-                arguments: [Timestamp.now.secondsSince1970 + lease, holder]
-            )
+        // What those held that have ended comes before what is new.
+        let ended = try await file.write { [path = file.path] db in
+            try db.execute(sql: "INSERT OR IGNORE INTO channels_members VALUES (?)", arguments: [token])
+            return try Self.removeEnded(but: token, beside: path, db)
         }
+        for token in ended { SQLiteMember.remove(token, beside: file.path) }
+        return token
     }
 
-    /// For how many seconds what it takes stays its own, unless that is extended.
-    var lease: Double { configuration.acknowledgementWait / .seconds(1) }
-
-    private func prune() async throws {
-        let retention = configuration.retention
-        let used = state.withLock { $0.durable.map(\.id) }
-        let (removed, lost) = try await file.write { db in
-            let removed = try SQLiteRetention.removeNames(unusedFor: retention.age, but: used, db)
-            return (removed, try SQLiteRetention.prune(db, retention))
-        }
-        var losses = removed.map { "no process has used the durable name \($0) for \(retention.age): it is removed" }
-        if lost > 0 { losses.append("messages beyond the retention that a durable name had not settled: \(lost)") }
-        for loss in losses { fail(BridgeError(.messagesLost, detail: "\(file.path): \(loss)")) }
-    }
-
-    // MARK: Publishing
-
-    /// Stores a durable message. If it cannot be, those that came after it are not stored either, and whoever publishes
-    /// them begins again with it: otherwise a smaller one could be, on a disk that is nearly full.
-    func publish(_ message: TransportMessage, _ end: @escaping @Sendable (BridgeError?, _ isNew: Bool) -> Void) {
-        let isNew = Locked(false)
-        let before = unstored.load(ordering: .acquiring)
-        file.write(
-            { [self] db in
-                guard unstored.load(ordering: .acquiring) == before else {
-                    throw BridgeError(.transportFailure, detail: "an earlier message could not be stored")
-                }
-                let isInserted = try SQLiteSchema.insert(message, durable: true, db)
-                isNew.withLock { $0 = isInserted }
-            },
-            { [self] error in
-                if error != nil { unstored.wrappingAdd(1, ordering: .releasing) }
-                end(error, isNew.withLock { $0 })
-            }
+    /// Removes the members that have ended, which frees what they held.
+    static func removeEnded(but token: String, beside path: String, _ db: Database) throws -> [String] {
+        let ended = try String.fetchAll(
+            db,
+            sql: "SELECT token FROM channels_members WHERE token <> ?",
+            arguments: [token]
         )
+        .filter { SQLiteMember.Other($0, beside: path).hasEnded }
+        for token in ended { try remove(token, db) }
+        return ended
+    }
+
+    static func remove(_ member: String, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM channels_members WHERE token = ?", arguments: [member])
+    }
+
+    /// Stores what has become of a message, as soon as the file can be written.
+    func settle(_ change: @escaping @Sendable (Database) throws -> Void) {
+        file.settle(change) { [weak self] error in if let error { self?.report(error) } }
     }
 
     // MARK: Reading
@@ -239,48 +188,64 @@ final class SQLiteSession: Sendable {
     struct Found: Sendable {
         let number: Int64
         let subject: String
-        let isDurable: Bool
         let time: Double
         /// Read only where somebody is to hear it.
         let message: TransportMessage?
     }
 
     private func look() async {
-        state.withLock { $0.isLookPending = false }
-        do {
-            while true {
-                let (last, patterns, isNeeded) = state.withLock { state in
-                    (
-                        state.lastNumber, state.plain.map(\.pattern),
-                        !state.plain.isEmpty || !state.durable.isEmpty
-                    )
-                }
-                guard isNeeded else { break }
-                let found = try await file.read { try Self.find(after: last, patterns, $0) }
-                guard let end = found.last?.number else { break }
-                state.withLock { $0.lastNumber = end }
-                let names = state.withLock { $0.durable }
-                for subject in Set(found.lazy.filter(\.isDurable).map(\.subject)) {
-                    for name in names where name.pattern.matches(subject) { name.lookAgain() }
-                }
-                await deliver(found)
-                if found.count < Self.portion { break }
-            }
-            for name in state.withLock({ $0.durable }) where name.wantsMore { try await name.fetch(self) }
-            try await deliverValues()
-        } catch {
-            report(error)
-            ring(at: Timestamp.now.secondsSince1970 + Self.failurePause / .seconds(1))
+        let epoch = state.withLock { state in
+            state.isLookPending = false
+            return state.epoch
         }
+        // Otherwise it begins again first.
+        guard epoch == file.epoch else { return }
+        do {
+            try await findNew()
+            try await take()
+            try await deliverValues()
+        } catch { report(error) }
+    }
+
+    /// Finds out what is new, and hands out what is not durable.
+    private func findNew() async throws {
+        while true {
+            let (last, patterns, names) = state.withLock { ($0.lastNumber, $0.plain.map(\.pattern), $0.durable) }
+            guard !patterns.isEmpty || !names.isEmpty else { return }
+            let (newest, free, members, found) = try await file.read { db in
+                (
+                    try SQLiteSchema.lastNumber(db), try Self.freeNames(db), try Self.members(db),
+                    patterns.isEmpty ? [] : try Self.find(after: last, patterns, db)
+                )
+            }
+            learn(members)
+            for name in names where newest > last || free.contains(name.place.id) { name.lookAgain() }
+            let isPart = found.count == Self.portion
+            state.withLock { $0.lastNumber = isPart ? found[Self.portion - 1].number : max(newest, last) }
+            await deliver(found)
+            if !isPart { return }
+        }
+    }
+
+    /// The durable names of which nobody holds some messages.
+    private static func freeNames(_ db: Database) throws -> Set<Int64> {
+        try Int64.fetchSet(
+            db.cachedStatement(sql: "SELECT DISTINCT consumer FROM channels_unsettled WHERE holder IS NULL")
+        )
+    }
+
+    private static func members(_ db: Database) throws -> Set<String> {
+        try String.fetchSet(db.cachedStatement(sql: "SELECT token FROM channels_members"))
     }
 
     private static func find(after last: Int64, _ patterns: [ChannelPattern], _ db: Database) throws -> [Found] {
         let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT number, subject, headers, body, durable, time FROM channels_messages WHERE number > ?
-                ORDER BY number LIMIT \(portion)
-                """,
+            db.cachedStatement(
+                sql: """
+                    SELECT number, subject, headers, body, time FROM channels_messages WHERE number > ?
+                    ORDER BY number LIMIT \(portion)
+                    """
+            ),
             arguments: [last]
         )
         var found: [Found] = []
@@ -291,7 +256,6 @@ final class SQLiteSession: Sendable {
                 Found(
                     number: row["number"],
                     subject: subject,
-                    isDurable: row["durable"],
                     time: row["time"],
                     message: isHeard ? TransportMessage(row) : nil
                 )
@@ -303,7 +267,7 @@ final class SQLiteSession: Sendable {
     private func deliver(_ found: [Found]) async {
         let plain = state.withLock { $0.plain }
         var reached: [HandlerQueue<InboundMessage>] = []
-        var groups: [String: [Found]] = [:]
+        var groups: [ExactText: [Found]] = [:]
         for item in found {
             guard let message = item.message else { continue }
             for subscriber in plain where item.number > subscriber.after && subscriber.pattern.matches(item.subject) {
@@ -318,34 +282,72 @@ final class SQLiteSession: Sendable {
             }
         }
         for queue in reached { queue.deliver() }
-        let now = Timestamp.now.secondsSince1970
         for (group, items) in groups {
+            let now = ContinuousClock.now
             state.withLock { $0.shared[group, default: []] += items.map { Shared(found: $0, seen: now) } }
             await share(group)
         }
     }
 
+    /// Takes what the durable names have room for, until there is nothing more, and hands it out.
+    private func take() async throws {
+        while true {
+            let requests = state.withLock { $0.durable }.compactMap { name in name.request().map { (name, $0) } }
+            guard !requests.isEmpty else { return }
+            let taking = SQLiteTaking(requests: requests.map(\.1), holder: holder)
+            let epoch = file.epoch
+            let result: (parts: [SQLiteTaking.Part], hasMore: Bool)?
+            do {
+                // Where the file has gone back, the names are entered anew, and take again.
+                result = try await file.take { [file] db in file.epoch == epoch ? try taking.take(db) : nil }
+            } catch {
+                for (name, _) in requests { name.lookAgain() }
+                throw error
+            }
+            guard let (parts, hasMore) = result else { return }
+            for (index, (name, request)) in requests.enumerated() {
+                if hasMore { name.lookAgain() }
+                name.take(parts[index], request, epoch, self)
+            }
+            let missing = requests.indices.filter { parts[$0].isMissing }.map { requests[$0].0 }
+            if !missing.isEmpty { try await enterAgain(missing) }
+        }
+    }
+
+    // MARK: Values
+
     private func deliverValues() async throws {
         let subjects = Set(state.withLock { $0.watched.map(\.subject) })
         guard !subjects.isEmpty else { return }
+        let epoch = file.epoch
         let values = try await file.read { db in
-            try subjects.compactMap { try SQLiteValues.find($0, db) }
+            try subjects.reduce(into: [:]) { $0[$1] = try SQLiteValues.find($1.text, db) }
         }
-        let reached = state.withLock { state in
+        let (reached, wentBack) = state.withLock { state in
             var reached: [HandlerQueue<StoredValue>] = []
-            for value in values {
-                for index in state.watched.indices
-                where state.watched[index].subject == value.message.subject
-                    && state.watched[index].seen < Int64(value.revision)
-                {
-                    state.watched[index].seen = Int64(value.revision)
-                    state.watched[index].queue.enqueue(value)
-                    reached.append(state.watched[index].queue)
-                }
+            var wentBack = false
+            for index in state.watched.indices {
+                let value = values[state.watched[index].subject]
+                let (seen, revision) = (state.watched[index].seen, value.map { Int64($0.revision) } ?? 0)
+                if revision < seen { wentBack = true }
+                guard let value, revision > seen else { continue }
+                state.watched[index].seen = revision
+                state.watched[index].queue.enqueue(value.raised(&state.revisions))
+                reached.append(state.watched[index].queue)
             }
-            return reached
+            return (reached, wentBack)
         }
         for queue in reached { queue.deliver() }
+        if wentBack { file.goBack(from: epoch) }
+    }
+
+    /// Stores a value. Returns its revision; nil if there is one that is to stay.
+    func store(_ message: TransportMessage, ifNone: Bool) async throws -> UInt64? {
+        let value = try await file.write { db -> StoredValue? in
+            try SQLiteValues.store(message, ifNone: ifNone, db).map { StoredValue(message, revision: $0) }
+        }
+        guard let value else { return nil }
+        return state.withLock { value.raised(&$0.revisions).revision }
     }
 
     // MARK: Closing
@@ -364,21 +366,25 @@ final class SQLiteSession: Sendable {
         let closed = FirstResult<BridgeError?>()
         Task.detached { [self] in
             await reading.withLock { $0 }?.value
-            let holder = holder
             // What it had not settled is delivered to another at once.
-            let error = await file.close { db in
-                try Self.leaveGroups(holder, db)
-                try db.execute(
-                    sql: "UPDATE channels_unsettled SET due = 0, holder = NULL WHERE holder IN (?, ?)",
-                    arguments: [holder, "\(holder) released"]
-                )
-            }
+            let holder = holder
+            let error = await file.close { try Self.remove(holder, $0) }
+            withExtendedLifetime(member.withLock { $0.take() }) {}
             closed.finish(.success(error))
         }
         let late = BridgeError(.timedOut, detail: "\(file.path): the file was locked, or slow")
         // In a task of its own: this one may be cancelled.
         let result = await Task { try await closed.value(within: timeout, clock: ContinuousClock(), else: late) }.result
         do { return try result.get() } catch { return BridgeError(error, path: file.path) }
+    }
+}
+
+extension StoredValue {
+    /// With a revision that is higher than all before, also where the file has gone back.
+    func raised(_ revisions: inout (base: UInt64, highest: UInt64)) -> StoredValue {
+        let revision = revisions.base + self.revision
+        revisions.highest = max(revisions.highest, revision)
+        return StoredValue(message, revision: revision)
     }
 }
 #endif

@@ -3,9 +3,20 @@ internal import Channels
 internal import ChannelsBridge
 internal import GRDB
 
-/// What a connection takes of a durable name's messages, in one transaction: first what may be delivered again, then
-/// what is new, each in the order in which it was stored.
+/// What a connection takes of the messages of its durable names, in one transaction: for each name first what nobody
+/// holds any more, then what is new, each in the order in which it was stored.
 struct SQLiteTaking: Sendable {
+    struct Request: Sendable {
+        /// Of the name, in the file.
+        let id: Int64
+        let pattern: ChannelPattern
+        /// How many messages, and how many bytes; but one message at least.
+        let most: Int
+        let bytes: Int
+        /// Up to here, the pattern matches nothing behind the position in the file.
+        let passed: Int64
+    }
+
     struct Taken: Sendable {
         let number: Int64
         let delivery: Int
@@ -13,111 +24,108 @@ struct SQLiteTaking: Sendable {
         let time: Double
     }
 
-    /// Of the name, in the file.
-    let id: Int64
-    let pattern: ChannelPattern
-    /// How many messages, and how many bytes; but one message at least.
-    let most: Int
-    let bytes: Int
-    let holder: String
-    /// For how many seconds nobody else may have what is taken.
-    let lease: Double
-    /// As long as others have a message up to this number, it takes none behind that; nil if it is not to wait. So a
-    /// process that is started again hears what its predecessors had not settled before what came later.
-    let waitsFor: Int64?
-
-    /// - Returns: What was taken, and when something that others have may be delivered here.
-    func take(_ db: Database) throws -> (taken: [Taken], due: Double?) {
-        // Only here: what waits for the lock of the file might be late already.
-        let leaseEnd = Timestamp.now.secondsSince1970 + lease
+    /// What one name got.
+    struct Part: Sendable {
         var taken: [Taken] = []
-        var left = bytes
+        var passed: Int64
+        /// Whether there may be more for which there was no room.
         var isFull = false
+        /// Whether the file does not know the name.
+        var isMissing = false
+        fileprivate var bytes = 0
+
         /// False where there is no room for the message.
-        func add(_ row: Row, _ delivery: Int) throws -> Bool {
+        fileprivate mutating func add(_ row: Row, _ delivery: Int, _ request: Request) throws -> Bool {
             let message = TransportMessage(row)
-            isFull = taken.count == most || !taken.isEmpty && message.byteCount > left
+            isFull = taken.count == request.most || !taken.isEmpty && bytes + message.byteCount > request.bytes
             guard !isFull else { return false }
-            left -= message.byteCount
+            bytes += message.byteCount
             taken.append(Taken(number: row["number"], delivery: delivery, message: message, time: row["time"]))
             return true
         }
-        let wall = try firstThatOthersHold(db)
-        try takeAgain(db, before: wall, add)
-        for item in taken {
-            try db.execute(
-                sql:
-                    "UPDATE channels_unsettled SET deliveries = ?, due = ?, holder = ? WHERE consumer = ? AND number = ?",
-                arguments: [item.delivery, leaseEnd, holder, id, item.number]
-            )
-        }
-        if !isFull, wall == nil {
-            let before = taken.count
-            try takeNew(db, add)
-            let enter = try db.cachedStatement(
-                sql:
-                    "INSERT INTO channels_unsettled (consumer, number, deliveries, due, holder) VALUES (?, ?, 1, ?, ?)"
-            )
-            for item in taken[before...] { try enter.execute(arguments: [id, item.number, leaseEnd, holder]) }
-        }
-        let due = try Double.fetchOne(
-            db,
-            sql: "SELECT MIN(due) FROM channels_unsettled WHERE consumer = ? AND holder IS NOT ?",
-            arguments: [id, holder]
-        )
-        return (taken, due)
     }
 
-    /// Of what it waits for: the first message that others have, and that may not be delivered again yet.
-    private func firstThatOthersHold(_ db: Database) throws -> Int64? {
-        guard let waitsFor else { return nil }
-        return try Int64.fetchOne(
-            db,
-            sql: """
-                SELECT MIN(number) FROM channels_unsettled
-                WHERE consumer = ? AND number <= ? AND holder <> ? AND due > ?
-                """,
-            arguments: [id, waitsFor, holder, Timestamp.now.secondsSince1970]
-        )
+    /// How many messages are looked at in one transaction, for which others wait.
+    private static let mostAtOnce = 5_000
+
+    let requests: [Request]
+    let holder: String
+
+    /// - Returns: What each request got, and whether there are messages that were not looked at.
+    func take(_ db: Database) throws -> (parts: [Part], hasMore: Bool) {
+        let positions = try Row.fetchAll(db.cachedStatement(sql: "SELECT id, position FROM channels_consumers"))
+            .reduce(into: [Int64: Int64]()) { $0[$1[0]] = $1[1] }
+        var parts = requests.map { request in
+            let position = positions[request.id]
+            var part = Part(passed: max(position ?? 0, request.passed))
+            part.isMissing = position == nil
+            return part
+        }
+        try takeAgain(db, &parts)
+        let hasMore = try takeNew(db, &parts)
+        return (parts, hasMore)
     }
 
-    /// Never what this connection holds itself, however late it is with extending its lease; nor what is behind a
-    /// message that it waits for. Two predecessors that were killed one after the other may both have left some.
-    private func takeAgain(_ db: Database, before wall: Int64?, _ add: (Row, Int) throws -> Bool) throws {
-        let rows = try Row.fetchCursor(
-            db,
+    private func takeAgain(_ db: Database, _ parts: inout [Part]) throws {
+        let free = try db.cachedStatement(
             sql: """
                 SELECT number, subject, headers, body, time, deliveries
                 FROM channels_unsettled JOIN channels_messages USING (number)
-                WHERE consumer = ? AND due <= ? AND holder IS NOT ? AND number < ? ORDER BY number
-                """,
-            arguments: [id, Timestamp.now.secondsSince1970, holder, wall ?? .max]
+                WHERE consumer = ? AND holder IS NULL ORDER BY number
+                """
         )
-        while let row = try rows.next(), try add(row, row["deliveries"] + 1) {}
+        let hold = try db.cachedStatement(
+            sql: "UPDATE channels_unsettled SET deliveries = ?, holder = ? WHERE consumer = ? AND number = ?"
+        )
+        for index in requests.indices where !parts[index].isMissing {
+            let request = requests[index]
+            let rows = try Row.fetchCursor(free, arguments: [request.id])
+            while let row = try rows.next(), try parts[index].add(row, row["deliveries"] + 1, request) {}
+            for item in parts[index].taken {
+                try hold.execute(arguments: [item.delivery, holder, request.id, item.number])
+            }
+        }
     }
 
-    /// Moves the position behind what was taken, and what the pattern does not match.
-    private func takeNew(_ db: Database, _ add: (Row, Int) throws -> Bool) throws {
-        let position = try Int64.fetchOne(
-            db,
-            sql: "SELECT position FROM channels_consumers WHERE id = ?",
-            arguments: [id]
-        )
+    /// Looks at each message once, for all names, and moves their positions behind what they took.
+    private func takeNew(_ db: Database, _ parts: inout [Part]) throws -> Bool {
+        var open = parts.indices.filter { !parts[$0].isMissing && !parts[$0].isFull }
+        guard let start = open.map({ parts[$0].passed }).min() else { return false }
+        let again = parts.map(\.taken.count)
         let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT number, subject, headers, body, time FROM channels_messages
-                WHERE number > ? AND durable ORDER BY number
-                """,
-            arguments: [position ?? 0]
+            db.cachedStatement(
+                sql: """
+                    SELECT number, subject, headers, body, time FROM channels_messages
+                    WHERE number > ? AND durable ORDER BY number LIMIT \(Self.mostAtOnce)
+                    """
+            ),
+            arguments: [start]
         )
-        var reached = position
-        while let row = try rows.next() {
-            if pattern.matches(row["subject"]), try !add(row, 1) { break }
-            reached = row["number"]
+        var count = 0
+        while !open.isEmpty, let row = try rows.next() {
+            count += 1
+            let (number, subject) = (row["number"] as Int64, row["subject"] as String)
+            try open.removeAll { index in
+                guard parts[index].passed < number else { return false }
+                if requests[index].pattern.matches(subject), try !parts[index].add(row, 1, requests[index]) {
+                    return true
+                }
+                parts[index].passed = number
+                return false
+            }
         }
-        guard reached != position else { return }
-        try db.execute(sql: "UPDATE channels_consumers SET position = ? WHERE id = ?", arguments: [reached, id])
+        let hold = try db.cachedStatement(
+            sql: "INSERT INTO channels_unsettled (consumer, number, deliveries, holder) VALUES (?, ?, 1, ?)"
+        )
+        let move = try db.cachedStatement(sql: "UPDATE channels_consumers SET position = ? WHERE id = ?")
+        // Where a name took nothing, its position may stay: behind it is nothing for it.
+        for index in parts.indices where parts[index].taken.count > again[index] {
+            for item in parts[index].taken[again[index]...] {
+                try hold.execute(arguments: [requests[index].id, item.number, holder])
+            }
+            try move.execute(arguments: [parts[index].passed, requests[index].id])
+        }
+        return count == Self.mostAtOnce && !open.isEmpty
     }
 }
 #endif

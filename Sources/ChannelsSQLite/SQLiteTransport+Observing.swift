@@ -17,7 +17,7 @@ extension SQLiteTransport {
             package let unsettled: Int
             /// How many of those were delivered more than once.
             package let redelivered: Int
-            /// How many connections have such messages.
+            /// How many connections use the name.
             package let holders: Int
         }
 
@@ -32,7 +32,8 @@ extension SQLiteTransport {
     ///
     /// - Complexity: O(*n*) in the number of messages, for each name.
     package func contents() async throws -> Contents {
-        try await session().file.read { db in
+        let file = try session().file
+        return try await file.read { [path = file.path] db in
             let totals = try Row.fetchOne(
                 db,
                 sql: """
@@ -40,7 +41,7 @@ extension SQLiteTransport {
                     """
             )!  // an aggregate has always a row
             let names = try Row.fetchAll(db, sql: "SELECT * FROM channels_consumers ORDER BY name, pattern").map {
-                try Self.name($0, db)
+                try Self.name($0, path, db)
             }
             let last: Double? = totals[2]
             return Contents(
@@ -52,7 +53,37 @@ extension SQLiteTransport {
         }
     }
 
-    private static func name(_ row: Row, _ db: Database) throws -> Contents.Name {
+    /// The living connections that use a durable name.
+    private static func subscribers(of name: Int64, _ path: String, _ db: Database) throws -> [String] {
+        try String.fetchAll(db, sql: "SELECT member FROM channels_subscribers WHERE consumer = ?", arguments: [name])
+            .filter { !SQLiteMember.Other($0, beside: path).hasEnded }
+    }
+
+    /// Removes a durable name, and what it has not settled is kept for it no longer.
+    ///
+    /// - Returns: The patterns under which it was known.
+    /// - Throws: ``BridgeError/Code/refused`` if there is no such name, or a running process uses it.
+    package func forget(_ name: String) async throws -> [String] {
+        let file = try session().file
+        return try await file.write { [path = file.path] db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: "SELECT id, pattern FROM channels_consumers WHERE name = ?",
+                arguments: [name]
+            )
+            guard !rows.isEmpty else { throw BridgeError(.refused, detail: "there is no durable name \(quoted(name))") }
+            for row in rows {
+                guard try Self.subscribers(of: row["id"], path, db).isEmpty else {
+                    let detail = "a running process uses the durable name \(quoted(name)): end it first"
+                    throw BridgeError(.refused, detail: detail)
+                }
+                try db.execute(sql: "DELETE FROM channels_consumers WHERE id = ?", arguments: [row["id"] as Int64])
+            }
+            return rows.map { $0["pattern"] }
+        }
+    }
+
+    private static func name(_ row: Row, _ path: String, _ db: Database) throws -> Contents.Name {
         let pattern = try ChannelPattern(validating: row["pattern"])
         let subjects = try Row.fetchCursor(
             db,
@@ -65,9 +96,7 @@ extension SQLiteTransport {
         }
         let unsettled = try Row.fetchOne(
             db,
-            sql: """
-                SELECT COUNT(*), SUM(deliveries > 1), COUNT(DISTINCT holder) FROM channels_unsettled WHERE consumer = ?
-                """,
+            sql: "SELECT COUNT(*), SUM(deliveries > 1) FROM channels_unsettled WHERE consumer = ?",
             arguments: [row["id"] as Int64]
         )!  // an aggregate has always a row
         return Contents.Name(
@@ -76,7 +105,7 @@ extension SQLiteTransport {
             waiting: waiting,
             unsettled: unsettled[0],
             redelivered: unsettled[1] ?? 0,
-            holders: unsettled[2]
+            holders: try subscribers(of: row["id"], path, db).count
         )
     }
 

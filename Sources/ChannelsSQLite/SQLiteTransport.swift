@@ -1,6 +1,7 @@
 #if SQLite
 internal import Channels
 public import ChannelsBridge
+internal import Foundation
 
 /// A transport over one SQLite file: between processes of one machine, and from one run of a program to the next, with
 /// nothing to install or to start.
@@ -14,11 +15,17 @@ public import ChannelsBridge
 /// ## Behavior
 ///
 /// - Durable messages are delivered at least once, in the order in which they were stored. Several processes of one
-///   name share them, and then the order is that of each.
-/// - What a killed process had not settled is delivered again after ``SQLiteConfiguration/acknowledgementWait``. A
-///   process that starts later gets it before newer messages; one that was already running gets it after them.
-/// - While the file is locked or the disk is full, taking and settling are tried again each second and reported. What
-///   is published fails, and a bridge publishes it again, in order.
+///   name share them, and then the order is that of each. A name that subscribes for the first time begins with what is
+///   stored.
+/// - What a process had not settled when it ended, however it did, is delivered to another of its name at once: within
+///   50 ms to one that runs, and before anything newer to one that starts. A process that is stopped keeps what it holds.
+///   No clock decides that, but a lock of the kernel on a small file beside the database.
+/// - A durable message is acknowledged when the disk has it, see ``SQLiteConfiguration/Synchronous``.
+/// - While nothing can be stored, because the file is locked, removed or not writable, or the disk is full, the
+///   transport is disconnected: that is noticed within two seconds and reported once for each reason, what is published
+///   fails, and a bridge publishes it again, in order, once a commit succeeds.
+/// - If the file goes back to an older copy, `BridgeError/Code/messagesLost` says so, and every subscription begins
+///   again with what the copy has.
 /// - Messages that are not durable are delivered at most once, to those who subscribe when they are published.
 /// - Publishing is committed in groups: many messages that are published at a time share a commit.
 /// - Subscribers of the same connection are woken at once. Those of other processes look every 5 ms while there is
@@ -43,6 +50,9 @@ public final class SQLiteTransport: Transport {
     /// Creates a transport that is not connected yet.
     public init(_ configuration: SQLiteConfiguration) {
         configuration.check()
+        var configuration = configuration
+        // Resolved once: the working directory may change.
+        configuration.path = URL(filePath: configuration.path).path(percentEncoded: false)
         self.configuration = configuration
     }
 
@@ -117,7 +127,7 @@ public final class SQLiteTransport: Transport {
             return
         }
         session.file.write({ _ = try SQLiteSchema.insert(message, durable: false, $0) }) { error in
-            if let error { session.fail(error) }
+            if let error { session.lose(error) }
         }
     }
 
@@ -128,8 +138,12 @@ public final class SQLiteTransport: Transport {
         onResult: @escaping @Sendable (BridgeError?) -> Void
     ) async throws {
         try check(message)
-        try session(message.subject).publish(message) { error, isNew in
-            let isDuplicate = error == nil && !isRepeated && !isNew
+        let isNew = Locked(false)
+        try session(message.subject).file.write { db in
+            let isInserted = try SQLiteSchema.insert(message, durable: true, db)
+            isNew.withLock { $0 = isInserted }
+        } _: { error in
+            let isDuplicate = error == nil && !isRepeated && !isNew.withLock { $0 }
             onResult(isDuplicate ? BridgeError(.duplicateIdentifier, subject: message.subject) : error)
         }
     }
@@ -171,15 +185,13 @@ public final class SQLiteTransport: Transport {
     /// Stores a last value.
     public func store(_ message: TransportMessage) async throws -> UInt64 {
         try check(message)
-        return try await session(message.subject).file.write { db in
-            try SQLiteValues.store(message, ifNone: false, db)!  // only `ifNone` returns nil
-        }
+        return try await session(message.subject).store(message, ifNone: false)!  // only `ifNone` returns nil
     }
 
     /// Stores a last value, if there is none.
     public func storeIfNone(_ message: TransportMessage) async throws -> UInt64? {
         try check(message)
-        return try await session(message.subject).file.write { try SQLiteValues.store(message, ifNone: true, $0) }
+        return try await session(message.subject).store(message, ifNone: true)
     }
 
     /// Watches the last value of a subject. See `Transport.watch(_:onValue:)`.

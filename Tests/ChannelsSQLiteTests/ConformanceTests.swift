@@ -12,7 +12,7 @@ struct ConformanceTests {
     func theTransportConforms(to check: TransportConformance.Check) async throws {
         let file = TemporaryFile()
         let suite = TransportConformance(timeout: .patience) {
-            SQLiteTransport(SQLiteConfiguration(path: file.path, acknowledgementWait: .seconds(1)))
+            SQLiteTransport(path: file.path)
         }
         let outcome = await suite.run(check)
         #expect(outcome.isAcceptable, "\(outcome)")

@@ -5,15 +5,13 @@ import Testing
 /// Values of a configuration that make no sense: they end the program and are named.
 struct MistakeTests {
     enum Mistake: String, CaseIterable, Codable {
-        case noPath, pathWithZero, noWait, negativeWait, noBusyTimeout, noAge, noBody, noMessages, negativeBytes
+        case noPath, pathWithZero, noBusyTimeout, noAge, noBody, noMessages, negativeBytes
 
         func make() {
             var configuration = SQLiteConfiguration(path: "sales.sqlite")
             switch self {
             case .noPath: configuration.path = ""
             case .pathWithZero: configuration.path = "sales\u{0}.sqlite"
-            case .noWait: configuration.acknowledgementWait = .zero
-            case .negativeWait: configuration.acknowledgementWait = .seconds(-1)
             case .noBusyTimeout: configuration.busyTimeout = .zero
             case .noAge: configuration.retention.age = .zero
             case .noBody: configuration.bodyLimit = 0
@@ -27,8 +25,6 @@ struct MistakeTests {
             switch self {
             case .noPath: "SQLiteConfiguration.path is empty"
             case .pathWithZero: "SQLiteConfiguration.path contains a zero byte"
-            case .noWait: "SQLiteConfiguration.acknowledgementWait is 0.0 seconds; it must be positive"
-            case .negativeWait: "SQLiteConfiguration.acknowledgementWait is -1.0 seconds; it must be positive"
             case .noBusyTimeout: "SQLiteConfiguration.busyTimeout is 0.0 seconds; it must be positive"
             case .noAge: "SQLiteConfiguration.retention.age is 0.0 seconds; it must be positive"
             case .noBody: "SQLiteConfiguration.bodyLimit is 0; it must be positive"

@@ -171,37 +171,14 @@ struct SQLiteFileTests {
         #expect(try await pruned(lossy, database) == (2, 1))
     }
 
-    /// It would keep all that follows for ever.
-    @Test func aNameThatNobodyUsesIsRemovedInTime() async throws {
-        let database = try DatabasePool(path: file.path)
-        let transport = try await file.connected()
-        for name in ["gone", "used"] { try await transport.subscribe(to: "shop.>", durableName: name) { _ in } }
-        for number in 0..<3 { try await transport.publish(message("\(number)"), durable: true) }
-        try await transport.close(within: .patience)
-        let removed = try await database.write { db in
-            try db.execute(sql: "UPDATE channels_consumers SET seen = seen - 100")
-            let used = try Int64.fetchAll(db, sql: "SELECT id FROM channels_consumers WHERE name = 'used'")
-            return try SQLiteRetention.removeNames(unusedFor: .seconds(50), but: used, db)
-        }
-        #expect(removed == ["gone"])
-        let left = try await database.read { try String.fetchAll($0, sql: "SELECT name FROM channels_consumers") }
-        #expect(left == ["used"])
-        // Whoever joins again counts as using it.
-        let again = try await file.connected()
-        _ = try await hear("used", on: again)
-        let later = try await database.write { try SQLiteRetention.removeNames(unusedFor: .seconds(50), but: [], $0) }
-        #expect(later.isEmpty)
-        try await again.close(within: .patience)
-    }
-
     private func pruned(
         _ retention: SQLiteConfiguration.Retention,
         _ database: DatabasePool
     ) async throws -> (left: Int, lost: Int) {
-        try await database.write { db in
-            let lost = try SQLiteRetention.prune(db, retention)
-            return (try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM channels_messages")!, lost)
-        }
+        let opened = try await SQLiteFile.open(SQLiteConfiguration(path: file.path)) { _ in }
+        let lost = try await SQLiteRetention.prune(opened, retention, passed: [])
+        #expect(await opened.close { _ in } == nil)
+        return (try await database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages")! }, lost)
     }
 
     // MARK: Bad files
@@ -235,7 +212,8 @@ struct SQLiteFileTests {
     @Test func aForeignLockIsWaitedForAndThenNamed() async throws {
         // What it does by itself meanwhile fails, too.
         let transport = SQLiteTransport(SQLiteConfiguration(path: file.path, busyTimeout: .milliseconds(100)))
-        try await transport.connect { _ in }
+        let ends = Tally()
+        try await transport.connect { if case .reconnected = $0 { ends.add() } }
         let foreign = try DatabaseQueue(path: file.path)
         let error = try await foreign.writeWithoutTransaction { db in
             try db.execute(sql: "BEGIN IMMEDIATE")
@@ -253,6 +231,7 @@ struct SQLiteFileTests {
             return thrown.value
         }
         #expect(error?.code == .notConnected && error?.detail?.contains("locked") == true)
+        await ends.wait(until: 1)
         try await transport.publish(message("later"), durable: true)
         try await transport.close(within: .patience)
     }
@@ -320,7 +299,7 @@ struct SQLiteFileTests {
 
     @Test(arguments: [false, true]) func aFileThatIsGoneIsReportedAndTakesNothing(isReplaced: Bool) async throws {
         let failures = Recorder<BridgeError>()
-        let configuration = SQLiteConfiguration(path: file.path, acknowledgementWait: .milliseconds(300))
+        let configuration = SQLiteConfiguration(path: file.path)
         let transport = SQLiteTransport(configuration)
         try await transport.connect { event in
             if case .failed(let error) = event { failures.record(error) }
@@ -333,7 +312,7 @@ struct SQLiteFileTests {
         #expect(error?.code == .notConnected && error?.detail?.contains("was removed or replaced") == true)
         // Also where nothing is published.
         let reported = await failures.wait(count: 1)
-        #expect(reported.first?.detail?.contains("was removed or replaced") == true)
+        #expect(reported.first?.detail?.contains("was removed or replaced: stop all processes that use it") == true)
         try? await transport.close(within: .patience)
     }
 

@@ -34,7 +34,7 @@ struct SQLiteTransportTests {
         try await transport.close(within: .patience)
         let path = file.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-            let configuration = SQLiteConfiguration(path: path, acknowledgementWait: .seconds(1))
+            let configuration = SQLiteConfiguration(path: path)
             let transport = SQLiteTransport(configuration)
             try await transport.connect { _ in }
             for number in 0..<20 {
@@ -67,7 +67,7 @@ struct SQLiteTransportTests {
         try await transport.close(within: .patience)
         let path = file.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-            let transport = SQLiteTransport(SQLiteConfiguration(path: path, acknowledgementWait: .seconds(1)))
+            let transport = SQLiteTransport(path: path)
             try await transport.connect { _ in }
             for number in 0..<20 {
                 let message = try TransportMessage(subject: "shop.sold", body: Array("\(number)".utf8))
@@ -86,24 +86,6 @@ struct SQLiteTransportTests {
         try await second.close(within: .patience)
     }
 
-    @Test func slowProcessDelaysANewcomerForOneAcknowledgementWait() async throws {
-        let slow = try await file.connected()
-        let held = Recorder<InboundMessage>()
-        let subscription = TransportSubscription(to: "shop.>", durableName: "kitchen", unsettledLimit: 1)
-        try await slow.subscribe(subscription) { held.record($0) }
-        try await slow.publish(message("held"), durable: true)
-        await held.wait(count: 1)
-        let newcomer = try await file.connected(
-            SQLiteConfiguration(path: file.path, acknowledgementWait: .milliseconds(100))
-        )
-        try await slow.publish(message("new"), durable: true)
-        let heard = try await hear("kitchen", on: newcomer)
-        await heard.wait(count: 1)
-        #expect(heard.all == ["new"])
-        try await newcomer.close(within: .patience)
-        try await slow.close(within: .patience)
-    }
-
     /// A file that is locked when a message is settled, or looked for, is tried again.
     @Test func whatTheFileRefusesForAWhileIsDoneLater() async throws {
         let failures = Recorder<BridgeError>()
@@ -117,33 +99,24 @@ struct SQLiteTransportTests {
         try await foreign.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         held.all[0].settle?(.retry(after: .zero))
         await failures.wait(count: 1)
-        // What is stored in the transaction, it finds as soon as that has ended, and cannot take until then.
         try await foreign.writeWithoutTransaction { db in
             _ = try SQLiteSchema.insert(message("cake"), durable: true, db)
-            try db.execute(sql: "COMMIT; BEGIN IMMEDIATE")
+            try db.execute(sql: "COMMIT")
         }
-        await failures.wait(count: 2)
-        try await foreign.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
         await held.wait(count: 3)
         #expect(Set(held.all.map { String(decoding: $0.message.body, as: UTF8.self) }) == ["soup", "cake"])
-        #expect(held.all.contains { $0.deliveryCount == 2 })
+        #expect(held.all.contains { $0.deliveryCount == 2 } && failures.count == 1)
         try await transport.close(within: .patience)
     }
 
+    /// No clock says who lives, so it may be stopped as long as it likes.
     @Test func whatAProcessHoldsStaysItsOwnWhileItLives() async throws {
-        let configuration = SQLiteConfiguration(path: file.path)
-        let session = try await SQLiteSession(configuration, HandlerQueue { Issue.record("\($0)") })
-        let second = try await file.connected(configuration)
+        let first = try await file.connected()
+        let second = try await file.connected()
         let held = Recorder<InboundMessage>()
-        let subscription = TransportSubscription(to: "shop.>", durableName: "kitchen")
-        try await session.subscribe(SQLiteDurableName(subscription, "kitchen", HandlerQueue { held.record($0) }))
+        try await first.subscribe(TransportSubscription(to: "shop.>", durableName: "kitchen")) { held.record($0) }
         try await second.publish(message("soup"), durable: true)
         await held.wait(count: 1)
-        let lease = "SELECT due FROM channels_unsettled"
-        let first = try await session.file.read { try Double.fetchOne($0, sql: lease)! }
-        try await session.extendLeases()
-        let extended = try await session.file.read { try Double.fetchOne($0, sql: lease)! }
-        #expect(extended > first)
         let (heard, ticks) = (try await hear("kitchen", on: second), Tally())
         try await second.subscribe(to: "tick", durableName: nil) { _ in ticks.add() }
         // With the second tick, the look that found the first has ended, in which the name looked for more.
@@ -152,16 +125,44 @@ struct SQLiteTransportTests {
             await ticks.wait(until: tick)
         }
         #expect(heard.all.isEmpty)
-        held.all[0].settle?(.retry(after: .zero))
-        #expect(await session.close(within: .patience) == nil)
+        try await first.close(within: .patience)
         await heard.wait(count: 1)
         #expect(heard.all == ["soup"])
+        withExtendedLifetime(held) {}
+        try await second.close(within: .patience)
+    }
+
+    /// The back-off is counted by the connection that has the message, also where another could take it.
+    @Test func messageThatIsToWaitStaysWithItsProcess() async throws {
+        let (first, second) = (try await file.connected(), try await file.connected())
+        let held = Recorder<InboundMessage>()
+        try await first.subscribe(TransportSubscription(to: "shop.>", durableName: "kitchen")) { message in
+            held.record(message)
+            message.settle?(.retry(after: .seconds(3_600)))
+        }
+        try await second.publish(message("soup"), durable: true)
+        await held.wait(count: 1)
+        let (heard, ticks) = (Recorder<Int>(), Tally())
+        try await second.subscribe(TransportSubscription(to: "shop.>", durableName: "kitchen")) { message in
+            heard.record(message.deliveryCount)
+            message.settle?(.acknowledged)
+        }
+        try await second.subscribe(to: "tick", durableName: nil) { _ in ticks.add() }
+        for tick in 1...2 {
+            try await second.publish(message("", to: "tick"), durable: false)
+            await ticks.wait(until: tick)
+        }
+        #expect(heard.all.isEmpty)
+        // Whoever has it ends: then it is anybody's, at once.
+        try await first.close(within: .patience)
+        await heard.wait(count: 1)
+        #expect(heard.all == [2])
         try await second.close(within: .patience)
     }
 
     @Test func aProcessThatIsBusyLeavesMessagesToAnotherOfItsName() async throws {
         // A newcomer waits so long for what others hold.
-        let configuration = SQLiteConfiguration(path: file.path, acknowledgementWait: .milliseconds(300))
+        let configuration = SQLiteConfiguration(path: file.path)
         let busy = try await file.connected(configuration)
         var kitchen = TransportSubscription(to: "shop.>", durableName: "kitchen")
         kitchen.unsettledLimit = 10_000
@@ -179,21 +180,6 @@ struct SQLiteTransportTests {
         try await busy.close(within: .patience)
     }
 
-    @Test func whatAConnectionHoldsIsNotGivenToItAgain() async throws {
-        // So short that it is over before it is extended, as on a machine that is busy.
-        let configuration = SQLiteConfiguration(path: file.path, acknowledgementWait: .milliseconds(1))
-        let transport = try await file.connected(configuration)
-        let held = Recorder<InboundMessage>()
-        try await transport.subscribe(to: "shop.>", durableName: "kitchen") { held.record($0) }
-        for number in 0..<20 {
-            try await transport.publish(message("\(number)"), durable: true)
-            await held.wait(count: number + 1)
-        }
-        #expect(held.all.map { String(decoding: $0.message.body, as: UTF8.self) } == (0..<20).map(String.init))
-        try await transport.close(within: .patience)
-    }
-
-    /// The later one had taken what comes first, so that the rest is due before it.
     @Test func whatTwoKilledProcessesHeldIsTakenInOrder() async throws {
         let transport = try await file.connected()
         _ = try await hear("kitchen", on: transport)
@@ -202,60 +188,64 @@ struct SQLiteTransportTests {
         let messages = try (0..<4).map { try message("\($0)") }
         try await database.write { db in
             for message in messages { _ = try SQLiteSchema.insert(message, durable: true, db) }
-            let leases = """
-                INSERT INTO channels_unsettled (consumer, number, deliveries, due, holder)
-                VALUES (1, 1, 2, 9e12, 'second'), (1, 2, 2, 9e12, 'second'), (1, 3, 1, 0, 'first')
+            let held = """
+                INSERT INTO channels_members VALUES ('first'), ('second');
+                INSERT INTO channels_unsettled (consumer, number, deliveries, holder)
+                VALUES (1, 1, 2, 'second'), (1, 2, 2, 'second'), (1, 3, 1, 'first');
+                UPDATE channels_consumers SET position = 3
                 """
-            try db.execute(sql: leases)
-            try db.execute(sql: "UPDATE channels_consumers SET position = 3")
+            try db.execute(sql: held)
         }
-        func take(waitingFor number: Int64?) async throws -> [Int64] {
-            let taking = SQLiteTaking(
-                id: 1,
-                pattern: "shop.>",
-                most: 10,
-                bytes: .max,
-                holder: "me",
-                lease: 5,
-                waitsFor: number
-            )
-            return try await database.write { try taking.take($0).taken.map(\.number) }
-        }
-        #expect(try await take(waitingFor: 3) == [])
-        try await database.write { try $0.execute(sql: "UPDATE channels_unsettled SET due = 0 WHERE number = 1") }
-        #expect(try await take(waitingFor: 3) == [1])
-        // No longer than that.
-        #expect(try await take(waitingFor: nil) == [3, 4])
-        try await database.write { try $0.execute(sql: "UPDATE channels_unsettled SET due = 0 WHERE number = 2") }
-        #expect(try await take(waitingFor: 3) == [2])
+        let later = try await file.connected()
+        let heard = try await hear("kitchen", on: later)
+        await heard.wait(count: 4)
+        #expect(heard.all == ["0", "1", "2", "3"])
+        try await later.close(within: .patience)
     }
 
-    /// Whoever has to wait for the lock of the file has the whole lease all the same.
-    @Test func aLeaseBeginsWhenAMessageIsTaken() async throws {
-        let transport = try await file.connected()
-        _ = try await hear("kitchen", on: transport)
+    /// A durable name of which somebody has removed the row is entered anew, and says so.
+    @Test func nameThatIsRemovedBeginsAgainWithAFault() async throws {
+        let (transport, failures) = (SQLiteTransport(path: file.path), Recorder<BridgeError>())
+        try await transport.connect { if case .failed(let error) = $0 { failures.record(error) } }
+        let heard = try await hear("kitchen", on: transport)
+        try await transport.publish(message("soup"), durable: true)
+        await heard.wait(count: 1)
+        let foreign = try file.foreignDatabase()
+        try await foreign.write { try $0.execute(sql: "DELETE FROM channels_consumers") }
+        try await transport.publish(message("cake"), durable: true)
+        await heard.wait(count: 3)
+        #expect(heard.all == ["soup", "soup", "cake"])
+        #expect(failures.all.map(\.code) == [.messagesLost])
+        // Its number was not given again.
+        #expect(try await foreign.read { try Int.fetchOne($0, sql: "SELECT id FROM channels_consumers") } == 2)
         try await transport.close(within: .patience)
-        let database = try DatabasePool(path: file.path)
-        let message = try message("soup")
-        _ = try await database.write { try SQLiteSchema.insert(message, durable: true, $0) }
-        let taking = SQLiteTaking(
-            id: 1,
-            pattern: "shop.>",
-            most: 1,
-            bytes: .max,
-            holder: "me",
-            lease: 0.01,
-            waitsFor: nil
+    }
+
+    @Test func nameThatIsUsedIsNotForgotten() async throws {
+        let (transport, tool) = (try await file.connected(), try await file.connected())
+        _ = try await hear("kitchen", on: transport)
+        let used = await #expect(throws: BridgeError.self) { try await tool.forget("kitchen") }
+        #expect(used?.code == .refused && used?.detail?.contains("a running process uses") == true)
+        try await transport.close(within: .patience)
+        #expect(try await tool.forget("kitchen") == ["shop.>"])
+        let unknown = await #expect(throws: BridgeError.self) { try await tool.forget("kitchen") }
+        #expect(unknown?.code == .refused && unknown?.detail?.contains("there is no durable name") == true)
+        try await tool.close(within: .patience)
+    }
+
+    /// One that subscribes for the first time begins with what is stored.
+    @Test func newNameHearsWhatWasStoredBeforeItCame() async throws {
+        let transport = try await file.connected()
+        try await transport.publish(message("soup"), durable: true)
+        let (heard, later) = (
+            try await hear("kitchen", on: transport), try await hear("office", on: transport, from: .new)
         )
-        let taken = try await database.write { db in
-            let start = Date.now.timeIntervalSince1970
-            while Date.now.timeIntervalSince1970 < start + 0.01 {}
-            let begin = Date.now.timeIntervalSince1970
-            #expect(try taking.take(db).taken.count == 1)
-            return try Double.fetchOne(db, sql: "SELECT due FROM channels_unsettled")! - begin
-        }
-        // Not to the last digit: the times are numbers of seconds since 1970.
-        #expect(taken > 0.009)
+        await heard.wait(count: 1)
+        try await transport.publish(message("cake"), durable: true)
+        await later.wait(count: 1)
+        await heard.wait(count: 2)
+        #expect(heard.all == ["soup", "cake"] && later.all == ["cake"])
+        try await transport.close(within: .patience)
     }
 
     @Test func writersAndReadersLoseNothingAndKeepTheOrderOfEach() async throws {

@@ -48,7 +48,7 @@ enum Filed {
     private static let subject = "proof.numbered"
 
     private static func transport(_ file: String) async throws -> SQLiteTransport {
-        let transport = SQLiteTransport(SQLiteConfiguration(path: file, acknowledgementWait: .seconds(5)))
+        let transport = SQLiteTransport(path: file)
         try await transport.connect { event in
             if case .failed(let error) = event { say("fault \(error)") }
         }

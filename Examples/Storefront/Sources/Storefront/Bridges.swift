@@ -36,7 +36,7 @@ enum Bridges {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         // As the ledger, which says why.
         return SQLiteTransport(
-            SQLiteConfiguration(path: LedgerStore.path(directory), acknowledgementWait: wait, synchronous: .normal)
+            SQLiteConfiguration(path: LedgerStore.path(directory), synchronous: .normal)
         )
     }
 

@@ -1,0 +1,55 @@
+#if SQLite
+internal import ChannelsBridge
+internal import GRDB
+
+extension BridgeError {
+    /// What went wrong with a file, and what to do about it.
+    init(_ error: any Error, path: String) {
+        if let error = error as? BridgeError {
+            let isNamed = error.detail?.contains(path) ?? false
+            self.init(
+                error.code,
+                subject: error.subject,
+                detail: isNamed ? error.detail : [error.detail, path].compactMap { $0 }.joined(separator: ": "),
+                underlyingError: error.underlyingError
+            )
+            return
+        }
+        guard !(error is CancellationError) else {
+            self.init(.closed)
+            return
+        }
+        let (code, what): (Code, String) =
+            switch (error as? DatabaseError)?.resultCode.primaryResultCode {
+            case .SQLITE_FULL: (.transportFailure, "the disk is full: make room")
+            case .SQLITE_BUSY, .SQLITE_LOCKED:
+                (.notConnected, "another program has locked the file: end its transaction")
+            case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH:
+                (.notConnected, "the file or its folder cannot be written: change its permissions")
+            case .SQLITE_CANTOPEN:
+                (
+                    .notConnected,
+                    "the file cannot be opened: its folder must exist and be writable, and it must not be a folder itself"
+                )
+            case .SQLITE_NOTADB: (.transportFailure, "this is no SQLite database: choose another path")
+            case .SQLITE_CORRUPT:
+                (
+                    .transportFailure,
+                    "the file is damaged: stop all processes that use it, delete its -wal and -shm, and restore a copy"
+                )
+            case .SQLITE_IOERR: (.transportFailure, "the disk failed, or the file may not grow")
+            default: (.transportFailure, "SQLite failed")
+            }
+        self.init(code, detail: "\(path): \(what)", underlyingError: error)
+    }
+
+    /// Whether the file cannot be written at present, whatever is to be stored.
+    var concernsTheFile: Bool {
+        guard let error = underlyingError as? DatabaseError else { return code == .notConnected }
+        switch error.resultCode.primaryResultCode {
+        case .SQLITE_CONSTRAINT, .SQLITE_TOOBIG, .SQLITE_MISMATCH, .SQLITE_RANGE, .SQLITE_MISUSE: return false
+        default: return true
+        }
+    }
+}
+#endif

@@ -1,0 +1,91 @@
+#if SQLite
+internal import ChannelsBridge
+internal import Foundation
+
+/// The sign of life of a connection that subscribes: a file beside the database, which is locked as long as the process
+/// lives. The kernel releases the lock with the process, however that ends, and keeps it while the process is stopped.
+///
+/// `flock` belongs to an open file, not to a process: other connections of the same process are told apart, too.
+final class SQLiteMember: Sendable {
+    /// Names the connection in the file. Random, so that a file that has gone back knows no other one by it.
+    let token: String
+    private let path: String
+    private let descriptor: Int32
+
+    /// Creates the file, and locks it.
+    init(beside database: String) throws {
+        while true {
+            let token = String(UInt64.random(in: .min ... .max), radix: 36)
+            let path = Self.path(of: token, beside: database)
+            // As SQLite does with what it keeps beside the database: who may use that may look at this.
+            var found = stat()
+            let mode = stat(database, &found) == 0 ? found.st_mode & 0o666 : 0o644
+            let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode)
+            guard descriptor >= 0 else { throw Self.failure("cannot be created", path) }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                let error = errno
+                close(descriptor)
+                unlink(path)
+                // One that looks for files of processes that have ended was faster.
+                if error == EWOULDBLOCK { continue }
+                throw Self.failure("cannot be locked", path)
+            }
+            // The same one has removed it, in between.
+            guard stat(path, &found) == 0 else {
+                close(descriptor)
+                continue
+            }
+            (self.token, self.path, self.descriptor) = (token, path, descriptor)
+            return
+        }
+    }
+
+    deinit {
+        unlink(path)
+        close(descriptor)
+    }
+
+    private static func path(of token: String, beside database: String) -> String { "\(database)-member-\(token)" }
+
+    private static func failure(_ what: String, _ path: String) -> BridgeError {
+        BridgeError(.notConnected, detail: "\(path) \(what): \(String(cString: strerror(errno)))")
+    }
+
+    /// Removes the file of a connection that has ended.
+    static func remove(_ token: String, beside database: String) { unlink(path(of: token, beside: database)) }
+
+    /// Removes the files of connections that have ended before they were in the tables.
+    static func removeUnknown(beside database: String) {
+        let (folder, name) = (
+            (database as NSString).deletingLastPathComponent, (database as NSString).lastPathComponent
+        )
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        for file in files where file.hasPrefix("\(name)-member-") {
+            let token = String(file.dropFirst("\(name)-member-".count))
+            if Other(token, beside: database).hasEnded { remove(token, beside: database) }
+        }
+    }
+
+    /// Another connection, in this process or another.
+    final class Other: Sendable {
+        let token: String
+        /// Negative if there is no file.
+        private let descriptor: Int32
+        private let isMissing: Bool
+
+        init(_ token: String, beside database: String) {
+            self.token = token
+            descriptor = open(SQLiteMember.path(of: token, beside: database), O_RDONLY | O_CLOEXEC)
+            isMissing = descriptor < 0 && errno == ENOENT
+        }
+
+        deinit { if descriptor >= 0 { close(descriptor) } }
+
+        /// Whether its process, or its connection, has ended. What cannot be looked at counts as living.
+        var hasEnded: Bool {
+            // Shared: those who look do not take each other for the one that they look for.
+            isMissing || descriptor >= 0 && flock(descriptor, LOCK_SH | LOCK_NB) == 0
+        }
+    }
+}
+#endif

@@ -1,0 +1,261 @@
+#if SQLite
+import Channels
+import ChannelsBridge
+@testable import ChannelsSQLite
+import ChannelsTesting
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+/// A file that goes back, or that cannot be written, and clocks and paths that change.
+struct SQLiteHistoryTests {
+    private let file = TemporaryFile()
+
+    /// Puts what a copy has in place of what the file has, as SQLite's own backup does.
+    private func restore(_ copy: TemporaryFile) throws {
+        let (source, target) = (try copy.foreignDatabase(), try file.foreignDatabase())
+        try source.backup(to: target)
+    }
+
+    private func copied() throws -> TemporaryFile {
+        let copy = TemporaryFile()
+        let (source, target) = (try file.foreignDatabase(), try copy.foreignDatabase())
+        try source.backup(to: target)
+        return copy
+    }
+
+    // MARK: An older copy
+
+    @Test func olderCopyIsReportedOnceAndHeardFrom() async throws {
+        let failures = Recorder<BridgeError>()
+        let reader = SQLiteTransport(path: file.path)
+        try await reader.connect { if case .failed(let error) = $0 { failures.record(error) } }
+        let (heard, plain) = (try await hear("kitchen", on: reader), Recorder<String>())
+        try await reader.subscribe(to: "shop.>", durableName: nil) { message in
+            plain.record(String(decoding: message.message.body, as: UTF8.self))
+        }
+        try await reader.publish(message("old"), durable: true)
+        await heard.wait(count: 1)
+        let copy = try copied()
+        for number in 0..<5 { try await reader.publish(message("\(number)"), durable: true) }
+        await heard.wait(count: 6)
+        try restore(copy)
+        await failures.wait(count: 1)
+        #expect(failures.all.map(\.code) == [.messagesLost])
+        try await reader.publish(message("new"), durable: true)
+        await heard.wait { $0.last == "new" }
+        await plain.wait { $0.last == "new" }
+        #expect(failures.count == 1)
+        try await reader.close(within: .patience)
+    }
+
+    /// Also where the numbers have caught up before it is looked at.
+    @Test func messageOfAnotherCopyIsNotTakenForTheKnownOne() async throws {
+        let database = try DatabaseQueue(path: file.path)
+        try await database.write { db in
+            try SQLiteSchema.prepare(db)
+            for text in ["a", "b"] { _ = try SQLiteSchema.insert(message(text), durable: true, db) }
+        }
+        let known = try await database.read { try SQLiteMark.newest($0)! }
+        #expect(try await database.read { try known.isKnown(to: $0) })
+        try await database.write { db in
+            try db.execute(sql: "DELETE FROM channels_messages WHERE number = 2")
+            // Removed, as retention does.
+            #expect(try known.isKnown(to: db))
+            try db.execute(sql: "UPDATE sqlite_sequence SET seq = 1")
+            #expect(try !known.isKnown(to: db))
+            for text in ["c", "d"] { _ = try SQLiteSchema.insert(message(text), durable: true, db) }
+            #expect(try !known.isKnown(to: db))
+        }
+    }
+
+    /// The number of a message is that of another one in the copy.
+    @Test func whatIsSettledOfALostFileSettlesNothingOfTheCopy() async throws {
+        let failures = Recorder<BridgeError>()
+        let reader = SQLiteTransport(path: file.path)
+        try await reader.connect { if case .failed(let error) = $0 { failures.record(error) } }
+        let held = Recorder<InboundMessage>()
+        try await reader.subscribe(TransportSubscription(to: "shop.>", durableName: "kitchen")) { held.record($0) }
+        let copy = try copied()
+        try await reader.publish(message("lost"), durable: true)
+        await held.wait(count: 1)
+        try restore(copy)
+        await failures.wait(count: 1)
+        try await reader.publish(message("kept"), durable: true)
+        await held.wait(count: 2)
+        held.all[0].settle?(.acknowledged)
+        // Changes are made in the order of the calls.
+        try await reader.publish(message("other", to: "elsewhere"), durable: true)
+        let unsettled = try await file.foreignDatabase().read {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_unsettled")
+        }
+        #expect(unsettled == 1)
+        try await reader.close(within: .patience)
+    }
+
+    @Test func watchedStateGoesBackWithTheFile() async throws {
+        let reader = SQLiteTransport(path: file.path)
+        let lost = Recorder<String?>()
+        try await reader.connect { if case .lastValuesLost(let subject) = $0 { lost.record(subject) } }
+        let values = Recorder<StoredValue>()
+        for subject in ["shop.open", "shop.new"] { try await reader.watch(subject) { values.record($0) } }
+        _ = try await reader.store(message("old", to: "shop.open"))
+        await values.wait(count: 1)
+        let copy = try copied()
+        for number in 0..<3 { _ = try await reader.store(message("\(number)", to: "shop.open")) }
+        _ = try await reader.store(message("gone", to: "shop.new"))
+        await values.wait { values in
+            ["2", "gone"].allSatisfy { text in
+                values.contains { String(decoding: $0.message.body, as: UTF8.self) == text }
+            }
+        }
+        try restore(copy)
+        await lost.wait(count: 2)
+        #expect(lost.all == [nil, "shop.new"])
+        await values.wait { $0.last.map { String(decoding: $0.message.body, as: UTF8.self) } == "old" }
+        // A bridge takes only what is newer by its revision.
+        let highest = values.all.dropLast().map(\.revision).max()!
+        #expect(values.all.last!.revision > highest)
+        #expect(try await reader.store(message("next", to: "shop.open")) > values.all.last!.revision)
+        try await reader.close(within: .patience)
+    }
+
+    // MARK: Trouble
+
+    @Test(arguments: ["-wal", "-shm"]) func missingPartIsNoticedAndSaysWhatToDo(end: String) async throws {
+        let (transport, events) = (SQLiteTransport(path: file.path), Recorder<String>())
+        try await transport.connect { event in
+            switch event {
+            case .disconnected(let reason): events.record(reason?.detail ?? "")
+            case .reconnected: events.record("back")
+            default: break
+            }
+        }
+        let (path, kept) = (file.path + end, file.path + "-kept")
+        try FileManager.default.moveItem(atPath: path, toPath: kept)
+        await events.wait(count: 1)
+        #expect(events.all[0].contains("stop all processes that use it, delete what is left of -wal and -shm"))
+        let error = await #expect(throws: BridgeError.self) { try await transport.publish(message("x"), durable: true) }
+        #expect(error?.code == .notConnected)
+        try FileManager.default.moveItem(atPath: kept, toPath: path)
+        await events.wait(count: 2)
+        #expect(events.all[1] == "back")
+        try await transport.publish(message("x"), durable: true)
+        try await transport.close(within: .patience)
+    }
+
+    @Test func lockIsNoticedByReadinessAndToldOnce() async throws {
+        let failures = Recorder<Fault>()
+        let board = Switchboard(onFault: { failures.record($0) })
+        let configuration = SQLiteConfiguration(path: file.path, busyTimeout: .milliseconds(100))
+        let bridge = Bridge(
+            "till",
+            switchboard: board,
+            transport: SQLiteTransport(configuration),
+            routes: [.outgoing(.sold, durable: true)]
+        )
+        let running = Task { try await bridge.run() }
+        try await bridge.waitUntilReady()
+        let foreign = try file.foreignDatabase()
+        try await foreign.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        board[.sold].post(Sale(dish: "soup", total: 1))
+        _ = await bridge.status.next { !$0.isReady }
+        // A few attempts later.
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().asyncAfter(deadline: .now() + 2.5) { continuation.resume() }
+        }
+        try await foreign.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+        try await bridge.waitUntilReady()
+        let heard = try await SQLiteTransportReader(file).all(count: 1)
+        #expect(heard.count == 1 && failures.count == 1)
+        running.cancel()
+        _ = await running.result
+    }
+
+    /// The working directory of a process may change at any time.
+    @Test func relativePathIsResolvedOnce() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "channels-\(UUID())").path()
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        await #expect(processExitsWith: .success) { [folder = folder as String] in
+            let manager = FileManager.default
+            _ = manager.changeCurrentDirectoryPath(folder)
+            let transport = SQLiteTransport(path: "shop.sqlite")
+            _ = manager.changeCurrentDirectoryPath("/")
+            try await transport.connect { _ in }
+            _ = manager.changeCurrentDirectoryPath("/tmp")
+            try await transport.publish(TransportMessage(subject: "shop.sold", body: []), durable: true)
+            try await transport.close(within: .seconds(60))
+        }
+        #expect(FileManager.default.fileExists(atPath: folder + "/shop.sqlite"))
+    }
+
+    // MARK: The write-ahead log
+
+    @Test func lastProcessLeavesNothingInTheLog() async throws {
+        let transports = [try await file.connected(), try await file.connected()]
+        for transport in transports { _ = try await hear("kitchen", on: transport) }
+        for number in 0..<100 { try await transports[0].publish(message("\(number)"), durable: true) }
+        for transport in transports { try await transport.close(within: .patience) }
+        let folder = URL(filePath: file.path).deletingLastPathComponent().path()
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder)
+            .filter { $0.hasPrefix(URL(filePath: file.path).lastPathComponent) }
+        #expect(left == [URL(filePath: file.path).lastPathComponent])
+    }
+
+    /// A reader keeps the log from being used again, until it ends.
+    @Test func logIsMadeSmallAfterALongReader() async throws {
+        let opened = try await SQLiteFile.open(SQLiteConfiguration(path: file.path)) { _ in }
+        let reader = try file.foreignDatabase()
+        try await reader.writeWithoutTransaction { db in
+            try db.execute(sql: "BEGIN")
+            _ = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM channels_messages")
+        }
+        let body = String(repeating: "x", count: 1 << 20)
+        for _ in 0..<20 {
+            try await opened.write { _ = try SQLiteSchema.insert(message(body), durable: true, $0) }
+        }
+        func size() throws -> Int {
+            try FileManager.default.attributesOfItem(atPath: file.path + "-wal")[.size] as? Int ?? 0
+        }
+        try await opened.shortenLog()
+        #expect(try size() > SQLiteFile.logLimit)
+        try await reader.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+        try await opened.shortenLog()
+        #expect(try size() == 0)
+        #expect(await opened.close { _ in } == nil)
+    }
+
+    // MARK: Durability
+
+    /// Nothing but a system call shows whether the disk has it.
+    @Test func settingIsInForceForWhatIsStored() async throws {
+        let seen = Locked<[Int]>([])
+        let opened = try await SQLiteFile.open(SQLiteConfiguration(path: file.path)) { _ in }
+        let note = { @Sendable (db: Database) throws in
+            let level = try Int.fetchOne(db, sql: "PRAGMA synchronous") ?? 0
+            seen.withLock { $0.append(level) }
+        }
+        try await opened.write(note)
+        try await opened.take(note)
+        try await opened.write(note)
+        #expect(seen.withLock { $0 } == [2, 1, 2])
+        #expect(await opened.close { _ in } == nil)
+    }
+}
+
+/// Reads what a file has.
+private struct SQLiteTransportReader {
+    let file: TemporaryFile
+    init(_ file: TemporaryFile) { self.file = file }
+
+    func all(count: Int) async throws -> [String] {
+        let transport = try await file.connected()
+        let heard = try await hear("reader", on: transport)
+        await heard.wait(count: count)
+        try await transport.close(within: .patience)
+        return heard.all
+    }
+}
+#endif
