@@ -348,6 +348,8 @@ final class SQLiteFile: Sendable {
                 // A pool or a queue of GRDB sets NORMAL when it is opened. It may not be changed in a transaction.
                 // Not a cached statement: SQLite sets it where the statement is compiled.
                 try db.execute(sql: "PRAGMA synchronous = \(isSynchronized ? "FULL" : "NORMAL")")
+                // On a full disk, that may make the room.
+                if isProbe { try? Self.shortenLog(db) }
                 let before = db.totalChangesCount
                 var mark: SQLiteMark?
                 try db.inTransaction(.immediate) {
@@ -426,12 +428,14 @@ final class SQLiteFile: Sendable {
     /// Brings what is in the write-ahead log into the file, as far as nobody reads it, and makes it small.
     func shortenLog() async throws {
         guard FileIdentity.size(path + "-wal") > Self.logLimit else { return }
-        try await writer.writeWithoutTransaction { db in
-            let row = try Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(PASSIVE)")
-            // Otherwise somebody reads it, and would be waited for.
-            guard let row, (row[1] as Int) == (row[2] as Int) else { return }
-            try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
-        }
+        try await writer.writeWithoutTransaction { try Self.shortenLog($0) }
+    }
+
+    private static func shortenLog(_ db: Database) throws {
+        let row = try Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(PASSIVE)")
+        // Otherwise somebody reads it, and would be waited for.
+        guard let row, (row[1] as Int) == (row[2] as Int) else { return }
+        try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     // MARK: Closing

@@ -25,6 +25,7 @@ struct ChannelsTool: AsyncParsableCommand {
               channels state shop.total --watch
               channels streams
               channels putback dead
+              channels forget kitchen --file sales.sqlite
               channels top
               channels tail 'shop.>' --file sales.sqlite
 
@@ -45,7 +46,9 @@ struct ChannelsTool: AsyncParsableCommand {
               141  the reader of its output has ended, as with '| head -1'
             """,
         version: "0.1.0",
-        subcommands: [Post.self, Tail.self, Ask.self, Respond.self, State.self, Streams.self, PutBack.self, Top.self]
+        subcommands: [
+            Post.self, Tail.self, Ask.self, Respond.self, State.self, Streams.self, PutBack.self, Forget.self, Top.self,
+        ]
     )
 }
 #else

@@ -20,8 +20,8 @@ struct Streams: AsyncParsableCommand {
             PROCESSES are those that ask for messages of the name now; the server does not say which they are, and one that has no room for
             more does not ask. --json prints what the server says of each, as it says it.
 
-            A file has one stream, 'messages', and PROCESSES are those that have taken
-            messages which they have not settled.
+            A file has one stream, 'messages', and PROCESSES are those that run and use
+            the name.
             """
     )
 

@@ -10,7 +10,8 @@ private func say(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }
 
-/// One process of the proofs over a file. It prints a line for each thing that happens.
+/// One process of the proofs over a file. It prints a line for each thing that happens. `FILED_AGE` and `FILED_MESSAGES` set
+/// the retention of its transport: seconds, and how many.
 ///
 ///     filed send FILE WRITER FIRST END PAUSE   stores numbers; each is printed once it is stored; PAUSE milliseconds after each,
 ///                                              or as many at a time as there is room, and then only how long it took
@@ -22,6 +23,10 @@ private func say(_ line: String) {
 ///     filed latency FILE COUNT                 sends to itself by an echo in another process
 ///     filed echo FILE                          is that other process
 ///     filed fill FILE COUNT                    stores numbers that nobody hears
+///     filed names FILE NAMES COUNT             hears as many numbers under many durable names, and prints how many a second
+///     filed wait FILE SECONDS                  stores one number after the other, and prints the longest wait for one
+///     filed stored FILE                        prints how many messages there are
+///     filed persist FILE COUNT                 stores numbers through a bridge, and prints when that is ready, and when it is not
 ///     filed idle FILE NAMES SECONDS            subscribes under durable names, and prints what part of a core that takes
 @main
 enum Filed {
@@ -40,6 +45,10 @@ enum Filed {
         case ("latency", 3): try await latency(file, number(2))
         case ("echo", 2): try await echo(file)
         case ("fill", 3): try await fill(file, number(2))
+        case ("names", 4): try await names(file, number(2), count: number(3))
+        case ("wait", 3): try await wait(file, seconds: number(2))
+        case ("stored", 2): try await stored(file)
+        case ("persist", 3): try await persist(file, number(2))
         case ("idle", 4): try await idle(file, names: number(2), seconds: number(3))
         default: exit(64)
         }
@@ -48,7 +57,11 @@ enum Filed {
     private static let subject = "proof.numbered"
 
     private static func transport(_ file: String) async throws -> SQLiteTransport {
-        let transport = SQLiteTransport(path: file)
+        var configuration = SQLiteConfiguration(path: file)
+        let environment = ProcessInfo.processInfo.environment
+        if let age = environment["FILED_AGE"].flatMap(Int.init) { configuration.retention.age = .seconds(age) }
+        if let count = environment["FILED_MESSAGES"].flatMap(Int.init) { configuration.retention.messages = count }
+        let transport = SQLiteTransport(configuration)
         try await transport.connect { event in
             if case .failed(let error) = event { say("fault \(error)") }
         }
@@ -263,6 +276,71 @@ enum Filed {
         let transport = try await transport(file)
         try await sendAtOnce(0..<count, over: transport, "filler")
         try await transport.close(within: .seconds(60))
+    }
+
+    private static func names(_ file: String, _ names: Int, count: Int) async throws {
+        let transport = try await transport(file)
+        let left = Mutex(names * count)
+        let (done, finish) = AsyncStream.makeStream(of: Void.self)
+        for name in 0..<names {
+            try await transport.subscribe(TransportSubscription(to: "proof.>", durableName: "name-\(name)")) {
+                message in
+                message.settle?(.acknowledged)
+                let isLast = left.withLock { left in
+                    left -= 1
+                    return left == 0
+                }
+                if isLast { finish.finish() }
+            }
+        }
+        let start = ContinuousClock.now
+        try await sendAtOnce(0..<count, over: transport, "names")
+        for await _ in done {}
+        let seconds = start.duration(to: .now) / .seconds(1)
+        say("\(names) durable names: \(Int(Double(names * count) / seconds)) deliveries a second")
+        try await transport.close(within: .seconds(60))
+    }
+
+    private static func wait(_ file: String, seconds: Int) async throws {
+        let transport = try await transport(file)
+        let end = ContinuousClock.now + .seconds(seconds)
+        var (longest, count) = (Duration.zero, 0)
+        while .now < end {
+            let start = ContinuousClock.now
+            try await transport.publish(message("wait", count), durable: true)
+            longest = max(longest, start.duration(to: .now))
+            count += 1
+        }
+        say("\(count) stored one after the other; the longest wait \(Int(longest / .milliseconds(1))) ms")
+        try await transport.close(within: .seconds(60))
+    }
+
+    private static func stored(_ file: String) async throws {
+        let count = try await DatabaseQueue(path: file).read {
+            try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM channels_messages")
+        }
+        say("\(count ?? 0)")
+    }
+
+    private static func persist(_ file: String, _ count: Int) async throws {
+        let board = Switchboard(onFault: { say("fault \($0)") })
+        let bridge = Bridge(
+            "persist",
+            switchboard: board,
+            transport: SQLiteTransport(path: file),
+            routes: [.outgoing(ordered, durable: true)]
+        )
+        let status = bridge.status.listen { say($0.isReady ? "ready" : "not ready: \($0)") }
+        let running = Task { try await bridge.run() }
+        try await bridge.waitUntilReady()
+        for number in 0..<count {
+            let report = await board[ordered].postAndWait(number)
+            if !report.failures.isEmpty { say("failed \(report)") }
+        }
+        say("stored \(count) through the bridge")
+        status.cancel()
+        running.cancel()
+        _ = await running.result
     }
 
     private static func idle(_ file: String, names: Int, seconds: Int) async throws {

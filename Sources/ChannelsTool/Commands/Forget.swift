@@ -1,0 +1,40 @@
+#if NATS || SQLite
+import ArgumentParser
+import ChannelsBridge
+
+#if SQLite
+import ChannelsSQLite
+#endif
+
+struct Forget: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Removes a durable name from a file, which keeps messages for it no longer.",
+        discussion: """
+            A file keeps what a durable name has not settled, however long no process
+            uses it. A name that a running process uses is not removed. Prints the
+            patterns that the name had. At a server, use 'nats consumer rm'.
+
+            EXAMPLES
+              channels forget kitchen --file sales.sqlite
+            """
+    )
+
+    @Argument(help: "The durable name, as 'channels streams messages' prints it.")
+    var name: String
+
+    @OptionGroup(title: "Connection") var connection: ConnectionOptions
+
+    func run() async {
+        await reportingFailures {
+            #if SQLite
+            if connection.file != nil, let file = try await connection.connect() as? SQLiteTransport {
+                let patterns = try await file.forget(name)
+                try await file.close(within: .seconds(5))
+                return StandardStreams.show(patterns.joined(separator: "\n"))
+            }
+            #endif
+            throw Failure("give --file: a server's durable names are removed by 'nats consumer rm'")
+        }
+    }
+}
+#endif
