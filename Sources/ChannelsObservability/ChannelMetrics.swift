@@ -41,11 +41,11 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     }
 
     private struct Known {
-        var channels: Set<String> = []
+        var channels: Set<ExactText> = []
         /// What was handed over, by what is counted.
-        var totals: [String: Int] = [:]
+        var totals: [ExactText: Int] = [:]
         /// By channel: what a delivery is recorded with is made once, as backends expect.
-        var timers: [String: Timers] = [:]
+        var timers: [ExactText: Timers] = [:]
         /// Whether a thread hands counts over, and whether another has asked for it meanwhile.
         var isReporting = false
         var isAskedAgain = false
@@ -104,10 +104,11 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
 
     private func handOver() {
         guard let snapshot = switchboard?.snapshot() else { return }
-        var totals: [String: Int] = [:]
-        var gauges: [String: (waiting: Int, listeners: Int)] = [:]
+        var totals: [ExactText: Int] = [:]
+        var gauges: [ExactText: (waiting: Int, listeners: Int)] = [:]
         for channel in snapshot.channels + snapshot.watched + snapshot.protocols + snapshot.patterns {
             let name = dimension(channel.name)
+            let gauge = ExactText(name)
             let key = "\(channel.kind.rawValue) \(channel.name)"
             add(channel.posts, "channels_posts", name, key, &totals)
             add(channel.unheard, "channels_unheard", name, key, &totals)
@@ -118,23 +119,24 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
                 add(listener.dropped, "channels_dropped", name, key, &totals)
                 add(listener.missed, "channels_missed", name, key, &totals)
                 add(listener.failures, "channels_failed", name, key, &totals)
-                gauges[name, default: (0, 0)].waiting += listener.waiting ?? 0
-                gauges[name, default: (0, 0)].listeners += 1
+                gauges[gauge, default: (0, 0)].waiting += listener.waiting ?? 0
+                gauges[gauge, default: (0, 0)].listeners += 1
             }
         }
         // What is gone is forgotten, so that this does not grow.
         known.withLock { [totals] in $0.totals = totals }
         for (name, gauge) in gauges {
-            self.gauge("channels_waiting", ("channel", name)).record(gauge.waiting)
-            self.gauge("channels_listeners", ("channel", name)).record(gauge.listeners)
+            self.gauge("channels_waiting", ("channel", name.text)).record(gauge.waiting)
+            self.gauge("channels_listeners", ("channel", name.text)).record(gauge.listeners)
         }
         for lane in snapshot.lanes { gauge("channels_lane_waiting", ("lane", lane.name)).record(lane.waiting) }
     }
 
     /// Hands over what has been added to a count since the last time. A smaller one has begun at zero since.
-    private func add(_ count: Int?, _ label: String, _ channel: String, _ key: String, _ totals: inout [String: Int]) {
+    private func add(_ count: Int?, _ label: String, _ channel: String, _ key: String, _ totals: inout [ExactText: Int])
+    {
         guard let count else { return }
-        let key = "\(label) \(key)"
+        let key = ExactText("\(label) \(key)")
         let before = known.withLock { $0.totals[key] } ?? 0
         totals[key] = count
         let added = count < before ? count : count - before
@@ -148,8 +150,10 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
 
     private func dimension(_ channel: String) -> String {
         known.withLock { known in
-            guard known.channels.count < Self.mostChannels || known.channels.contains(channel) else { return "other" }
-            known.channels.insert(channel)
+            guard known.channels.count < Self.mostChannels || known.channels.contains(ExactText(channel)) else {
+                return "other"
+            }
+            known.channels.insert(ExactText(channel))
             return channel
         }
     }
@@ -186,15 +190,16 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     }
 
     private func timers(of channel: String) -> Timers {
-        if let found = known.withLock({ $0.timers[channel] }) { return found }
+        let key = ExactText(channel)
+        if let found = known.withLock({ $0.timers[key] }) { return found }
         // Without the lock, because the factory is the user's. Of those that two threads make, one is kept.
         let made = Timers(
             waited: Timer(label: "channels_waited", dimensions: [("channel", channel)], factory: factory),
             spent: Timer(label: "channels_spent", dimensions: [("channel", channel)], factory: factory)
         )
         return known.withLock { known in
-            if let found = known.timers[channel] { return found }
-            known.timers[channel] = made
+            if let found = known.timers[key] { return found }
+            known.timers[key] = made
             return made
         }
     }

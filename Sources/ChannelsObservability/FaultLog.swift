@@ -16,7 +16,7 @@ public final class FaultLog: ChannelInstrument {
     private struct Place: Hashable {
         let code: Fault.Code
         let kind: ChannelKind
-        let channel: String
+        let channel: ExactText
         let site: RegistrationSite?
     }
 
@@ -71,7 +71,7 @@ public final class FaultLog: ChannelInstrument {
         let place = Place(
             code: fault.code,
             kind: fault.channelKind,
-            channel: fault.channelName,
+            channel: ExactText(fault.channelName),
             site: fault.registrationSite
         )
         let now = now()

@@ -74,6 +74,17 @@ struct PictureTests {
         #expect(picture.channel("messages a")?.name == "a")
     }
 
+    @Test func channelsOfTwoSpellingsAreDifferent() {
+        let names = ["caf\u{E9}", "cafe\u{301}"]
+        var reading = Reading(time: 0, channels: names.map { channel($0, posts: $0.utf8.count) })
+        reading.faults = [Entry(kind: .fault, time: 0, channel: names[0], text: "")]
+        var picture = Picture()
+        picture.take(reading)
+        #expect(picture.channels.map(\.posts) == [5, 6] && picture.channels.map(\.faults) == [1, nil])
+        for name in names { #expect(picture.channel("messages \(name)")?.posts == name.utf8.count) }
+        #expect(mermaid(picture.sorted).contains("c1"))
+    }
+
     @Test func channelsOfOneNameAndDifferentKindsAreDifferent() {
         let picture = picture([channel("a"), channel("a", kind: "protocol")])
         #expect(picture.channels.count == 2)

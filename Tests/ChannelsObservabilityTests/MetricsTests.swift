@@ -125,6 +125,18 @@ struct MetricsTests {
         withExtendedLifetime(channels) {}
     }
 
+    /// A `String` takes both spellings for one, as `TestMetrics` does.
+    @Test func channelsOfTwoSpellingsAreCountedEachByItself() throws {
+        let metrics = ChannelMetrics(board, factory: factory)
+        let names = try ["caf\u{E9}", "cafe\u{301}"].map { try ChannelName<Int>(validating: $0) }
+        let tokens = names.map { board[$0].listen { _ in } }
+        for _ in 0..<3 { board[names[0]].post(1) }
+        for _ in 0..<5 { board[names[1]].post(1) }
+        for _ in 0..<3 { metrics.report() }
+        #expect(total("channels_posts", "café") == 8 && total("channels_delivered", "café") == 8)
+        withExtendedLifetime(tokens) {}
+    }
+
     /// The switchboard keeps the metrics as its instrument, and they do not keep it.
     @Test func metricsEndWithTheirSwitchboard() async throws {
         weak var gone: Switchboard?

@@ -108,8 +108,9 @@ public struct DeadLetterBox: Sendable {
         let name = String(decoding: letter.subject.utf8.dropFirst(prefix.utf8.count + 1), as: UTF8.self)
         guard configuration.subjectPrefix.isEmpty else { return configuration.subject(of: name) }
         guard let claimed = letter.headers[DeadLetterHeader.subject] else { return name }
-        let prefixes = prefix.indices.lazy.filter { prefix[$0] == "." }.map { prefix[...$0] }
-        return prefixes.map { $0 + name }.first { $0 == claimed } ?? name
+        // In bytes: a dot and a combining mark behind it are one character.
+        let dots = prefix.utf8.indices.lazy.filter { prefix.utf8[$0] == UInt8(ascii: ".") }
+        return dots.map { prefix[...$0] + name }.first { $0.hasBytes(of: claimed) } ?? name
     }
 
     /// The message to publish again, with an identifier of its own.

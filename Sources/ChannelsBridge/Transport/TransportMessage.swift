@@ -6,8 +6,9 @@ internal import Channels
 /// name, without white space, control characters or wildcards (`"x 0\r\n\r\nPUB admin"` cannot be one), and
 /// the headers are valid too.
 public struct TransportMessage: Hashable, Sendable {
+    private let key: ExactText
     /// The subject it is published to: the name of the channel.
-    public let subject: String
+    public var subject: String { key.text }
     /// The headers; empty if the transport has none.
     public var headers: TransportHeaders
     /// The encoded message.
@@ -30,7 +31,7 @@ public struct TransportMessage: Hashable, Sendable {
 
     /// For a subject that is the text of a channel name.
     package init(valid subject: String, headers: TransportHeaders, body: [UInt8]) {
-        self.subject = subject
+        key = ExactText(subject)
         self.headers = headers
         self.body = body
     }

@@ -28,7 +28,7 @@ struct Reading: Sendable {
         var listeners: [Listener] = []
 
         /// Tells it from all others of the switchboard.
-        var id: String { "\(kind) \(name)" }
+        var id: ExactText { ExactText("\(kind) \(name)") }
 
         private enum CodingKeys: String, CodingKey {
             case name, kind, type, posts, unheard, lostOwners, faults, isPostable, senders, listeners
