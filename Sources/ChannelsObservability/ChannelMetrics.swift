@@ -12,8 +12,8 @@ public import ServiceLifecycle
 /// try await ServiceGroup(services: [metrics], logger: logger).run()
 /// ```
 ///
-/// Posting costs no more than the `Diagnostics` of the switchboard do: the counts are read from a snapshot. Only times
-/// are recorded at each call, and only where channels are traced.
+/// Posting costs no more than the `Diagnostics` of the switchboard do: the counts are read from a snapshot. Only
+/// times are recorded at each call, and only where channels are traced.
 ///
 /// | Metric | Dimensions | |
 /// |---|---|---|
@@ -24,7 +24,8 @@ public import ServiceLifecycle
 /// | `channels_faults` | `code` | faults, counted when they happen; needs `board.add(metrics)` |
 /// | `channels_waited`, `channels_spent` | `channel` | timers: until the call, and in the listener; the same, with `.trace` |
 ///
-/// Beyond 1,000 channels, further ones share the dimension `other`.
+/// A pattern is a channel, too, in whose dimension its listeners are counted, and the posts that they hear. Beyond
+/// 1,000 channels, further ones share the dimension `other`.
 public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendable {  // see `switchboard`
     private static let mostChannels = 1_000
 
@@ -106,12 +107,18 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         guard let snapshot = switchboard?.snapshot() else { return }
         var totals: [ExactText: Int] = [:]
         var gauges: [ExactText: (waiting: Int, listeners: Int)] = [:]
+        var names = Set(snapshot.channels.map { ExactText($0.name) })
         for channel in snapshot.channels + snapshot.watched + snapshot.protocols + snapshot.patterns {
             let name = dimension(channel.name)
             let gauge = ExactText(name)
-            let key = "\(channel.kind.rawValue) \(channel.name)"
-            add(channel.posts, "channels_posts", name, key, &totals)
-            add(channel.unheard, "channels_unheard", name, key, &totals)
+            var key = "\(channel.kind.rawValue) \(channel.name)"
+            // Each has one listener, and all of them the same number.
+            if channel.kind == .pattern, let site = channel.listeners.first?.registrationSite { key += " \(site)" }
+            // A pattern without wildcards, as of a bridge's route, has the name of a channel, which counts the same
+            // posts; and so does every listener to one pattern.
+            let counts = channel.kind != .pattern || names.insert(ExactText(channel.name)).inserted
+            add(channel.posts, "channels_posts", name, key, &totals, counts: counts)
+            add(channel.unheard, "channels_unheard", name, key, &totals, counts: counts)
             // The listener of a pattern is counted with the pattern.
             for listener in channel.listeners where listener.delivery != .pattern {
                 let key = "\(key) \(listener.number)"
@@ -133,14 +140,21 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     }
 
     /// Hands over what has been added to a count since the last time. A smaller one has begun at zero since.
-    private func add(_ count: Int?, _ label: String, _ channel: String, _ key: String, _ totals: inout [ExactText: Int])
-    {
+    /// - Parameter counts: Whether it is; if not, it is only noted.
+    private func add(
+        _ count: Int?,
+        _ label: String,
+        _ channel: String,
+        _ key: String,
+        _ totals: inout [ExactText: Int],
+        counts: Bool = true
+    ) {
         guard let count else { return }
         let key = ExactText("\(label) \(key)")
         let before = known.withLock { $0.totals[key] } ?? 0
         totals[key] = count
         let added = count < before ? count : count - before
-        guard added > 0 else { return }
+        guard counts, added > 0 else { return }
         Counter(label: label, dimensions: [("channel", channel)], factory: factory).increment(by: added)
     }
 

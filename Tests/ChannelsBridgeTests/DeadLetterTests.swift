@@ -13,6 +13,23 @@ struct DeadLetterTests {
         $0.failureLimit = 2
     }
 
+    @Test func aDeadLetterIsOneLineWithItsBodyAsText() throws {
+        let error = BridgeError(.tooManyFailures, subject: "shop.sold", detail: "listeners failed 2 times")
+        func line(_ body: [UInt8]) throws -> String {
+            let message = try TransportMessage(subject: "shop.sold", headers: ["ce-id": "1"], body: body)
+            return "\(DeadLetter(message: message, error: error, deliveryCount: 2))"
+        }
+        let end = ", delivered 2 times: tooManyFailures on 'shop.sold', listeners failed 2 times"
+        let start = "dead letter on 'shop.sold', 1 header, "
+        #expect(try line(Array(#"{"total":7}"#.utf8)) == start + #"11 bytes: {"total":7}"# + end)
+        #expect(try line(Array("a\nb".utf8)) == start + #"3 bytes: a\nb"# + end)
+        #expect(try line([0xFF, 0]) == start + "2 bytes" + end)
+        #expect(try line([0x7F]) == start + "1 byte" + end)
+        #expect(try line([]) == start + "0 bytes" + end)
+        let long = try line(Array(repeating: 0x61, count: 10_000))
+        #expect(long.contains("10000 bytes: aaa") && long.contains("a…, delivered") && long.utf8.count < 400)
+    }
+
     @Test func aDeadLetterIsKeptBeforeItsMessageTerminatesAndCanReturn() async throws {
         let kept = Recorder<TransportMessage>()
         let wire = try await connectedTransport(broker)

@@ -31,6 +31,35 @@ struct MetricsTests {
         withExtendedLifetime(token) {}
     }
 
+    /// As a bridge listens to the names of its routes.
+    @Test func aPostIsCountedOnceWhateverPatternsHearIt() {
+        let metrics = ChannelMetrics(board, factory: factory)
+        let token = board[.sold].listen { _ in }
+        let patterns = ["shop.sold", "shop.>", "shop.>"].map {
+            board[matching: ChannelPattern(stringLiteral: $0)].listen { _ in }
+        }
+        for total in 0..<3 { board[.sold].post(Sale(total: total)) }
+        metrics.report()
+        #expect(total("channels_posts") == 3 && total("channels_posts", "shop.>") == 3)
+        // By the listener of the channel, and by that of the pattern of this name.
+        #expect(total("channels_delivered") == 6 && total("channels_delivered", "shop.>") == 6)
+        withExtendedLifetime((token, patterns)) {}
+    }
+
+    @Test func aPostThatOnlyAPatternHearsIsCounted() {
+        let metrics = ChannelMetrics(board, factory: factory)
+        let pattern = board[matching: "shop.sold"].listen { _ in }
+        for total in 0..<3 { board[.sold].post(Sale(total: total)) }
+        metrics.report()
+        #expect(total("channels_posts") == 3 && total("channels_unheard") == 0)
+        let token = board[.sold].listen { _ in }
+        metrics.report()
+        board[.sold].post(Sale(total: 3))
+        metrics.report()
+        #expect(total("channels_posts") == 4)
+        withExtendedLifetime((pattern, token)) {}
+    }
+
     @Test func countsThatBeganAtZeroAgainAreHandedOverInFull() {
         let metrics = ChannelMetrics(board, factory: factory)
         let token = board[.sold].listen { _ in }

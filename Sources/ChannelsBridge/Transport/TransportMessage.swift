@@ -36,3 +36,23 @@ public struct TransportMessage: Hashable, Sendable {
         self.body = body
     }
 }
+
+extension TransportMessage: CustomStringConvertible {
+    /// One line: the subject, the number of headers, and the body, as text if it is text.
+    public var description: String {
+        "\(quoted(subject)), \(counted(headers.count, "header")), \(body.described)"
+    }
+}
+
+extension [UInt8] {
+    private static let mostShown = 200
+
+    /// A body in a log: its size and, if it is text, the text, of which a long one is truncated.
+    var described: String {
+        let size = counted(count, "byte")
+        guard let text = String(validating: self, as: UTF8.self)?.unicodeScalars, !text.isEmpty,
+            text.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F || ["\n", "\r", "\t"].contains($0) })
+        else { return size }
+        return "\(size): \(onOneLine(String(text.prefix(Self.mostShown))))\(text.count > Self.mostShown ? "…" : "")"
+    }
+}
