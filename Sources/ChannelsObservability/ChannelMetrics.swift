@@ -70,13 +70,14 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     /// Creates the metrics of a switchboard, which is held weakly.
     ///
     /// - Parameters:
-    ///   - interval: How often ``run()`` hands counts over.
+    ///   - interval: How often ``run()`` hands counts over. It must be positive.
     ///   - factory: Makes the metrics; by default that of the process.
     public init(
         _ switchboard: Switchboard,
         every interval: Duration = .seconds(10),
         factory: (any MetricsFactory)? = nil
     ) {
+        require(interval > .zero, "ChannelMetrics: every \(interval); the interval must be positive")
         self.switchboard = switchboard
         self.interval = interval
         self.factory = factory ?? MetricsSystem.factory
@@ -88,7 +89,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         defer { report() }
         try? await cancelWhenGracefulShutdown {
             while self.switchboard != nil {
-                try await Task.sleep(for: self.interval)
+                try await ContinuousClock().sleep(atMost: self.interval)
                 self.report()
             }
         }
@@ -199,8 +200,8 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
 
     private func record(_ delivery: DeliveryEvent, _ spent: Duration) {
         let timers = timers(of: dimension(delivery.post.channelName))
-        timers.waited.recordNanoseconds(delivery.waited.nanoseconds)
-        timers.spent.recordNanoseconds(spent.nanoseconds)
+        timers.waited.recordNanoseconds(delivery.waited.limitInNanoseconds)
+        timers.spent.recordNanoseconds(spent.limitInNanoseconds)
     }
 
     private func timers(of channel: String) -> Timers {
@@ -217,10 +218,5 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
             return made
         }
     }
-}
-
-extension Duration {
-    /// Up to 292 years.
-    fileprivate var nanoseconds: Int64 { Int64(self / .nanoseconds(1)) }
 }
 #endif

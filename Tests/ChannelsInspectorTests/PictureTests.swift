@@ -31,7 +31,7 @@ struct PictureTests {
         channel.messages = messages.map {
             MessageSnapshot(
                 number: $0,
-                ageNanoseconds: -$0 * 1_000_000,
+                ageNanoseconds: Int64(-$0) * 1_000_000,
                 text: "\($0)",
                 senderType: nil,
                 remoteOrigin: nil

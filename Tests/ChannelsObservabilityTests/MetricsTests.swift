@@ -166,6 +166,26 @@ struct MetricsTests {
         withExtendedLifetime(tokens) {}
     }
 
+    @Test(arguments: ["metrics", "faults"])
+    func anIntervalThatIsNotPositiveEndsTheProgramAndIsNamed(kind: String) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [kind] in
+            if kind == "metrics" { _ = ChannelMetrics(Switchboard(), every: .zero) } else { _ = FaultLog(every: .zero) }
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("every 0.0 seconds; the interval must be positive"), "\(text)")
+    }
+
+    @Test func anIntervalMayBeLongerThanAnyClockCanExpress() async throws {
+        let metrics = ChannelMetrics(board, every: .seconds(Int64.max), factory: factory)
+        board[.sold].post(Sale(total: 1))
+        try await testGracefulShutdown { trigger in
+            async let run: Void = metrics.run()
+            trigger.triggerGracefulShutdown()
+            try await run
+        }
+        #expect(total("channels_posts") == 1)
+    }
+
     /// The switchboard keeps the metrics as its instrument, and they do not keep it.
     @Test func metricsEndWithTheirSwitchboard() async throws {
         weak var gone: Switchboard?

@@ -43,7 +43,8 @@ public struct DeadLetterBox: Sendable {
     /// - Parameters:
     ///   - transport: A transport that is not connected. It is closed at the end.
     ///   - limit: How many to put back.
-    ///   - quiet: When no letter has come for this long, there is none left.
+    ///   - quiet: When no letter has come for this long, there is none left. Zero or less throws
+    ///     ``BridgeError/Code/timedOut`` at once.
     /// - Returns: How many were put back. What a call that was killed had is not among them before the broker's
     ///   acknowledgement wait is over, over NATS 8 seconds: call it once more then.
     /// - Throws: The first error, when nothing is left to do: the transport's, or
@@ -54,6 +55,9 @@ public struct DeadLetterBox: Sendable {
         atMost limit: Int = .max,
         quiet: Duration = .seconds(2)
     ) async throws -> Int {
+        guard quiet > .zero else {
+            throw BridgeError(.timedOut, subject: prefix, detail: "no letter comes within \(quiet)")
+        }
         try await transport.connect { _ in }
         let result: Result<Int, any Error>
         do { result = .success(try await putBack(connected: transport, limit, quiet)) } catch {

@@ -100,6 +100,8 @@ public protocol Transport: Sendable {
 
     /// Sends a request and waits for the one reply.
     ///
+    /// - Parameter timeout: How long to wait, which may be longer than a clock can express. With zero or less, nothing is
+    ///   sent.
     /// - Throws: ``BridgeError/Code/noResponder`` immediately if the broker knows that nobody responds;
     ///   ``BridgeError/Code/timedOut``.
     func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply

@@ -124,7 +124,7 @@ extension Picture: Encodable {
         var waiting: Int?
         var dropped: Int?
         /// The longest call of a listener, in nanoseconds.
-        var slowest: Int?
+        var slowest: Int64?
 
         /// The most owners, and the most senders, that a page is told of.
         static let most = 12
@@ -141,7 +141,7 @@ extension Picture: Encodable {
             forPatterns = channel.listeners.count { $0.delivery == "pattern" }.nonzero
             waiting = channel.listeners.reduce(0) { $0 + ($1.waiting ?? 0) }.nonzero
             dropped = channel.listeners.reduce(0) { $0 + ($1.dropped ?? 0) }.nonzero
-            slowest = channel.listeners.reduce(0) { max($0, $1.longest ?? 0) }.nonzero
+            slowest = channel.listeners.reduce(Int64(0)) { max($0, $1.longest ?? 0) }.nonzero
             senders = Self.some(of: channel.senders.lazy.compactMap(\.type))
             owners = Self.some(of: channel.listeners.lazy.map { $0.owner ?? "token" })
         }
@@ -155,7 +155,7 @@ extension Picture: Encodable {
     }
 }
 
-extension Int {
-    fileprivate var nonzero: Int? { self == 0 ? nil : self }
+extension BinaryInteger {
+    fileprivate var nonzero: Self? { self == 0 ? nil : self }
 }
 #endif

@@ -62,9 +62,9 @@ struct Reading: Sendable {
         /// Calls that took less than 1, 2, 4, 8 … nanoseconds.
         var times: [Int] = []
         /// The longest call, in nanoseconds.
-        var longest: Int?
+        var longest: Int64?
         /// The longest that a message was on its way to it, in nanoseconds.
-        var longestWait: Int?
+        var longestWait: Int64?
     }
 
     /// When, in milliseconds since 1970.
