@@ -29,7 +29,8 @@ extension BridgeRoute {
         return incoming { $0.group = ExactText(name) }
     }
 
-    /// Begins with earlier messages, when the durable name of the route subscribes for the first time.
+    /// Where the durable name of the route begins when it subscribes for the first time. Without this modifier, that is
+    /// ``ReplayStart/stored``: `.replaying(from: .new)` leaves out what was published before.
     ///
     /// - Precondition: The route receives durable messages.
     public func replaying(from start: ReplayStart) -> BridgeRoute {

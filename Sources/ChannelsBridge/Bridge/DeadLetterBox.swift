@@ -74,8 +74,7 @@ public struct DeadLetterBox: Sendable {
         do { pattern = try ChannelPattern(validating: "\(prefix).>") } catch {
             throw BridgeError(.invalidName, subject: prefix, underlyingError: error)
         }
-        var subscription = TransportSubscription(to: pattern, durableName: Self.durableName)
-        if transport.capabilities.contains(.replay) { subscription.start = .stored }
+        let subscription = TransportSubscription(to: pattern, durableName: Self.durableName)
         try await transport.subscribe(subscription) { letter in
             _ = letters.add(letter, bytes: letter.message.byteCount)
         }

@@ -117,7 +117,7 @@ struct InMemoryBrokerState {
     }
 
     private mutating func join(_ key: ConsumerKey, _ member: DurableConsumer.Member) {
-        consumers[key, default: DurableConsumer(pattern: key.pattern)].join(member)
+        consumers[key]?.join(member)
         feed(key)
     }
 
@@ -191,7 +191,7 @@ struct InMemoryBrokerState {
             limit: wanted.unsettledLimit,
             byteLimit: wanted.unsettledByteLimit
         )
-        if consumers[key] == nil, let start = wanted.start { begin(key, from: start.position) }
+        if consumers[key] == nil { begin(key, from: (wanted.start ?? .stored).position) }
         connection.memberships.append((key, member))
         join(key, member)
     }

@@ -1,6 +1,7 @@
 internal import Channels
 
-/// With which stored message a durable name begins when it subscribes for the first time.
+/// With which stored message a durable name begins when it subscribes for the first time: ``stored``, unless the route
+/// or the subscription says otherwise.
 ///
 /// A name that the broker knows continues where it was, whatever the start is. To hear messages once more, give
 /// the route another name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from: .stored)`.

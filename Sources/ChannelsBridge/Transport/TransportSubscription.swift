@@ -5,9 +5,9 @@ public import Channels
 /// Without a durable name: the messages published from now on, durable or not, at most once; with a group, those
 /// that do not go to another subscriber of it.
 ///
-/// With one: at least once, the durable messages that have not been settled under this name and pattern since
-/// their first subscription, or since an earlier time. Processes that subscribe with the same name and
-/// pattern form a queue group.
+/// With one: at least once, the durable messages that have not been settled under this name and pattern. At their
+/// first subscription, that is everything the broker has stored, unless ``start`` says otherwise. Processes that
+/// subscribe with the same name and pattern form a queue group.
 public struct TransportSubscription: Hashable, Sendable {
     /// A subject, or a pattern with `*` and `>`.
     public var pattern: ChannelPattern
@@ -22,7 +22,8 @@ public struct TransportSubscription: Hashable, Sendable {
         get { exactGroup?.text }
         set { exactGroup = newValue.map { ExactText($0) } }
     }
-    /// Where the durable name begins, if the broker does not know it; nil: wherever the transport begins.
+    /// Where the durable name begins, if the broker does not know it; nil: where the transport is set to begin. That
+    /// is ``ReplayStart/stored`` unless the configuration of the transport says otherwise.
     public var start: ReplayStart?
     /// How many messages of the durable name may be delivered to this transport and be unsettled. The
     /// transport fetches no more; the others wait at the broker.

@@ -1,5 +1,5 @@
-/// The one place that says how long a limit of time can be. The end of a longer one cannot be expressed by every clock
-/// and timer, which add it to the present.
+/// The one place that says how long a limit of time can be. The end of a longer one cannot be expressed by every
+/// clock and timer, which add it to the present.
 extension Duration {
     /// This time as a limit: not less than zero, and not more than 31 years.
     package var asLimit: Duration { min(max(self, .zero), .seconds(1_000_000_000)) }
