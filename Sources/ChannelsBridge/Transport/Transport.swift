@@ -19,6 +19,8 @@ public import Channels
 ///
 /// - Every subject and header that it is given is valid: see ``TransportMessage``. If the broker delivers a
 ///   message with an invalid one, the transport reports ``TransportEvent/failed(_:)`` and drops the message.
+/// - Subjects, patterns, groups and durable names are equal if their Unicode scalars are. A `String` also equals its
+///   canonical equivalents, `é` in one scalar and in two: use its bytes as a key.
 /// - No method blocks a thread. A method that has to wait suspends, and throws `CancellationError` or returns
 ///   soon after its task is cancelled.
 /// - Handlers are called with no lock held, one call at a time per subscription, in the order in which the
