@@ -65,7 +65,8 @@ public struct TransportConformance: Sendable {
 
     /// All checks.
     public static let checks: [Check] =
-        connectionChecks + messageChecks + groupChecks + durableChecks + publishingChecks + replayChecks + requestChecks
+        connectionChecks + messageChecks + nameChecks + groupChecks + durableChecks + publishingChecks + replayChecks
+        + requestChecks
         + lastValueChecks + interruptionChecks
 
     let makeTransport: MakeTransport

@@ -12,8 +12,8 @@ public import ServiceLifecycle
 /// try await ServiceGroup(services: [metrics], logger: logger).run()
 /// ```
 ///
-/// Posting costs no more than the `Diagnostics` of the switchboard do: the counts are read from a snapshot. Only times
-/// are recorded at each call, and only where channels are traced.
+/// Posting costs no more than the `Diagnostics` of the switchboard do: the counts are read from a snapshot. Only
+/// times are recorded at each call, and only where channels are traced.
 ///
 /// | Metric | Dimensions | |
 /// |---|---|---|
@@ -24,7 +24,8 @@ public import ServiceLifecycle
 /// | `channels_faults` | `code` | faults, counted when they happen; needs `board.add(metrics)` |
 /// | `channels_waited`, `channels_spent` | `channel` | timers: until the call, and in the listener; the same, with `.trace` |
 ///
-/// Beyond 1,000 channels, further ones share the dimension `other`.
+/// A pattern is a channel, too, in whose dimension its listeners are counted, and the posts that they hear. Beyond
+/// 1,000 channels, further ones share the dimension `other`.
 public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendable {  // see `switchboard`
     private static let mostChannels = 1_000
 
@@ -41,11 +42,11 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     }
 
     private struct Known {
-        var channels: Set<String> = []
+        var channels: Set<ExactText> = []
         /// What was handed over, by what is counted.
-        var totals: [String: Int] = [:]
+        var totals: [ExactText: Int] = [:]
         /// By channel: what a delivery is recorded with is made once, as backends expect.
-        var timers: [String: Timers] = [:]
+        var timers: [ExactText: Timers] = [:]
         /// Whether a thread hands counts over, and whether another has asked for it meanwhile.
         var isReporting = false
         var isAskedAgain = false
@@ -69,13 +70,14 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
     /// Creates the metrics of a switchboard, which is held weakly.
     ///
     /// - Parameters:
-    ///   - interval: How often ``run()`` hands counts over.
+    ///   - interval: How often ``run()`` hands counts over. It must be positive.
     ///   - factory: Makes the metrics; by default that of the process.
     public init(
         _ switchboard: Switchboard,
         every interval: Duration = .seconds(10),
         factory: (any MetricsFactory)? = nil
     ) {
+        require(interval > .zero, "ChannelMetrics: every \(interval); the interval must be positive")
         self.switchboard = switchboard
         self.interval = interval
         self.factory = factory ?? MetricsSystem.factory
@@ -87,7 +89,7 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
         defer { report() }
         try? await cancelWhenGracefulShutdown {
             while self.switchboard != nil {
-                try await Task.sleep(for: self.interval)
+                try await ContinuousClock().sleep(atMost: self.interval)
                 self.report()
             }
         }
@@ -104,13 +106,20 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
 
     private func handOver() {
         guard let snapshot = switchboard?.snapshot() else { return }
-        var totals: [String: Int] = [:]
-        var gauges: [String: (waiting: Int, listeners: Int)] = [:]
+        var totals: [ExactText: Int] = [:]
+        var gauges: [ExactText: (waiting: Int, listeners: Int)] = [:]
+        var names = Set(snapshot.channels.map { ExactText($0.name) })
         for channel in snapshot.channels + snapshot.watched + snapshot.protocols + snapshot.patterns {
             let name = dimension(channel.name)
-            let key = "\(channel.kind.rawValue) \(channel.name)"
-            add(channel.posts, "channels_posts", name, key, &totals)
-            add(channel.unheard, "channels_unheard", name, key, &totals)
+            let gauge = ExactText(name)
+            var key = "\(channel.kind.rawValue) \(channel.name)"
+            // Each has one listener, and all of them the same number.
+            if channel.kind == .pattern, let site = channel.listeners.first?.registrationSite { key += " \(site)" }
+            // A pattern without wildcards, as of a bridge's route, has the name of a channel, which counts the same
+            // posts; and so does every listener to one pattern.
+            let counts = channel.kind != .pattern || names.insert(ExactText(channel.name)).inserted
+            add(channel.posts, "channels_posts", name, key, &totals, counts: counts)
+            add(channel.unheard, "channels_unheard", name, key, &totals, counts: counts)
             // The listener of a pattern is counted with the pattern.
             for listener in channel.listeners where listener.delivery != .pattern {
                 let key = "\(key) \(listener.number)"
@@ -118,27 +127,35 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
                 add(listener.dropped, "channels_dropped", name, key, &totals)
                 add(listener.missed, "channels_missed", name, key, &totals)
                 add(listener.failures, "channels_failed", name, key, &totals)
-                gauges[name, default: (0, 0)].waiting += listener.waiting ?? 0
-                gauges[name, default: (0, 0)].listeners += 1
+                gauges[gauge, default: (0, 0)].waiting += listener.waiting ?? 0
+                gauges[gauge, default: (0, 0)].listeners += 1
             }
         }
         // What is gone is forgotten, so that this does not grow.
         known.withLock { [totals] in $0.totals = totals }
         for (name, gauge) in gauges {
-            self.gauge("channels_waiting", ("channel", name)).record(gauge.waiting)
-            self.gauge("channels_listeners", ("channel", name)).record(gauge.listeners)
+            self.gauge("channels_waiting", ("channel", name.text)).record(gauge.waiting)
+            self.gauge("channels_listeners", ("channel", name.text)).record(gauge.listeners)
         }
         for lane in snapshot.lanes { gauge("channels_lane_waiting", ("lane", lane.name)).record(lane.waiting) }
     }
 
     /// Hands over what has been added to a count since the last time. A smaller one has begun at zero since.
-    private func add(_ count: Int?, _ label: String, _ channel: String, _ key: String, _ totals: inout [String: Int]) {
+    /// - Parameter counts: Whether it is; if not, it is only noted.
+    private func add(
+        _ count: Int?,
+        _ label: String,
+        _ channel: String,
+        _ key: String,
+        _ totals: inout [ExactText: Int],
+        counts: Bool = true
+    ) {
         guard let count else { return }
-        let key = "\(label) \(key)"
+        let key = ExactText("\(label) \(key)")
         let before = known.withLock { $0.totals[key] } ?? 0
         totals[key] = count
         let added = count < before ? count : count - before
-        guard added > 0 else { return }
+        guard counts, added > 0 else { return }
         Counter(label: label, dimensions: [("channel", channel)], factory: factory).increment(by: added)
     }
 
@@ -148,8 +165,10 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
 
     private func dimension(_ channel: String) -> String {
         known.withLock { known in
-            guard known.channels.count < Self.mostChannels || known.channels.contains(channel) else { return "other" }
-            known.channels.insert(channel)
+            guard known.channels.count < Self.mostChannels || known.channels.contains(ExactText(channel)) else {
+                return "other"
+            }
+            known.channels.insert(ExactText(channel))
             return channel
         }
     }
@@ -181,27 +200,23 @@ public final class ChannelMetrics: ChannelInstrument, Service, @unchecked Sendab
 
     private func record(_ delivery: DeliveryEvent, _ spent: Duration) {
         let timers = timers(of: dimension(delivery.post.channelName))
-        timers.waited.recordNanoseconds(delivery.waited.nanoseconds)
-        timers.spent.recordNanoseconds(spent.nanoseconds)
+        timers.waited.recordNanoseconds(delivery.waited.limitInNanoseconds)
+        timers.spent.recordNanoseconds(spent.limitInNanoseconds)
     }
 
     private func timers(of channel: String) -> Timers {
-        if let found = known.withLock({ $0.timers[channel] }) { return found }
+        let key = ExactText(channel)
+        if let found = known.withLock({ $0.timers[key] }) { return found }
         // Without the lock, because the factory is the user's. Of those that two threads make, one is kept.
         let made = Timers(
             waited: Timer(label: "channels_waited", dimensions: [("channel", channel)], factory: factory),
             spent: Timer(label: "channels_spent", dimensions: [("channel", channel)], factory: factory)
         )
         return known.withLock { known in
-            if let found = known.timers[channel] { return found }
-            known.timers[channel] = made
+            if let found = known.timers[key] { return found }
+            known.timers[key] = made
             return made
         }
     }
-}
-
-extension Duration {
-    /// Up to 292 years.
-    fileprivate var nanoseconds: Int64 { Int64(self / .nanoseconds(1)) }
 }
 #endif

@@ -93,7 +93,7 @@ public struct ChannelSpans: ChannelInstrument {
         span.attributes["channels.delivery"] = delivery.delivery.rawValue
         span.attributes["channels.site"] = "\(delivery.site)"
         if let owner = delivery.ownerType { span.attributes["channels.owner"] = "\(owner)" }
-        span.attributes["channels.waited_ns"] = Int64(delivery.waited / .nanoseconds(1))
+        span.attributes["channels.waited_ns"] = delivery.waited.limitInNanoseconds
         return span
     }
 }

@@ -16,7 +16,7 @@ public final class FaultLog: ChannelInstrument {
     private struct Place: Hashable {
         let code: Fault.Code
         let kind: ChannelKind
-        let channel: String
+        let channel: ExactText
         let site: RegistrationSite?
     }
 
@@ -40,7 +40,7 @@ public final class FaultLog: ChannelInstrument {
     ///   - logger: Where the lines go.
     ///   - level: Their level.
     ///   - most: The greatest number of lines in an interval.
-    ///   - interval: How long an interval is.
+    ///   - interval: How long an interval is. It must be positive.
     public convenience init(
         _ logger: Logger = Logger(label: "channels"),
         level: Logger.Level = .warning,
@@ -58,6 +58,7 @@ public final class FaultLog: ChannelInstrument {
         now: @escaping @Sendable () -> ContinuousClock.Instant
     ) {
         require(most > 0, "FaultLog: at most \(most) lines in an interval; there must be one at least")
+        require(interval > .zero, "FaultLog: every \(interval); the interval must be positive")
         self.logger = logger
         self.level = level
         self.most = most
@@ -71,7 +72,7 @@ public final class FaultLog: ChannelInstrument {
         let place = Place(
             code: fault.code,
             kind: fault.channelKind,
-            channel: fault.channelName,
+            channel: ExactText(fault.channelName),
             site: fault.registrationSite
         )
         let now = now()

@@ -26,7 +26,7 @@ extension Recorder {
         line: UInt = #line
     ) async throws -> [Element] {
         require(count > 0, "the number of elements to wait for must be positive, not \(count)")
-        let outcome = await wait(for: .next(count), until: .now + limit)
+        let outcome = await wait(for: .next(count), until: .now + limit.asLimit)
         if let elements = outcome.enough { return elements }
         try Task.checkCancellation()
         throw TestFailure(

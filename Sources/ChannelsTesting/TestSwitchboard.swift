@@ -80,7 +80,7 @@ private final class RaisedFaults: Sendable {
 extension Switchboard {
     /// The listeners that remain, a line each, as soon as there are none, at the latest after the limit.
     fileprivate func listenersLeft(after limit: Duration) async -> [String] {
-        let deadline = ContinuousClock.now + limit
+        let deadline = ContinuousClock.now + limit.asLimit
         while true {
             let left = snapshot().listeners
             guard !left.isEmpty, ContinuousClock.now < deadline, !Task.isCancelled else { return left }

@@ -198,7 +198,7 @@ struct AccountTests {
             guard subscription.pattern == "kitchen.ordered" else { return }
             // The routes before this one are subscribed.
             try await other.publish(.event(#"{"total":1}"#, to: "shop.sold", id: "early"), durable: false)
-            _ = try? await other.request(.event(#""tea""#, to: "shop.price", type: "String"), timeout: .zero)
+            _ = try? await other.request(.event(#""tea""#, to: "shop.price", type: "String"), timeout: .nanoseconds(1))
             throw BridgeError(.permissionDenied, subject: "kitchen.ordered")
         }
         let replies = Recorder<String?>()
@@ -206,7 +206,7 @@ struct AccountTests {
             try? await other.publish(.event(#"{"total":2}"#, to: "shop.sold", id: "late"), durable: false)
             let question = try? TransportMessage.event(#""soup""#, to: "shop.price", type: "String")
             // A reply is there before the time is over.
-            if let question, let reply = try? await other.request(question, timeout: .zero) {
+            if let question, let reply = try? await other.request(question, timeout: .nanoseconds(1)) {
                 replies.record(reply.headers["ce-channelserror"])
             }
             #expect(board.requests(RequestName<String, Int>("shop.stock")).isEmpty)

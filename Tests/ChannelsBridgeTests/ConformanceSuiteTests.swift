@@ -47,6 +47,13 @@ struct Flaw: Sendable, CustomTestStringConvertible {
         Flaw(name: "loses one message", check: "messagesOfOnePublisherArriveInOrder", hangs: true) { transport in
             transport.publishes = { String(decoding: $0.body, as: UTF8.self) == "message 500" ? nil : $0 }
         },
+        Flaw(name: "takes two spellings for one name", check: "subjectsOfTwoSpellingsAreTwo", hangs: true) {
+            transport in
+            transport.publishes = { message in
+                let composed = message.subject.unicodeScalars.filter { $0 != "\u{301}" }
+                return try TransportMessage(subject: String(composed), headers: message.headers, body: message.body)
+            }
+        },
         Flaw(name: "delivers twice", check: "everySubscriberHearsEachMessageOnceThePublisherToo") {
             $0.receives = { [$0, $0] }
         },

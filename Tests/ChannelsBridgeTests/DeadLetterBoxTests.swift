@@ -6,7 +6,7 @@ import Testing
 /// Where letters are put back, and what becomes of those that cannot be.
 @Suite(.hangLimit)
 struct DeadLetterBoxTests {
-    private let broker = InMemoryBroker(limits: .init(replayedMessages: 1_000))
+    private let broker = InMemoryBroker()
 
     private func letter(_ subject: String, from origin: String?, _ text: String = "") throws -> TransportMessage {
         var headers: TransportHeaders = ["dead-letter-name": "kitchen"]

@@ -7,10 +7,27 @@ import Testing
 /// Dead letters that a broker keeps, limits for listeners, and messages that are heard once more.
 @Suite(.hangLimit)
 struct DeadLetterTests {
-    private let broker = InMemoryBroker(limits: .init(replayedMessages: 1_000))
+    private let broker = InMemoryBroker()
     private let configuration = BridgeConfiguration.quick.with {
         $0.deadLetters = "dead"
         $0.failureLimit = 2
+    }
+
+    @Test func aDeadLetterIsOneLineWithItsBodyAsText() throws {
+        let error = BridgeError(.tooManyFailures, subject: "shop.sold", detail: "listeners failed 2 times")
+        func line(_ body: [UInt8]) throws -> String {
+            let message = try TransportMessage(subject: "shop.sold", headers: ["ce-id": "1"], body: body)
+            return "\(DeadLetter(message: message, error: error, deliveryCount: 2))"
+        }
+        let end = ", delivered 2 times: tooManyFailures on 'shop.sold', listeners failed 2 times"
+        let start = "dead letter on 'shop.sold', 1 header, "
+        #expect(try line(Array(#"{"total":7}"#.utf8)) == start + #"11 bytes: {"total":7}"# + end)
+        #expect(try line(Array("a\nb".utf8)) == start + #"3 bytes: a\nb"# + end)
+        #expect(try line([0xFF, 0]) == start + "2 bytes" + end)
+        #expect(try line([0x7F]) == start + "1 byte" + end)
+        #expect(try line([]) == start + "0 bytes" + end)
+        let long = try line(Array(repeating: 0x61, count: 10_000))
+        #expect(long.contains("10000 bytes: aaa") && long.contains("a…, delivered") && long.utf8.count < 400)
     }
 
     @Test func aDeadLetterIsKeptBeforeItsMessageTerminatesAndCanReturn() async throws {
@@ -241,26 +258,29 @@ struct DeadLetterTests {
 
     @Test func aNewDurableNameBeginsWhereItsRouteSays() async throws {
         let till = await tillThatSold(3)
-        for (start, first) in [(ReplayStart.stored, 0), (.ago(.seconds(3_600)), 0), (.new, 3), (.ago(.zero), 3)] {
+        let starts: [(ReplayStart?, first: Int)] = [
+            (nil, 0), (.stored, 0), (.ago(.seconds(3_600)), 0), (.new, 3), (.ago(.zero), 3),
+        ]
+        for (start, first) in starts {
+            let route = BridgeRoute.incoming(.sold, durable: true).inGroup("\(start as Any)")
             let board = Switchboard()
             let heard = Recorder<Int>()
             let token = board[.sold].listen { sale in heard.record(sale.total) }
             let reader = await MiniProcess(
                 "reader",
                 InMemoryTransport(broker),
-                [.incoming(.sold, durable: true).inGroup("\(start)").replaying(from: start)],
+                [start.map { route.replaying(from: $0) } ?? route],
                 board: board
             )
             #expect(await till.board[.sold].postAndWait(Sale(total: 100)).isComplete)
             let totals = await heard.wait { $0.contains(100) }
-            #expect(totals.prefix { $0 != 100 }.elementsEqual(first..<3), "from \(start)")
+            #expect(totals.prefix { $0 != 100 }.elementsEqual(first..<3), "from \(start as Any)")
             try await reader.stop()
             withExtendedLifetime(token) {}
         }
         try await till.stop()
     }
 
-    /// Beside the first, which has settled them.
     @Test func aSecondDurableNameOfABridgeHearsWhatIsStored() async throws {
         let till = await tillThatSold(3)
         let board = Switchboard()
@@ -271,12 +291,12 @@ struct DeadLetterTests {
             InMemoryTransport(broker),
             [
                 .incoming(.sold, durable: true),
-                .incoming(.sold, durable: true).inGroup("audit").replaying(from: .stored),
+                .incoming(.sold, durable: true).inGroup("audit"),
             ],
             board: board
         )
         #expect(await till.board[.sold].postAndWait(Sale(total: 100)).isComplete)
-        #expect(await heard.wait(count: 5).sorted() == [0, 1, 2, 100, 100])
+        #expect(await heard.wait(count: 8).sorted() == [0, 0, 1, 1, 2, 2, 100, 100])
         try await reader.stop()
         try await till.stop()
         withExtendedLifetime(token) {}

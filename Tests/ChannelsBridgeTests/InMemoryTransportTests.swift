@@ -8,7 +8,7 @@ import Testing
 struct InMemoryTransportTests {
     @Test(arguments: TransportConformance.checks)
     func inMemoryTransportConforms(to check: TransportConformance.Check) async {
-        let broker = InMemoryBroker(limits: .init(replayedMessages: 1_000))
+        let broker = InMemoryBroker()
         let suite = TransportConformance(timeout: .patience) { transport, body in
             // The suite hands back what it was given below.
             let transport = transport as! InMemoryTransport
@@ -150,6 +150,24 @@ struct InMemoryTransportTests {
         let counts = Dictionary(grouping: await heard.wait(count: 16)) { $0 }.mapValues(\.count)
         #expect(counts.count == 8 && counts.values.allSatisfy { $0 == 2 }, "\(counts)")
         withExtendedLifetime(members) {}
+    }
+
+    @Test func aNameThatSubscribesLaterGetsTheLastMessagesStored() async throws {
+        for (limit, expected) in [(3, [2, 3, 4] as [UInt8]), (0, [])] {
+            let broker = InMemoryBroker(limits: .init(replayedMessages: limit))
+            let transport = try await connectedTransport(broker)
+            #expect(transport.capabilities.contains(.replay) == (limit > 0))
+            for number: UInt8 in 0..<5 {
+                try await transport.publish(TransportMessage(subject: "n", body: [number]), durable: true)
+            }
+            let heard = Recorder<UInt8>()
+            try await transport.subscribe(to: "n", durableName: "late") { message in
+                heard.record(message.message.body[0])
+                message.settle?(.acknowledged)
+            }
+            #expect(heard.all == expected)
+            try await transport.close(within: .zero)
+        }
     }
 
     @Test func nothingOfABrokerIsLeftWhenNobodyHasItAnyMore() async throws {

@@ -7,13 +7,20 @@ import Testing
 @Suite(.hangLimit)
 struct MistakeTests {
     enum Mistake: String, CaseIterable, Codable {
-        case bridgeWithoutName, listenerTimeoutOfZero, groupWithoutName, negativeRetries, retriesOfWhatIsNotDurable
+        case bridgeWithoutName, groupWithoutName, negativeRetries, retriesOfWhatIsNotDurable
         case groupOfWhatIsSent, lastMessagesOfNone, pipelineOfNothing
+        case listenerTimeoutOfZero, requestTimeoutOfZero, negativeCloseTimeout, negativeBackoff, backoffMadeNegative
+        case startThatIsNoTime
 
         func make() {
             switch self {
             case .bridgeWithoutName: bridge("")
             case .listenerTimeoutOfZero: bridge("till", BridgeConfiguration(listenerTimeout: .zero))
+            case .requestTimeoutOfZero: bridge("till", BridgeConfiguration(requestTimeout: .zero))
+            case .negativeCloseTimeout: bridge("till", BridgeConfiguration(closeTimeout: .seconds(-1)))
+            case .negativeBackoff: _ = Backoff(first: .seconds(-1))
+            case .backoffMadeNegative: bridge("till", BridgeConfiguration().with { $0.backoff.limit = .seconds(-1) })
+            case .startThatIsNoTime: _ = ReplayStart.time(secondsSince1970: .nan)
             case .groupWithoutName: _ = BridgeRoute.incoming(.sold).inGroup("")
             case .negativeRetries: _ = BridgeRoute.incoming(.sold, durable: true).retryingUndecodable(atMost: -1)
             case .retriesOfWhatIsNotDurable: _ = BridgeRoute.incoming(.sold).retryingUndecodable(atMost: 1)
@@ -37,7 +44,12 @@ struct MistakeTests {
         var message: String {
             switch self {
             case .bridgeWithoutName: "a bridge needs a name"
-            case .listenerTimeoutOfZero: "BridgeConfiguration.listenerTimeout is not positive"
+            case .listenerTimeoutOfZero: "BridgeConfiguration.listenerTimeout is 0.0 seconds; it must be positive"
+            case .requestTimeoutOfZero: "BridgeConfiguration.requestTimeout is 0.0 seconds; it must be positive"
+            case .negativeCloseTimeout: "BridgeConfiguration.closeTimeout is -1.0 seconds; it must not be negative"
+            case .negativeBackoff: "Backoff(first: -1.0 seconds, factor: 2, limit: 30.0 seconds) does not wait longer"
+            case .backoffMadeNegative: "limit: -1.0 seconds) does not wait longer each time"
+            case .startThatIsNoTime: "ReplayStart.time(secondsSince1970: nan) is no time"
             case .groupWithoutName: "a group needs a name"
             case .negativeRetries: "the number of retries must not be negative, and is -1"
             case .retriesOfWhatIsNotDurable: "only a route that receives durable messages can retry them"

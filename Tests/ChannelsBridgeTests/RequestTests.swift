@@ -288,7 +288,10 @@ struct RequestTests {
         transport.subscribes = { _ in
             guard waiting.count == 0 else { return }
             // It has been received when the time is over.
-            _ = try? await asker.request(.event(#""early""#, to: "shop.price", type: "String"), timeout: .zero)
+            _ = try? await asker.request(
+                .event(#""early""#, to: "shop.price", type: "String"),
+                timeout: .nanoseconds(1)
+            )
             waiting.record(reference.bridge?.statistics.waitingToDeliver ?? -1)
             throw BridgeError(.timedOut)
         }

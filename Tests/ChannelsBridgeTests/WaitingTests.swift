@@ -1,3 +1,4 @@
+import Channels
 import ChannelsTesting
 import Testing
 
@@ -26,6 +27,18 @@ struct WaitingTests {
         let cancelled = Task { await bell.wait() }
         cancelled.cancel()
         await cancelled.value
+    }
+
+    @Test func withoutTimeOnlyAResultThatIsThereIsReturned() async throws {
+        let clock = ManualClock()
+        for time in [Duration.zero, .seconds(-1)] {
+            let (there, missing) = (FirstResult<Int>(), FirstResult<Int>())
+            there.finish(.success(1))
+            #expect(try await there.value(within: time, clock: clock, else: BridgeError(.timedOut)) == 1)
+            await #expect(throws: BridgeError.self) {
+                try await missing.value(within: time, clock: clock, else: BridgeError(.timedOut))
+            }
+        }
     }
 
     @Test func latchResumesEveryTaskThatWaitsAndIsOpenFromThenOn() async throws {

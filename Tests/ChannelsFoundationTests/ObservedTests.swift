@@ -152,6 +152,43 @@ struct ObservedPropertyTests {
         #expect(await heard.first(3) == [0, 55, 0])
     }
 
+    @Test func aNewListenerHearsTheValueOfTheMomentNotThatOfTheLastTurn() async {
+        for _ in 0..<100 {
+            let basket = Basket()
+            let first = Recorder(of: basket.channel(for: \.total))
+            basket.items = [1]
+            let second = Recorder(of: basket.channel(for: \.total))
+            #expect(second.all == [1])
+            basket.items = [2]
+            basket.items = [3]
+            let third = Recorder(of: basket.channel(for: \.total))
+            #expect(third.all == [3])
+            await Task.yield()
+            basket.items = [4]
+            #expect(await first.wait { $0.last == 4 } == [0, 1, 3, 4])
+            #expect(await second.wait { $0.last == 4 } == [1, 3, 4])
+            #expect(await third.wait { $0.last == 4 } == [3, 4])
+        }
+    }
+
+    @Test func aListenerRegisteredBeforeAChangeIsMadeHearsBothValues() async {
+        let basket = Basket()
+        let heard = Recorder<Int>()
+        let total = basket.channel(for: \.total)
+        let token = Locked<ListenerToken?>(nil)
+        let first = Recorder(of: total)
+        withObservationTracking {
+            _ = basket.items
+        } onChange: {
+            MainActor.assumeIsolated { token.withLock { [made = total.listen { heard.record($0) }] in $0 = made } }
+        }
+        basket.items = [1]
+        #expect(await heard.first(2) == [0, 1])
+        basket.items = [2]
+        #expect(await heard.first(3) == [0, 1, 2])
+        #expect(await first.first(3) == [0, 1, 2])
+    }
+
     @Test func otherPropertiesAreNotHeard() async {
         let basket = Basket()
         let heard = Recorder(of: basket.channel(for: \.total))

@@ -123,6 +123,25 @@ struct ChannelPublisherTests {
         #expect(customer.isFinished)
     }
 
+    @Test func aPublisherOfASourceThatHasFinishedCompletesAtOnce() {
+        let state = StateChannel(1)
+        channel.finish()
+        state.finish()
+        let ends = Recorder<String>()
+        let sinks = [
+            channel.publisher.sink { _ in
+                ends.record("channel")
+            } receiveValue: { _ in
+            },
+            state.publisher.sink { _ in
+                ends.record("state")
+            } receiveValue: { _ in
+            },
+        ]
+        #expect(ends.all == ["channel", "state"])
+        withExtendedLifetime(sinks) {}
+    }
+
     @Test func publisherDoesNotKeepTheSourceAlive() {
         var channel: Channel<Int>? = Channel()
         weak let gone = channel

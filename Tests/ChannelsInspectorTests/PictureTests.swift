@@ -31,7 +31,7 @@ struct PictureTests {
         channel.messages = messages.map {
             MessageSnapshot(
                 number: $0,
-                ageNanoseconds: -$0 * 1_000_000,
+                ageNanoseconds: Int64(-$0) * 1_000_000,
                 text: "\($0)",
                 senderType: nil,
                 remoteOrigin: nil
@@ -72,6 +72,17 @@ struct PictureTests {
         #expect(picture.channel("messages a") == nil)
         picture.take(Reading(time: 0, channels: [channel("a"), channel("b")]))
         #expect(picture.channel("messages a")?.name == "a")
+    }
+
+    @Test func channelsOfTwoSpellingsAreDifferent() {
+        let names = ["caf\u{E9}", "cafe\u{301}"]
+        var reading = Reading(time: 0, channels: names.map { channel($0, posts: $0.utf8.count) })
+        reading.faults = [Entry(kind: .fault, time: 0, channel: names[0], text: "")]
+        var picture = Picture()
+        picture.take(reading)
+        #expect(picture.channels.map(\.posts) == [5, 6] && picture.channels.map(\.faults) == [1, nil])
+        for name in names { #expect(picture.channel("messages \(name)")?.posts == name.utf8.count) }
+        #expect(mermaid(picture.sorted).split(separator: "\n").count { $0.contains("([") } == 2)
     }
 
     @Test func channelsOfOneNameAndDifferentKindsAreDifferent() {

@@ -31,6 +31,35 @@ struct MetricsTests {
         withExtendedLifetime(token) {}
     }
 
+    /// As a bridge listens to the names of its routes.
+    @Test func aPostIsCountedOnceWhateverPatternsHearIt() {
+        let metrics = ChannelMetrics(board, factory: factory)
+        let token = board[.sold].listen { _ in }
+        let patterns = ["shop.sold", "shop.>", "shop.>"].map {
+            board[matching: ChannelPattern(stringLiteral: $0)].listen { _ in }
+        }
+        for total in 0..<3 { board[.sold].post(Sale(total: total)) }
+        metrics.report()
+        #expect(total("channels_posts") == 3 && total("channels_posts", "shop.>") == 3)
+        // By the listener of the channel, and by that of the pattern of this name.
+        #expect(total("channels_delivered") == 6 && total("channels_delivered", "shop.>") == 6)
+        withExtendedLifetime((token, patterns)) {}
+    }
+
+    @Test func aPostThatOnlyAPatternHearsIsCounted() {
+        let metrics = ChannelMetrics(board, factory: factory)
+        let pattern = board[matching: "shop.sold"].listen { _ in }
+        for total in 0..<3 { board[.sold].post(Sale(total: total)) }
+        metrics.report()
+        #expect(total("channels_posts") == 3 && total("channels_unheard") == 0)
+        let token = board[.sold].listen { _ in }
+        metrics.report()
+        board[.sold].post(Sale(total: 3))
+        metrics.report()
+        #expect(total("channels_posts") == 4)
+        withExtendedLifetime((pattern, token)) {}
+    }
+
     @Test func countsThatBeganAtZeroAgainAreHandedOverInFull() {
         let metrics = ChannelMetrics(board, factory: factory)
         let token = board[.sold].listen { _ in }
@@ -123,6 +152,38 @@ struct MetricsTests {
         metrics.report()
         #expect(total("channels_posts", "other") == 10)
         withExtendedLifetime(channels) {}
+    }
+
+    /// A `String` takes both spellings for one, as `TestMetrics` does.
+    @Test func channelsOfTwoSpellingsAreCountedEachByItself() throws {
+        let metrics = ChannelMetrics(board, factory: factory)
+        let names = try ["caf\u{E9}", "cafe\u{301}"].map { try ChannelName<Int>(validating: $0) }
+        let tokens = names.map { board[$0].listen { _ in } }
+        for _ in 0..<3 { board[names[0]].post(1) }
+        for _ in 0..<5 { board[names[1]].post(1) }
+        for _ in 0..<3 { metrics.report() }
+        #expect(total("channels_posts", "café") == 8 && total("channels_delivered", "café") == 8)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test(arguments: ["metrics", "faults"])
+    func anIntervalThatIsNotPositiveEndsTheProgramAndIsNamed(kind: String) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [kind] in
+            if kind == "metrics" { _ = ChannelMetrics(Switchboard(), every: .zero) } else { _ = FaultLog(every: .zero) }
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("every 0.0 seconds; the interval must be positive"), "\(text)")
+    }
+
+    @Test func anIntervalMayBeLongerThanAnyClockCanExpress() async throws {
+        let metrics = ChannelMetrics(board, every: .seconds(Int64.max), factory: factory)
+        board[.sold].post(Sale(total: 1))
+        try await testGracefulShutdown { trigger in
+            async let run: Void = metrics.run()
+            trigger.triggerGracefulShutdown()
+            try await run
+        }
+        #expect(total("channels_posts") == 1)
     }
 
     /// The switchboard keeps the metrics as its instrument, and they do not keep it.

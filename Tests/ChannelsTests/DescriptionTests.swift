@@ -18,6 +18,25 @@ struct DescriptionTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test func aBoardNamesTheOwnerOfAPatternOnEachChannel() {
+        let (board, log, audit) = (Switchboard(), Owner(), Keeper())
+        let listener = board["shop.sold"].listen { (_: Int) in }
+        // Of one line of the source, so that the owners cannot be told apart by it.
+        for owner in [log, audit] as [any AnyObject & Sendable] { listen(owner, board) }
+        let lines = "\(board)".split(separator: "\n").map { $0.drop { $0 == " " } }
+        #expect(
+            lines.contains { $0.hasPrefix("Owner, pattern,") } && lines.contains { $0.hasPrefix("Keeper, pattern,") }
+        )
+        #expect(!lines.contains { $0.hasPrefix("token, pattern,") })
+        withExtendedLifetime((listener, log, audit)) {}
+    }
+
+    private final class Keeper: Sendable {}
+
+    private func listen<Owner: AnyObject & Sendable>(_ owner: Owner, _ board: Switchboard) {
+        board[matching: "shop.*"].listen(owner) { _, _ in }
+    }
+
     @Test func namesAndPatternsAreTheirText() throws {
         let name: ChannelName<Int> = "shop.sold"
         let request: RequestName<Int, Int> = "shop.price"

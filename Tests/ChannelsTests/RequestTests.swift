@@ -120,7 +120,7 @@ struct RequestTests {
         await living.wait(untilAtMost: 0)
     }
 
-    @Test(arguments: [nil, Duration.milliseconds(1), .zero, .seconds(-1)])
+    @Test(arguments: [nil, Duration.milliseconds(1), .nanoseconds(1)])
     func askThrowsAtOnceWhenCancelledOrItsTimeIsOver(timeout: Duration?) async {
         let channel = Switchboard().requests("shop.price" as RequestName<Witness, Int>)
         let living = Tally()

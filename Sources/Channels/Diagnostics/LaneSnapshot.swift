@@ -7,7 +7,7 @@ public struct LaneSnapshot: Sendable, CustomStringConvertible {
     /// The messages of all channels that wait in it, without up to 256 that its drain has already taken.
     public let waiting: Int
     /// The longest time that a message took to arrive, in nanoseconds; nil if none is traced.
-    public internal(set) var longestWaitNanoseconds: Int?
+    public internal(set) var longestWaitNanoseconds: Int64?
 
     /// The longest time that a message took to arrive; nil if none is traced.
     public var longestWait: Duration? { longestWaitNanoseconds.map { .nanoseconds($0) } }

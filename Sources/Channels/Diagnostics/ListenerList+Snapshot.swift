@@ -11,8 +11,10 @@ extension ListenerList {
         var listeners: [ListenerSnapshot] = []
         forEachEntry { entry in
             guard !entry.hasEnded, let level = entry.level?.object else { return }
-            let owner = entry.owner
-            guard owner != nil || !entry.hasOwner else { return }
+            // What stands for the listener of a pattern is that one's owner's.
+            let listener = entry.forwarder?.object.listener ?? entry
+            let owner = listener.owner
+            guard owner != nil || !listener.hasOwner else { return }
             listeners.append(entry.snapshot(owner, priority: level.rank.priority, count, &lanes))
         }
         return ChannelSnapshot(

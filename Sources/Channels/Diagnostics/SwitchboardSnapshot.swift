@@ -27,11 +27,11 @@ extension Switchboard {
         }
         // Names to which somebody posts, and that have no channel because nobody listens.
         var unheard = observation.unheard
-        for channel in channels { unheard[channel.name] = nil }
+        for channel in channels { unheard[ExactText(channel.name)] = nil }
         for (name, posted) in unheard {
             channels.append(
                 ChannelSnapshot(
-                    name: name,
+                    name: name.text,
                     kind: .messages,
                     messageType: "\(posted.type)",
                     posts: posted.posts,

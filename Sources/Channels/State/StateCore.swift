@@ -103,15 +103,18 @@ final class StateCore: @unchecked Sendable {  // guards: see above
         // wait; those set later find it registered; the current value takes its turn between the two. The
         // list's lock is taken inside, never the reverse. If it is refused, the next value is the first.
         let chain = chainOfChange()
+        var isIn = false
         takeTurn(post) { guarded in
             guard !guarded.turns.isClosing else {
                 entry.word.bitwiseOr(ListenerEntry.closed, ordering: .sequentiallyConsistent)
                 return nil
             }
-            guard list.insert(entry, priority: priority.rawValue), !startsWithNext, let chain else { return nil }
+            isIn = list.insert(entry, priority: priority.rawValue)
+            guard isIn, !startsWithNext, let chain else { return nil }
             return admit(&guarded, nil, for: entry, chain)
         }
         list.didUnlock()
+        if !isIn { list.endTooLate(entry) }
         list.delegate?.listeningChanged(in: list)
     }
 

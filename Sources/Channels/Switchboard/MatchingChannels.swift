@@ -76,10 +76,12 @@ extension Switchboard {
         hub.delegate = HubDelegate(patternListener, reference)
         let entry = patternListener.listener
         // Inserted directly, so that the delegate does not see the hub before it has its listener.
-        guard hub.insert(entry, priority: listener.priority.rawValue) else { return entry.makeToken() }
+        hub.insert(entry, priority: listener.priority.rawValue)
         patterns.add(patternListener, to: registry)
         observation.apply(to: hub)
-        // The owner may have been deallocated before the delegate could find the listener.
+        // Its owner may be in its deinit, and nobody posts to the hub who would find that.
+        if entry.isOrphan { entry.cancel() }
+        // It may have ended before the delegate could find the listener.
         if hub.isEmptyNow { patterns.remove(patternListener) }
         return entry.makeToken()
     }

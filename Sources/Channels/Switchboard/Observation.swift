@@ -7,7 +7,7 @@ final class Observation: Sendable {
         /// For the program, and for each tool.
         var own: Diagnostics
         var tools: [(tool: ObjectIdentifier, diagnostics: Diagnostics)] = []
-        var unheard: [String: (type: any Any.Type, posts: Int)] = [:]
+        var unheard: [ExactText: (type: any Any.Type, posts: Int)] = [:]
         var watched: [Watched] = []
         /// At this number, channels that were deallocated are removed.
         var mostWatched = 64
@@ -63,7 +63,7 @@ final class Observation: Sendable {
     /// Counts a post to a name without a channel.
     func noteUnheard(_ name: @autoclosure () -> String, _ type: any Any.Type) {
         guard isOn.load(ordering: .relaxed) else { return }
-        let name = name()
+        let name = ExactText(name())
         guarded.withLock { guarded in
             guard guarded.unheard.count < Self.mostUnheard || guarded.unheard[name] != nil else { return }
             guarded.unheard[name, default: (type, 0)].posts += 1
@@ -71,7 +71,7 @@ final class Observation: Sendable {
     }
 
     /// The posts to each name without a channel.
-    var unheard: [String: (type: any Any.Type, posts: Int)] {
+    var unheard: [ExactText: (type: any Any.Type, posts: Int)] {
         guarded.withLock { $0.diagnostics.isOn ? $0.unheard : [:] }
     }
 

@@ -13,7 +13,7 @@ public struct ChannelSnapshot: Sendable {
     /// The number of listeners that ended because their owner was deallocated, if they are counted.
     public let lostOwners: Int?
     /// The time, in nanoseconds, since counting began; nil if nothing is counted.
-    public let countedNanoseconds: Int?
+    public let countedNanoseconds: Int64?
     /// Those who post, most frequent first, if posts are traced.
     public let posters: [PosterSnapshot]
     /// The last messages, oldest first, if they are kept.

@@ -4,12 +4,12 @@ public struct Histogram: Sendable {
     /// longer ones; zeros at the end are left out.
     public let counts: [Int]
     /// The sum of all durations, in nanoseconds.
-    public let totalNanoseconds: Int
+    public let totalNanoseconds: Int64
     /// The longest duration, in nanoseconds.
-    public let longestNanoseconds: Int
+    public let longestNanoseconds: Int64
 
     /// Creates a histogram, for tests of code that shows one.
-    public init(counts: [Int] = [], totalNanoseconds: Int = 0, longestNanoseconds: Int = 0) {
+    public init(counts: [Int] = [], totalNanoseconds: Int64 = 0, longestNanoseconds: Int64 = 0) {
         self.counts = counts
         self.totalNanoseconds = totalNanoseconds
         self.longestNanoseconds = longestNanoseconds
@@ -25,7 +25,7 @@ public struct Histogram: Sendable {
     public var longest: Duration { .nanoseconds(longestNanoseconds) }
 
     /// The mean duration; nil if nothing was counted.
-    public var mean: Duration? { count == 0 ? nil : .nanoseconds(totalNanoseconds / count) }
+    public var mean: Duration? { count == 0 ? nil : .nanoseconds(totalNanoseconds / Int64(count)) }
 
     /// The duration that a share did not exceed, rounded up to the end of its class; nil without any.
     /// - Parameter share: From 0 to 1, as in `percentile(0.99)`. Values outside are clamped; NaN traps.

@@ -3,7 +3,7 @@ public struct MessageSnapshot: Sendable {
     /// The number of the message on its channel, from 1, since counting began.
     public let number: Int
     /// How long ago it was posted, in nanoseconds.
-    public let ageNanoseconds: Int
+    public let ageNanoseconds: Int64
     /// The message as text, see ``Diagnostics/trace(keeping:redacting:)``.
     public let text: String
     /// The type of the object given as `from:`; nil without one.

@@ -12,7 +12,7 @@ package func quoted(_ text: String) -> String {
 }
 
 /// A number and what it counts: `1 post`, `2 posts`.
-func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+package func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
 /// Escapes what would break a line of a log, or do worse.
 package func onOneLine(_ text: String) -> String {

@@ -52,7 +52,7 @@ public struct BridgeConfiguration: Sendable {
     /// How many requests from other processes one route handles concurrently. 64 by default.
     public var concurrentRequestLimit: Int
     /// How long closing a bridge may take: sending waiting messages, and delivering received ones. Ten seconds by
-    /// default.
+    /// default. With zero, nothing is waited for.
     public var closeTimeout: Duration
     /// The clock for the delays before retries.
     public var clock: any Clock<Duration>
@@ -97,14 +97,21 @@ public struct BridgeConfiguration: Sendable {
     /// After how many failed attempts to publish a durable message, or to store a state, a fault is raised, each time.
     static let attemptsPerFault = 8
 
-    /// Traps if a limit is not positive, or what is to be a name is none.
+    /// Traps if a limit or a time is not positive, or what is to be a name is none.
     func check() {
         let names = [("subjectPrefix", subjectPrefix.isEmpty ? nil : subjectPrefix), ("deadLetters", deadLetters)]
         for case (let property, let name?) in names {
             let isName = (try? ChannelName<Never>(validating: name)) != nil
             require(isName, "BridgeConfiguration.\(property) is \(quoted(name)); it must be a channel name")
         }
-        require(listenerTimeout ?? .seconds(1) > .zero, "BridgeConfiguration.listenerTimeout is not positive")
+        for case (let name, let time?) in [("listenerTimeout", listenerTimeout), ("requestTimeout", requestTimeout)] {
+            require(time > .zero, "BridgeConfiguration.\(name) is \(time); it must be positive")
+        }
+        require(
+            closeTimeout >= .zero,
+            "BridgeConfiguration.closeTimeout is \(closeTimeout); it must not be negative"
+        )
+        backoff.check()
         let limits = [
             ("messageLimit", messageLimit), ("byteLimit", byteLimit), ("unacknowledgedLimit", unacknowledgedLimit),
             ("failureLimit", failureLimit), ("deliveryLimit", deliveryLimit ?? 1),

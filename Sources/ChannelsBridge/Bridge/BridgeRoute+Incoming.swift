@@ -5,7 +5,7 @@ extension BridgeRoute {
     struct Options: Sendable {
         /// Nil: that of the bridge.
         var codec: (any Codec)?
-        var group: String?
+        var group: ExactText?
         var start: ReplayStart?
         /// How often a durable message is retried that cannot be decoded.
         var undecodableRetries = 2
@@ -26,10 +26,11 @@ extension BridgeRoute {
     /// - Precondition: The route receives messages, and the name is not empty.
     public func inGroup(_ name: String) -> BridgeRoute {
         require(!name.isEmpty, "a group needs a name")
-        return incoming { $0.group = name }
+        return incoming { $0.group = ExactText(name) }
     }
 
-    /// Begins with earlier messages, when the durable name of the route subscribes for the first time.
+    /// Where the durable name of the route begins when it subscribes for the first time. Without this modifier, that is
+    /// ``ReplayStart/stored``: `.replaying(from: .new)` leaves out what was published before.
     ///
     /// - Precondition: The route receives durable messages.
     public func replaying(from start: ReplayStart) -> BridgeRoute {

@@ -47,8 +47,8 @@ extension BridgeRoute {
     ///   - name: The name.
     ///   - durable: Whether to receive durable messages, including those published while this process was
     ///     disconnected. Processes whose bridges have the same name form a queue group: each message goes to
-    ///     one of them. ``inGroup(_:)`` gives the group another name, and ``replaying(from:)`` begins with earlier
-    ///     messages.
+    ///     one of them. ``inGroup(_:)`` gives the group another name. When it subscribes for the first time, it
+    ///     begins with what the broker has stored, or where ``replaying(from:)`` says.
     ///   - type: The name of the type in the envelope; by default the name of `Message`.
     public static func incoming<Message: Decodable & Sendable>(
         _ name: ChannelName<Message>,

@@ -1,3 +1,5 @@
+internal import Channels
+
 /// An incoming message that cannot be delivered: it cannot be decoded, it is of another type than the
 /// channel, its listeners failed as often as the configuration allows, or the broker delivered it too often.
 public struct DeadLetter: Sendable {
@@ -13,6 +15,13 @@ public struct DeadLetter: Sendable {
         self.message = message
         self.error = error
         self.deliveryCount = deliveryCount
+    }
+}
+
+extension DeadLetter: CustomStringConvertible {
+    /// One line: the channel, why the message cannot be delivered, and its body, as text if it is text.
+    public var description: String {
+        "dead letter on \(message), delivered \(counted(deliveryCount, "time")): \(error)"
     }
 }
 

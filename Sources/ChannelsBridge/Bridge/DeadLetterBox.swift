@@ -43,7 +43,8 @@ public struct DeadLetterBox: Sendable {
     /// - Parameters:
     ///   - transport: A transport that is not connected. It is closed at the end.
     ///   - limit: How many to put back.
-    ///   - quiet: When no letter has come for this long, there is none left.
+    ///   - quiet: When no letter has come for this long, there is none left. Zero or less throws
+    ///     ``BridgeError/Code/timedOut`` at once.
     /// - Returns: How many were put back. What a call that was killed had is not among them before the broker's
     ///   acknowledgement wait is over, over NATS 8 seconds: call it once more then.
     /// - Throws: The first error, when nothing is left to do: the transport's, or
@@ -54,6 +55,9 @@ public struct DeadLetterBox: Sendable {
         atMost limit: Int = .max,
         quiet: Duration = .seconds(2)
     ) async throws -> Int {
+        guard quiet > .zero else {
+            throw BridgeError(.timedOut, subject: prefix, detail: "no letter comes within \(quiet)")
+        }
         try await transport.connect { _ in }
         let result: Result<Int, any Error>
         do { result = .success(try await putBack(connected: transport, limit, quiet)) } catch {
@@ -70,8 +74,7 @@ public struct DeadLetterBox: Sendable {
         do { pattern = try ChannelPattern(validating: "\(prefix).>") } catch {
             throw BridgeError(.invalidName, subject: prefix, underlyingError: error)
         }
-        var subscription = TransportSubscription(to: pattern, durableName: Self.durableName)
-        if transport.capabilities.contains(.replay) { subscription.start = .stored }
+        let subscription = TransportSubscription(to: pattern, durableName: Self.durableName)
         try await transport.subscribe(subscription) { letter in
             _ = letters.add(letter, bytes: letter.message.byteCount)
         }
@@ -108,8 +111,9 @@ public struct DeadLetterBox: Sendable {
         let name = String(decoding: letter.subject.utf8.dropFirst(prefix.utf8.count + 1), as: UTF8.self)
         guard configuration.subjectPrefix.isEmpty else { return configuration.subject(of: name) }
         guard let claimed = letter.headers[DeadLetterHeader.subject] else { return name }
-        let prefixes = prefix.indices.lazy.filter { prefix[$0] == "." }.map { prefix[...$0] }
-        return prefixes.map { $0 + name }.first { $0 == claimed } ?? name
+        // In bytes: a dot and a combining mark behind it are one character.
+        let dots = prefix.utf8.indices.lazy.filter { prefix.utf8[$0] == UInt8(ascii: ".") }
+        return dots.map { prefix[...$0] + name }.first { $0.hasBytes(of: claimed) } ?? name
     }
 
     /// The message to publish again, with an identifier of its own.

@@ -4,12 +4,12 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// A time between the years 0 and 9999, formatted as in RFC 3339, in UTC.
+/// A time between the years 0 and 9999, formatted as in RFC 3339, in UTC. One outside is the nearest inside.
 package struct Timestamp: Hashable, Sendable {
     package let secondsSince1970: Double
 
     package init(secondsSince1970: Double) {
-        self.secondsSince1970 = secondsSince1970
+        self.secondsSince1970 = min(max(secondsSince1970, -62_167_219_200), 253_402_300_799)
     }
 
     package static var now: Timestamp { Timestamp(secondsSince1970: Date().timeIntervalSince1970) }

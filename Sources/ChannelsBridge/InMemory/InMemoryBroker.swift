@@ -10,8 +10,8 @@ internal import Channels
 ///
 /// - Messages are delivered on the publisher's thread, before `publish` returns, unless another thread is
 ///   delivering to the same subscription.
-/// - A durable message is stored for each durable name that has subscribed before and whose pattern matches.
-///   If there is none, it is not stored, unless ``Limits/replayedMessages`` is more than 0.
+/// - A durable message is stored for each durable name that has subscribed before and whose pattern matches, and the
+///   last ``Limits/replayedMessages`` for names that subscribe later.
 /// - Unsettled messages are delivered again when their connection ends, but not when it is slow.
 /// - A durable message with the `ce-id` of an earlier one, among the last 65,536 at least, is acknowledged
 ///   and dropped.
@@ -31,8 +31,9 @@ public final class InMemoryBroker: Sendable {
         public var keptMessages: Int
         /// How many messages may wait in a transport whose connection is broken.
         public var unsentMessages: Int
-        /// How many durable messages are stored for durable names that subscribe later: the last ones. With 0,
-        /// transports do not have `TransportCapabilities.replay`.
+        /// How many durable messages are stored for durable names that subscribe later: the last ones. 1,024 by
+        /// default. With 0, such a name begins with the next message, and transports do not have
+        /// `TransportCapabilities.replay`.
         public var replayedMessages: Int
 
         /// Creates limits.
@@ -40,7 +41,7 @@ public final class InMemoryBroker: Sendable {
             bodySize: Int = 1 << 20,
             keptMessages: Int = 65_536,
             unsentMessages: Int = 1_024,
-            replayedMessages: Int = 0
+            replayedMessages: Int = 1_024
         ) {
             self.bodySize = bodySize
             self.keptMessages = keptMessages

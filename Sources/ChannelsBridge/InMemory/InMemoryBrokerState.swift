@@ -6,7 +6,7 @@ struct InMemoryBrokerState {
     private struct Subscription {
         let connection: InMemoryConnection
         let pattern: ChannelPattern
-        let group: String?
+        let group: ExactText?
         let queue: HandlerQueue<InboundMessage>
     }
 
@@ -17,7 +17,7 @@ struct InMemoryBrokerState {
     }
 
     struct ConsumerKey: Hashable {
-        let name: String
+        let name: ExactText
         let pattern: ChannelPattern
     }
 
@@ -29,11 +29,11 @@ struct InMemoryBrokerState {
     private var lastNumber: UInt64 = 0
     private var subscriptions: [Subscription] = []
     private var consumers: [ConsumerKey: DurableConsumer] = [:]
-    private var responders: [String: [(connection: InMemoryConnection, queue: HandlerQueue<InboundRequest>)]] = [:]
+    private var responders: [ExactText: [(connection: InMemoryConnection, queue: HandlerQueue<InboundRequest>)]] = [:]
     /// How many messages each group has been given.
-    private var groupTurns: [String: Int] = [:]
-    private var values: [String: StoredValue] = [:]
-    private var watchers: [String: [Watcher]] = [:]
+    private var groupTurns: [ExactText: Int] = [:]
+    private var values: [ExactText: StoredValue] = [:]
+    private var watchers: [ExactText: [Watcher]] = [:]
     /// The durable messages for names that subscribe later, and when they were stored.
     private var log = Fifo<(entry: DurableConsumer.Entry, time: Double)>()
     private var published = RecentMessages<Void>(limit: 65_536)
@@ -117,7 +117,7 @@ struct InMemoryBrokerState {
     }
 
     private mutating func join(_ key: ConsumerKey, _ member: DurableConsumer.Member) {
-        consumers[key, default: DurableConsumer(pattern: key.pattern)].join(member)
+        consumers[key]?.join(member)
         feed(key)
     }
 
@@ -126,7 +126,7 @@ struct InMemoryBrokerState {
     /// Enqueues a message for every subscription that matches.
     mutating func publish(_ message: TransportMessage) {
         let inbound = InboundMessage(message)
-        var groups: [String: [HandlerQueue<InboundMessage>]] = [:]
+        var groups: [ExactText: [HandlerQueue<InboundMessage>]] = [:]
         for subscription in subscriptions
         where subscription.connection.isConnected && subscription.pattern.matches(message.subject) {
             if let group = subscription.group {
@@ -149,7 +149,7 @@ struct InMemoryBrokerState {
         if let identity, published[identity] != nil { return false }
         let matching = consumers.keys.filter { $0.pattern.matches(message.subject) }
         for key in matching where consumers[key]!.count >= limits.keptMessages {  // a key of the dictionary
-            let detail = "\(limits.keptMessages) messages are kept for \(quoted(key.name))"
+            let detail = "\(limits.keptMessages) messages are kept for \(quoted(key.name.text))"
             throw BridgeError(.bufferFull, subject: message.subject, detail: detail)
         }
         if let identity { published[identity] = () }
@@ -176,17 +176,22 @@ struct InMemoryBrokerState {
         guard let name = wanted.durableName else {
             connection.drained.append(queue)
             return subscriptions.append(
-                Subscription(connection: connection, pattern: wanted.pattern, group: wanted.group, queue: queue)
+                Subscription(
+                    connection: connection,
+                    pattern: wanted.pattern,
+                    group: wanted.group.map { ExactText($0) },
+                    queue: queue
+                )
             )
         }
-        let key = ConsumerKey(name: name, pattern: wanted.pattern)
+        let key = ConsumerKey(name: ExactText(name), pattern: wanted.pattern)
         let member = DurableConsumer.Member(
             connection: connection.number,
             queue: queue,
             limit: wanted.unsettledLimit,
             byteLimit: wanted.unsettledByteLimit
         )
-        if consumers[key] == nil, let start = wanted.start { begin(key, from: start.position) }
+        if consumers[key] == nil { begin(key, from: (wanted.start ?? .stored).position) }
         connection.memberships.append((key, member))
         join(key, member)
     }
@@ -245,10 +250,10 @@ struct InMemoryBrokerState {
         _ message: TransportMessage,
         _ first: FirstResult<TransportReply>
     ) throws {
-        let subject = message.subject
+        let subject = ExactText(message.subject)
         guard let index = responders[subject]?.firstIndex(where: { $0.connection.isConnected }),
             let responder = responders[subject]?.remove(at: index)
-        else { throw BridgeError(.noResponder, subject: subject) }
+        else { throw BridgeError(.noResponder, subject: message.subject) }
         responders[subject]?.append(responder)
         connection.requests[ObjectIdentifier(first)] = first
         enqueue(InboundRequest(message) { first.finish(.success($0)) }, in: responder.queue)
@@ -257,28 +262,30 @@ struct InMemoryBrokerState {
     mutating func respond(_ connection: InMemoryConnection, _ subject: String, _ queue: HandlerQueue<InboundRequest>) {
         connection.queues.append(queue)
         connection.drained.append(queue)
-        responders[subject, default: []].append((connection, queue))
+        responders[ExactText(subject), default: []].append((connection, queue))
     }
 
     // MARK: Last values
 
-    func hasValue(_ subject: String) -> Bool { values[subject] != nil }
+    func hasValue(_ subject: String) -> Bool { values[ExactText(subject)] != nil }
 
     /// - Returns: The revision.
     mutating func store(_ message: TransportMessage) -> UInt64 {
         lastNumber += 1
-        values[message.subject] = StoredValue(message, revision: lastNumber)
-        tellWatchers(of: message.subject)
+        let subject = ExactText(message.subject)
+        values[subject] = StoredValue(message, revision: lastNumber)
+        tellWatchers(of: subject)
         return lastNumber
     }
 
     mutating func watch(_ connection: InMemoryConnection, _ subject: String, _ queue: HandlerQueue<StoredValue>) {
         connection.queues.append(queue)
+        let subject = ExactText(subject)
         watchers[subject, default: []].append(Watcher(connection: connection, queue: queue))
         tellWatchers(of: subject)
     }
 
-    private mutating func tellWatchers(of subject: String) {
+    private mutating func tellWatchers(of subject: ExactText) {
         guard let value = values[subject] else { return }
         for index in watchers[subject, default: []].indices {
             guard let watcher = watchers[subject]?[index], watcher.seen < value.revision, watcher.connection.isConnected

@@ -142,10 +142,11 @@ public final class InMemoryTransport: Transport {
     /// Sends a request to one of the responders, in turn.
     public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
         try check(message)
+        let error = BridgeError(.timedOut, subject: message.subject, detail: "no reply within \(timeout)")
+        guard timeout > .zero else { throw error }
         let first = FirstResult<TransportReply>()
         try whileConnected(message.subject) { try $0.request(connection, message, first) }
         defer { broker.change { _ in _ = connection.requests.removeValue(forKey: ObjectIdentifier(first)) } }
-        let error = BridgeError(.timedOut, subject: message.subject, detail: "no reply within \(timeout)")
         return try await first.value(within: timeout, clock: broker.clock, else: error)
     }
 

@@ -1,4 +1,7 @@
-/// With which stored message a durable name begins when it subscribes for the first time.
+internal import Channels
+
+/// With which stored message a durable name begins when it subscribes for the first time: ``stored``, unless the route
+/// or the subscription says otherwise.
 ///
 /// A name that the broker knows continues where it was, whatever the start is. To hear messages once more, give
 /// the route another name: `.incoming(.sold, durable: true).inGroup("audit-2").replaying(from: .stored)`.
@@ -18,7 +21,10 @@ public struct ReplayStart: Hashable, Sendable {
 
     /// The first message that was stored at this time or later, by the clock of the broker.
     public static func time(secondsSince1970: Double) -> ReplayStart {
-        ReplayStart(position: .time(secondsSince1970: secondsSince1970))
+        require(!secondsSince1970.isNaN, "ReplayStart.time(secondsSince1970: \(secondsSince1970)) is no time")
+        return ReplayStart(
+            position: .time(secondsSince1970: Timestamp(secondsSince1970: secondsSince1970).secondsSince1970)
+        )
     }
 
     /// The first message that was stored this long ago or later.

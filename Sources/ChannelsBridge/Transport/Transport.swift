@@ -19,6 +19,8 @@ public import Channels
 ///
 /// - Every subject and header that it is given is valid: see ``TransportMessage``. If the broker delivers a
 ///   message with an invalid one, the transport reports ``TransportEvent/failed(_:)`` and drops the message.
+/// - Subjects, patterns, groups and durable names are equal if their Unicode scalars are. A `String` also equals its
+///   canonical equivalents, `é` in one scalar and in two: use its bytes as a key.
 /// - No method blocks a thread. A method that has to wait suspends, and throws `CancellationError` or returns
 ///   soon after its task is cancelled.
 /// - Handlers are called with no lock held, one call at a time per subscription, in the order in which the
@@ -82,10 +84,11 @@ public protocol Transport: Sendable {
     /// When it returns, the subscription is in effect: every message that any client publishes from then on
     /// is delivered. The same holds for ``respond(to:onRequest:)`` and ``watch(_:onValue:)``.
     ///
-    /// With a durable name, each message has an ``InboundMessage/settle``. Whether messages that were
-    /// published without `durable` are delivered too depends on the broker. The name persists at the broker
-    /// after closing. Messages that are unsettled when the connection ends, or when the broker's
-    /// acknowledgement wait is over, are delivered again. No more than
+    /// A durable name that subscribes for the first time begins with what the broker has stored, unless
+    /// ``TransportSubscription/start`` says otherwise. Each of its messages has an ``InboundMessage/settle``.
+    /// Whether messages that were published without `durable` are delivered too depends on the broker. The name
+    /// persists at the broker after closing. Messages that are unsettled when the connection ends, or when the
+    /// broker's acknowledgement wait is over, are delivered again. No more than
     /// ``TransportSubscription/unsettledLimit`` messages are unsettled at a time.
     ///
     /// - Parameters:
@@ -100,6 +103,8 @@ public protocol Transport: Sendable {
 
     /// Sends a request and waits for the one reply.
     ///
+    /// - Parameter timeout: How long to wait, which may be longer than a clock can express. With zero or less,
+    ///   nothing is sent.
     /// - Throws: ``BridgeError/Code/noResponder`` immediately if the broker knows that nobody responds;
     ///   ``BridgeError/Code/timedOut``.
     func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply
@@ -117,8 +122,8 @@ public protocol Transport: Sendable {
     /// - Throws: As ``publish(_:durable:)`` of a durable message.
     func store(_ message: TransportMessage) async throws -> UInt64
 
-    /// Stores a message as the last value of its subject, if there is none. The default stores it in any case, which
-    /// lets a process that starts replace what others have stored.
+    /// Stores a message as the last value of its subject, if there is none. The default stores it in any case,
+    /// which lets a process that starts replace what others have stored.
     ///
     /// - Returns: The revision of the value; nil if there is another one, which is watched.
     /// - Throws: As ``store(_:)``.
@@ -160,7 +165,8 @@ extension Transport {
         try await store(message)
     }
 
-    /// Does nothing: for transports without ``TransportCapabilities/groups`` and ``TransportCapabilities/requests``.
+    /// Does nothing: for transports without ``TransportCapabilities/groups`` and
+    /// ``TransportCapabilities/requests``.
     public func drainSubscriptions(within timeout: Duration) async {}
 
     /// Publishes, and waits for the acknowledgement.

@@ -17,7 +17,8 @@ public struct TransportCapabilities: OptionSet, Hashable, Sendable {
 
     /// Groups: of the subscribers of one group, each message that is not durable goes to one.
     public static let groups = TransportCapabilities(rawValue: 1 << 3)
-    /// Replay: a new durable name may begin with earlier messages.
+    /// Replay: durable messages are stored also while no durable name is known, and a new one begins with them, or
+    /// where it is told.
     public static let replay = TransportCapabilities(rawValue: 1 << 4)
 
     /// Everything.

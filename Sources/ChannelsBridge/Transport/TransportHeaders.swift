@@ -16,6 +16,15 @@ public struct TransportHeaders: Hashable, Sendable {
         package init(name: String, value: String) {
             (self.name, self.value) = (name, value)
         }
+
+        package static func == (left: Field, right: Field) -> Bool {
+            left.name.hasBytes(of: right.name) && left.value.hasBytes(of: right.value)
+        }
+
+        package func hash(into hasher: inout Hasher) {
+            hasher.combine(ExactText(name))
+            hasher.combine(ExactText(value))
+        }
     }
 
     /// Creates empty headers.

@@ -6,8 +6,9 @@ internal import Channels
 /// name, without white space, control characters or wildcards (`"x 0\r\n\r\nPUB admin"` cannot be one), and
 /// the headers are valid too.
 public struct TransportMessage: Hashable, Sendable {
+    private let key: ExactText
     /// The subject it is published to: the name of the channel.
-    public let subject: String
+    public var subject: String { key.text }
     /// The headers; empty if the transport has none.
     public var headers: TransportHeaders
     /// The encoded message.
@@ -30,8 +31,28 @@ public struct TransportMessage: Hashable, Sendable {
 
     /// For a subject that is the text of a channel name.
     package init(valid subject: String, headers: TransportHeaders, body: [UInt8]) {
-        self.subject = subject
+        key = ExactText(subject)
         self.headers = headers
         self.body = body
+    }
+}
+
+extension TransportMessage: CustomStringConvertible {
+    /// One line: the subject, the number of headers, and the body, as text if it is text.
+    public var description: String {
+        "\(quoted(subject)), \(counted(headers.count, "header")), \(body.described)"
+    }
+}
+
+extension [UInt8] {
+    private static let mostShown = 200
+
+    /// A body in a log: its size and, if it is text, the text, of which a long one is truncated.
+    var described: String {
+        let size = counted(count, "byte")
+        guard let text = String(validating: self, as: UTF8.self)?.unicodeScalars, !text.isEmpty,
+            text.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F || ["\n", "\r", "\t"].contains($0) })
+        else { return size }
+        return "\(size): \(onOneLine(String(text.prefix(Self.mostShown))))\(text.count > Self.mostShown ? "…" : "")"
     }
 }

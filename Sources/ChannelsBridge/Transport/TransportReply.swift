@@ -1,3 +1,5 @@
+internal import Channels
+
 /// The reply to a request.
 public struct TransportReply: Hashable, Sendable {
     /// The headers.
@@ -10,4 +12,9 @@ public struct TransportReply: Hashable, Sendable {
         self.headers = headers
         self.body = body
     }
+}
+
+extension TransportReply: CustomStringConvertible {
+    /// One line: the number of headers, and the body, as text if it is text.
+    public var description: String { "\(counted(headers.count, "header")), \(body.described)" }
 }

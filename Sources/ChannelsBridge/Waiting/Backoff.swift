@@ -13,13 +13,18 @@ public struct Backoff: Hashable, Sendable {
     ///
     /// - Precondition: `factor` is at least 1 and no duration is negative.
     public init(first: Duration = .milliseconds(100), factor: Int = 2, limit: Duration = .seconds(30)) {
+        self.first = first
+        self.factor = factor
+        self.limit = limit
+        check()
+    }
+
+    /// Traps if its values, which may have been changed since, make no back-off.
+    func check() {
         require(
             factor >= 1 && first >= .zero && limit >= .zero,
             "Backoff(first: \(first), factor: \(factor), limit: \(limit)) does not wait longer each time"
         )
-        self.first = first
-        self.factor = factor
-        self.limit = limit
     }
 
     /// The delay before the retry with this number, counted from 1.
@@ -29,8 +34,9 @@ public struct Backoff: Hashable, Sendable {
         var delay = min(first, limit)
         guard factor > 1, delay > .zero else { return delay }
         for _ in 1..<max(repetition, 1) {
-            guard delay < limit else { break }
-            delay = min(delay * factor, limit)
+            // The product might be too large for a duration.
+            guard delay <= limit / factor else { return limit }
+            delay *= factor
         }
         return delay
     }

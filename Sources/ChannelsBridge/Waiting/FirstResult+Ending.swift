@@ -14,11 +14,13 @@ extension FirstResult {
 
     /// Waits for the result, once, and at most for a time.
     ///
-    /// - Throws: What it was settled with, the error given where time runs out, or `CancellationError`.
+    /// - Throws: What it was settled with, the error given where time runs out, or `CancellationError`. Zero
+    ///   or less is over at once.
     package func value(within time: Duration, clock: any Clock<Duration>, else error: BridgeError) async throws -> Value
     {
+        if time <= .zero { finish(.failure(error)) }
         let timer = Task.detached {
-            try await clock.sleep(for: time)
+            try await clock.sleep(atMost: time)
             self.finish(.failure(error))
         }
         defer { timer.cancel() }

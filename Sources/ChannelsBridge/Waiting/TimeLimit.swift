@@ -1,3 +1,5 @@
+internal import Channels
+
 /// Runs a body, and cancels it when a time has passed. Returns what it returns, when it has.
 @discardableResult
 func withTimeLimit<Value: Sendable>(
@@ -7,7 +9,7 @@ func withTimeLimit<Value: Sendable>(
 ) async throws -> Value {
     try await withThrowingTaskGroup(of: Value?.self) { group in
         group.addTask {
-            try? await clock.sleep(for: time)
+            try? await clock.sleep(atMost: time)
             return nil
         }
         group.addTask { try await body() }

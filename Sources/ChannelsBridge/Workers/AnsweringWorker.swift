@@ -88,7 +88,7 @@ final class AnsweringWorker<Request: Codable & Sendable, Response: Codable & Sen
             // This process asked, because it has no responder.
             guard arrival.envelope.source != context.source else { throw BridgeError(.noResponder, subject: name) }
             let question = try arrival.decode(Request.self, format)
-            let answered = AnsweredName.current.union([name])
+            let answered = AnsweredName.current.union([ExactText(name)])
             let response = try await AnsweredName.$current.withValue(answered) {
                 try await TraceContext.withCurrent(arrival.envelope.trace) { try await channel.ask(question) }
             }

@@ -40,7 +40,7 @@ struct Arrival: Sendable {
     ///   ``BridgeError/Code/undecodable``, also if it declares another encoding than the codec's.
     func decode<Message: Decodable>(_ type: Message.Type, _ format: MessageFormat) throws -> Message {
         let (typeName, codec) = (format.typeName, format.codec)
-        if let found = envelope.type, found != typeName, found != subject {
+        if let found = envelope.type, !found.hasBytes(of: typeName), !found.hasBytes(of: subject) {
             let detail = "it is of type \(quoted(found)), the channel carries \(quoted(typeName))"
             throw BridgeError(.unknownType, subject: subject, detail: detail)
         }

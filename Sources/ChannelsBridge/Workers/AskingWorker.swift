@@ -26,7 +26,7 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable>:
 
     func ask(_ request: Request) async throws -> Response {
         // A request from another process is not forwarded: it could circulate endlessly.
-        guard !AnsweredName.current.contains(name) else { throw noResponder(nil) }
+        guard !AnsweredName.current.contains(ExactText(name)) else { throw noResponder(nil) }
         guard context.isReady.isOpen, context.isConnected.load(ordering: .relaxed) else {
             throw BridgeError(.notConnected, subject: name)
         }
@@ -79,5 +79,5 @@ private struct Asker<Request: Codable & Sendable, Response: Codable & Sendable>:
 
 /// The names of the requests from other processes that a task is answering.
 enum AnsweredName {
-    @TaskLocal static var current: Set<String> = []
+    @TaskLocal static var current: Set<ExactText> = []
 }

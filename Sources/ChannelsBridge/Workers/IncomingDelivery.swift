@@ -29,7 +29,7 @@ struct IncomingDelivery: Sendable {
         _ decode: @escaping Decode
     ) {
         (self.context, self.earlier, self.unfinished, self.decode) = (context, earlier, unfinished, decode)
-        durableName = options.group ?? context.name
+        durableName = options.group?.text ?? context.name
         undecodableRetries = options.undecodableRetries
         delivered = RecentMessages(limit: context.configuration.routeLimit)
         failures = RecentMessages(limit: context.configuration.routeLimit)

@@ -56,7 +56,7 @@ final class IncomingWorker: RouteWorker {
         let subscription = TransportSubscription(
             to: try context.configuration.subjects(matching: pattern),
             durableName: isDurable ? delivery.durableName : nil,
-            group: isDurable ? nil : options.group,
+            group: isDurable ? nil : options.group?.text,
             start: options.start,
             unsettledLimit: share.messages,
             unsettledByteLimit: share.bytes

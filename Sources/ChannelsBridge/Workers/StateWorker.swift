@@ -125,7 +125,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     /// Stores the value of this process again, as after any other partition: whichever process stores last wins
     /// everywhere. One that watches does so only if nobody has stored a value yet.
     func lastValuesLost(on subject: String?) {
-        guard sends, subject == (receives ? context.configuration.subject(of: name) : nil) else { return }
+        let own = receives ? context.configuration.subject(of: name) : nil
+        guard sends, subject.map({ ExactText($0) }) == own.map({ ExactText($0) }) else { return }
         let current = Outgoing(value: channel.value, onlyIfNone: receives)
         _ = guarded.withLock { $0.isClosed ? current : $0.sync.storeAgain(current) }
         bell.ring()

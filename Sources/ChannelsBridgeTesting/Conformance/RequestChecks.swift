@@ -35,6 +35,22 @@ extension TransportConformance {
             }
             run.expect(replies.count == 50, "\(replies.count) of 50 replies")
         },
+        check("aRequestWithoutTimeIsNotSent", needs: .requests) { run in
+            let transport = try await run.connected()
+            let asked = Recorder<String>()
+            try await transport.respond(to: run.subject("echo")) { request in
+                asked.record(request.message.text)
+                request.reply(TransportReply(body: request.message.body))
+            }
+            for timeout in [Duration.zero, .seconds(-1)] {
+                await run.expectError([.timedOut], "a request with the timeout \(timeout)") {
+                    _ = try await transport.request(try run.message("echo", "too late"), timeout: timeout)
+                }
+            }
+            // Longer than any clock can express.
+            let reply = try await transport.request(try run.message("echo", "end"), timeout: .seconds(Int64.max))
+            run.expect(reply.text == "end" && asked.all == ["end"], "\(asked.all) were asked")
+        },
         check("aReplyMayComeLaterFromAnotherTask", needs: .requests) { run in
             let responder = try await run.connected()
             let waiting = Recorder<InboundRequest>()

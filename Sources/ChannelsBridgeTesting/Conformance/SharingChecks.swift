@@ -68,6 +68,19 @@ extension TransportConformance {
 
     /// Names that begin with earlier messages.
     static let replayChecks: [Check] = [
+        check("aNewDurableNameBeginsWithWhatIsStored", needs: [.durable, .replay]) { run in
+            let transport = try await run.connected()
+            try await run.publish(numbered(5), to: "a", durable: true, on: transport)
+            let heard = Recorder<String>()
+            let name = run.durableName("first")
+            try await transport.subscribe(to: try run.pattern("a"), durableName: name) { message in
+                message.settle?(.acknowledged)
+                heard.record(message.message.text)
+            }
+            try await run.publish(["end"], to: "a", durable: true, on: transport)
+            let texts = await heard.wait { $0.contains("end") }
+            run.expect(texts == numbered(5) + ["end"], "it got \(texts)")
+        },
         check("aNewDurableNameBeginsWhereItIsTold", needs: [.durable, .replay]) { run in
             let transport = try await run.connected()
             /// What a new name hears, up to a text.

@@ -1,5 +1,6 @@
 public import Channels
 public import Observation
+internal import Synchronization
 
 /// A property of an observable object, as a state. Made by `object.channel(for:)`.
 ///
@@ -7,10 +8,12 @@ public import Observation
 /// basket.channel(for: \.total).listen(self) { me, total in me.show(total) }
 /// ```
 ///
-/// A new listener hears the current value first. Changes made in one turn of the main actor are one message,
-/// which is the value after them, if it does not equal the one before. The property, and what it is computed
-/// from, must be changed on the main actor only: Observation tells of a change before it is made, and a change
-/// made elsewhere could be missed.
+/// A new listener hears the current value first; registered elsewhere than on the main actor, that of its last
+/// turn. Changes made in one turn of the main actor are one message, which is the value after them, if it does not
+/// equal the one before. If a listener is registered between them, what was changed before is a message of its own:
+/// a value that is not `Equatable` may then be heard twice. The property, and what it is computed from, must be
+/// changed on the main actor only: Observation tells of a change before it is made, and a change made elsewhere
+/// could be missed.
 ///
 /// It does not retain the object. Its listeners end when the object is deallocated. Where the property is
 /// computed from other observable objects that live on, they end when one of these changes next, or as
@@ -44,11 +47,28 @@ public final class ObservedProperty<Object: AnyObject & Observable, Value: Senda
         _ listener: consuming Listener<Value>,
         isolation: isolated (any Actor)?
     ) -> ListenerToken {
-        guard let state = (values.object as? ObservedValues<Value>)?.state else {
+        guard let values = values.object as? ObservedValues<Value>, let state = values.state else {
             // Over: a channel that is gone at once ends the listener.
             return Channel<Value>().register(listener, isolation: isolation)
         }
+        if MainQueue.isCurrent { MainActor.assumeIsolated { catchUp(values, state) } }
         return state.register(listener, isolation: isolation)
+    }
+
+    /// Sets what was changed in this turn of the main actor, before a new listener hears the current value.
+    ///
+    /// The task that waits for the next turn finds an equal value then, or what has been changed since: it is the
+    /// one that observes anew. Here a change could be missed, because this may be called before it is made.
+    @MainActor
+    private func catchUp(_ values: ObservedValues<Value>, _ state: StateChannel<Value>) {
+        guard values.hasChanged.load(ordering: .relaxed), let object else { return }
+        set(object[keyPath: property], state)
+    }
+
+    @MainActor
+    private func set(_ value: Value, _ state: StateChannel<Value>) {
+        // Nobody else sets it.
+        if !areEqual(value, state.value) { state.set(value) }
     }
 
     /// Whether it is this object's, and not that of one whose address it has.
@@ -59,9 +79,11 @@ public final class ObservedProperty<Object: AnyObject & Observable, Value: Senda
     @MainActor @discardableResult
     private func track(_ values: ObservedValues<Value>) -> Value? {
         guard let object else { return nil }
+        values.hasChanged.store(false, ordering: .relaxed)
         return withObservationTracking {
             object[keyPath: property]
         } onChange: {
+            values.hasChanged.store(true, ordering: .relaxed)
             Task { @MainActor in self.changed(values) }
         }
     }
@@ -69,9 +91,7 @@ public final class ObservedProperty<Object: AnyObject & Observable, Value: Senda
     @MainActor
     private func changed(_ values: ObservedValues<Value>) {
         guard let value = track(values), let state = values.state else { return }
-        // Nobody else sets it.
-        guard !areEqual(value, state.value) else { return }
-        state.set(value)
+        set(value, state)
     }
 }
 
@@ -84,6 +104,8 @@ extension ObservedProperty: ObjectProperty {
 /// The values of a property, until its object is gone.
 private final class ObservedValues<Value: Sendable>: Sendable {
     private let current: Locked<StateChannel<Value>?>
+    /// Whether what waits for a change was told of one, which is not set yet.
+    let hasChanged = Atomic(false)
 
     init(_ value: Value) { current = Locked(StateChannel(value)) }
 

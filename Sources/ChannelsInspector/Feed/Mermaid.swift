@@ -1,14 +1,17 @@
 #if Inspector
+internal import Channels
+
 /// The graph as text that Mermaid draws, as in a Markdown file.
 ///
 /// The names are quoted, and of what Mermaid or a browser could read as markup only the entity is written.
 func mermaid(_ channels: [Reading.Channel]) -> String {
     var lines = ["flowchart LR"]
-    var nodes: [String: String] = [:]
+    var nodes: [ExactText: String] = [:]
     func node(_ text: String, _ prefix: String, _ open: String, _ close: String) -> String {
-        if let known = nodes[prefix + text] { return known }
+        let key = ExactText(prefix + text)
+        if let known = nodes[key] { return known }
         let name = "\(prefix)\(nodes.count)"
-        nodes[prefix + text] = name
+        nodes[key] = name
         lines.append("  \(name)\(open)\"\(quoted(text))\"\(close)")
         return name
     }

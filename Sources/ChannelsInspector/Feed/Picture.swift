@@ -19,9 +19,9 @@ struct Picture: Sendable {
     private(set) var lastEntry = 0
 
     /// The channels of the last reading, by their identifiers.
-    private var known: [String: Reading.Channel] = [:]
+    private var known: [ExactText: Reading.Channel] = [:]
     /// By the name of the channel.
-    private var faults: [String: Int] = [:]
+    private var faults: [ExactText: Int] = [:]
 
     static let mostEntries = 2_000
     static let mostNamesOfFaults = 4_096
@@ -32,8 +32,9 @@ struct Picture: Sendable {
     mutating func take(_ reading: Reading) {
         number += 1
         time = reading.time
-        for fault in reading.faults where faults.count < Self.mostNamesOfFaults || faults[fault.channel] != nil {
-            faults[fault.channel, default: 0] += 1
+        for name in reading.faults.lazy.map({ ExactText($0.channel) })
+        where faults.count < Self.mostNamesOfFaults || faults[name] != nil {
+            faults[name, default: 0] += 1
         }
         var recent = reading.faults
         let before = known
@@ -44,7 +45,7 @@ struct Picture: Sendable {
             let former = before[id]
             // What is known of them stays known while nothing is traced.
             if channel.senders.isEmpty, let former { channel.senders = former.senders }
-            channel.faults = faults[channel.name] ?? 0
+            channel.faults = faults[ExactText(channel.name)] ?? 0
             var last = former?.lastMessage ?? 0
             // Counting began anew.
             if let former, (channel.posts ?? -1) < (former.posts ?? -1) { last = 0 }
@@ -91,7 +92,7 @@ struct Picture: Sendable {
     }
 
     /// A channel that was there in the last reading.
-    func channel(_ id: String) -> Reading.Channel? { known[id] }
+    func channel(_ id: String) -> Reading.Channel? { known[ExactText(id)] }
 
     /// All channels of the last reading, by name.
     var sorted: [Reading.Channel] {
@@ -123,7 +124,7 @@ extension Picture: Encodable {
         var waiting: Int?
         var dropped: Int?
         /// The longest call of a listener, in nanoseconds.
-        var slowest: Int?
+        var slowest: Int64?
 
         /// The most owners, and the most senders, that a page is told of.
         static let most = 12
@@ -140,7 +141,7 @@ extension Picture: Encodable {
             forPatterns = channel.listeners.count { $0.delivery == "pattern" }.nonzero
             waiting = channel.listeners.reduce(0) { $0 + ($1.waiting ?? 0) }.nonzero
             dropped = channel.listeners.reduce(0) { $0 + ($1.dropped ?? 0) }.nonzero
-            slowest = channel.listeners.reduce(0) { max($0, $1.longest ?? 0) }.nonzero
+            slowest = channel.listeners.reduce(Int64(0)) { max($0, $1.longest ?? 0) }.nonzero
             senders = Self.some(of: channel.senders.lazy.compactMap(\.type))
             owners = Self.some(of: channel.listeners.lazy.map { $0.owner ?? "token" })
         }
@@ -154,7 +155,7 @@ extension Picture: Encodable {
     }
 }
 
-extension Int {
-    fileprivate var nonzero: Int? { self == 0 ? nil : self }
+extension BinaryInteger {
+    fileprivate var nonzero: Self? { self == 0 ? nil : self }
 }
 #endif

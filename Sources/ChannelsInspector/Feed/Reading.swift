@@ -28,7 +28,7 @@ struct Reading: Sendable {
         var listeners: [Listener] = []
 
         /// Tells it from all others of the switchboard.
-        var id: String { "\(kind) \(name)" }
+        var id: ExactText { ExactText("\(kind) \(name)") }
 
         private enum CodingKeys: String, CodingKey {
             case name, kind, type, posts, unheard, lostOwners, faults, isPostable, senders, listeners
@@ -62,9 +62,9 @@ struct Reading: Sendable {
         /// Calls that took less than 1, 2, 4, 8 … nanoseconds.
         var times: [Int] = []
         /// The longest call, in nanoseconds.
-        var longest: Int?
+        var longest: Int64?
         /// The longest that a message was on its way to it, in nanoseconds.
-        var longestWait: Int?
+        var longestWait: Int64?
     }
 
     /// When, in milliseconds since 1970.

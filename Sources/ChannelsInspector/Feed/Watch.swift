@@ -48,14 +48,10 @@ final class Watch: Sendable {
     /// - Complexity: O(*n*) in the number of listeners.
     func read() -> Reading {
         let snapshot = board.snapshot()
-        let owners = Dictionary(
-            snapshot.patterns.flatMap(\.listeners).map { ($0.registrationSite, $0.ownerType) },
-            uniquingKeysWith: { $0 ?? $1 }
-        )
         let named = (snapshot.channels + snapshot.protocols + snapshot.patterns).map {
-            Reading.Channel($0, isNamed: true, snapshot.lanes, owners)
+            Reading.Channel($0, isNamed: true, snapshot.lanes)
         }
-        let found = named + snapshot.watched.map { Reading.Channel($0, isNamed: false, snapshot.lanes, owners) }
+        let found = named + snapshot.watched.map { Reading.Channel($0, isNamed: false, snapshot.lanes) }
         // Those with one name are shown together, where the first is: the listeners to a pattern have a snapshot
         // each, and several channels may be watched under one name.
         var together = Dictionary(found.map { ($0.id, $0) }, uniquingKeysWith: { $0.adding($1) })
@@ -95,12 +91,7 @@ private final class FaultLog: ChannelInstrument {
 private func millisecondsNow() -> Double { Date().timeIntervalSince1970 * 1_000 }
 
 extension Reading.Channel {
-    fileprivate init(
-        _ snapshot: ChannelSnapshot,
-        isNamed: Bool,
-        _ lanes: [LaneSnapshot],
-        _ owners: [RegistrationSite: String?]
-    ) {
+    fileprivate init(_ snapshot: ChannelSnapshot, isNamed: Bool, _ lanes: [LaneSnapshot]) {
         self.init(
             name: snapshot.name,
             kind: snapshot.kind.rawValue,
@@ -113,12 +104,7 @@ extension Reading.Channel {
                 Reading.Sender(type: $0.senderType, site: $0.site?.description, posts: $0.posts)
             },
             messages: snapshot.messages,
-            listeners: snapshot.listeners.map { listener in
-                var reading = Reading.Listener(listener, lane: listener.lane.map { lanes[$0].name })
-                // What stands for the listener of a pattern has no owner itself.
-                if listener.delivery == .pattern { reading.owner = owners[listener.registrationSite] ?? nil }
-                return reading
-            }
+            listeners: snapshot.listeners.map { Reading.Listener($0, lane: $0.lane.map { lanes[$0].name }) }
         )
     }
 

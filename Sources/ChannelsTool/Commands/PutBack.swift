@@ -1,5 +1,6 @@
 #if NATS || SQLite
 import ArgumentParser
+import Channels
 import ChannelsBridge
 
 #if NATS
@@ -64,7 +65,7 @@ struct PutBack: AsyncParsableCommand {
         #if SQLite
         if let file = transport as? SQLiteTransport {
             let names = try await file.contents().names.filter {
-                $0.name == DeadLetterBox.durableName && $0.pattern == pattern
+                $0.name == DeadLetterBox.durableName && $0.pattern.hasBytes(of: pattern)
             }
             return names.reduce(0) { $0 + $1.waiting + $1.unsettled }
         }

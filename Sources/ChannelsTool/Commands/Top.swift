@@ -106,19 +106,20 @@ private struct Counts {
     /// Names told apart; further ones are counted together, because names can be made up.
     private static let most = 10_000
 
-    private var rows: [String: Row] = [:]
+    private var rows: [ExactText: Row] = [:]
     private var others = 0
 
     mutating func add(_ name: String, bytes: Int) {
-        guard rows.count < Self.most || rows[name] != nil else {
+        let key = ExactText(name)
+        guard rows.count < Self.most || rows[key] != nil else {
             others += 1
             return
         }
-        var row = rows[name] ?? Row(name: name)
+        var row = rows[key] ?? Row(name: name)
         row.messages += 1
         row.bytes += bytes
         row.total += 1
-        rows[name] = row
+        rows[key] = row
     }
 
     /// The rows, and messages under names that are not told apart, since the last time.

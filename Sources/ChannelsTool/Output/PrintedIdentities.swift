@@ -8,15 +8,16 @@ import Channels
 final class PrintedIdentities: Sendable {
     private static let most = 65_536
 
-    private let state = Locked((current: Set<String>(), before: Set<String>()))
+    private let state = Locked((current: Set<ExactText>(), before: Set<ExactText>()))
 
     func contains(_ identity: String) -> Bool {
-        state.withLock { $0.current.contains(identity) || $0.before.contains(identity) }
+        let identity = ExactText(identity)
+        return state.withLock { $0.current.contains(identity) || $0.before.contains(identity) }
     }
 
     func insert(_ identity: String) {
         state.withLock { state in
-            state.current.insert(identity)
+            state.current.insert(ExactText(identity))
             if state.current.count >= Self.most { state = ([], state.current) }
         }
     }

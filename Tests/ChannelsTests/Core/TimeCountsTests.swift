@@ -6,7 +6,7 @@ struct TimeCountsTests {
     @Test func timesAreCountedByClassWithTheirSumAndTheLongest() {
         let counts = TimeCounts()
         #expect(counts.histogram.numbers == [0, 0])
-        for time in [-5, 0, 1, 2, 3, 4, 1_000, 7] { counts.add(time) }
+        for time: Int64 in [-5, 0, 1, 2, 3, 4, 1_000, 7] { counts.add(time) }
         #expect(counts.histogram.counts == [2, 1, 2, 2, 0, 0, 0, 0, 0, 0, 1])
         #expect(counts.histogram.totalNanoseconds == 1_017)
         #expect(counts.histogram.longestNanoseconds == 1_000)
@@ -38,5 +38,5 @@ struct TimeCountsTests {
 }
 
 extension Histogram {
-    fileprivate var numbers: [Int] { counts + [totalNanoseconds, longestNanoseconds] }
+    fileprivate var numbers: [Int64] { counts.map { Int64($0) } + [totalNanoseconds, longestNanoseconds] }
 }

@@ -33,7 +33,7 @@ final class Forwarder: ListenerCounters, @unchecked Sendable {  // constants
 extension ListenerEntry {
     /// Kept by the entry until its `deinit`; nil if it does not forward messages.
     @inline(__always)
-    fileprivate var forwarder: Unretained<Forwarder>? {
+    var forwarder: Unretained<Forwarder>? {
         guard isForwarder else { return nil }
         // The bit is set only if the counters are a forwarder.
         return Unretained(address: countersAddress.load(ordering: .relaxed))

@@ -89,13 +89,23 @@ extension ListenerList {
     ///
     /// - Complexity: O(1) for the priority used last, O(log *p*) for one of *p* in use, O(*p*) for a new one.
     private func add(_ entry: ListenerEntry, priority: Int) {
-        insert(entry, priority: priority)
+        let isIn = insert(entry, priority: priority)
         didUnlock()
+        if !isIn { endTooLate(entry) }
         if let delegate { delegate.listeningChanged(in: self) }
     }
 
+    /// Ends a listener that was registered when the list was closed, as those that end with it: its closure is
+    /// released, so call this without a lock.
+    @inline(never)
+    func endTooLate(_ entry: ListenerEntry) {
+        entry.counters?.borrow { $0.nothingFollows() }
+        entry.hasLeft()
+    }
+
     /// Inserts an entry after those of its priority. Runs no user code: the caller may hold a lock, and calls
-    /// ``didUnlock()`` later. Returns false, and makes the entry inactive, if the channel was deallocated.
+    /// ``didUnlock()`` later. Returns false, and makes the entry inactive, if the list was closed: the caller ends it by
+    /// ``endTooLate(_:)``.
     @discardableResult
     func insert(_ entry: ListenerEntry, priority: Int) -> Bool {
         let rank = DeliveryRank(isInterceptor: entry.isInterceptor, priority: priority)

@@ -3,10 +3,10 @@ final class PostTrace: Sendable {
     typealias Notified = (instrument: any ChannelInstrument, context: (any Sendable)?)
 
     let event: PostEvent
-    let time: Int
+    let time: Int64
     private let notified: [Notified]
 
-    init(_ event: PostEvent, _ time: Int, _ notified: [Notified]) {
+    init(_ event: PostEvent, _ time: Int64, _ notified: [Notified]) {
         self.event = event
         self.time = time
         self.notified = notified
@@ -45,7 +45,7 @@ final class PostTrace: Sendable {
     }
 
     @inline(never)
-    private func deliver(_ index: Int, to listener: ListenerEntry, _ waited: Int, _ call: () -> Void) {
+    private func deliver(_ index: Int, to listener: ListenerEntry, _ waited: Int64, _ call: () -> Void) {
         guard index < notified.count else { return call() }
         var hasCalled = false
         func proceed() {
@@ -78,7 +78,7 @@ final class PostTrace: Sendable {
     private func deliver(
         _ index: Int,
         to listener: ListenerEntry,
-        _ waited: Int,
+        _ waited: Int64,
         isolation: isolated (any Actor)?,
         _ call: () async -> Void
     ) async {
@@ -99,7 +99,7 @@ final class PostTrace: Sendable {
     func noteRead(by listener: ListenerEntry) { _ = begin(listener) }
 
     /// Records how long the message was on its way.
-    private func begin(_ listener: ListenerEntry) -> (ListenerTimes, waited: Int) {
+    private func begin(_ listener: ListenerEntry) -> (ListenerTimes, waited: Int64) {
         let times = listener.ensureCounters().borrow { $0.ensureTimes() }
         let waited = MonotonicClock.now - time
         times.waited.add(waited)
@@ -107,7 +107,7 @@ final class PostTrace: Sendable {
     }
 
     @inline(never)
-    private func event(for listener: ListenerEntry, _ waited: Int, _ context: (any Sendable)?) -> DeliveryEvent {
+    private func event(for listener: ListenerEntry, _ waited: Int64, _ context: (any Sendable)?) -> DeliveryEvent {
         DeliveryEvent(
             post: event,
             delivery: listener.delivery,

@@ -9,7 +9,7 @@ final class FaultReporter: Sendable {
     private let handler: FaultHandler?
     /// Those of the switchboard that owns this reporter.
     let instruments: Instruments?
-    private let totals = Locked<[String: Int]>([:])
+    private let totals = Locked<[ExactText: Int]>([:])
 
     init(_ handler: FaultHandler?, _ instruments: Instruments? = nil) {
         self.handler = handler
@@ -74,10 +74,10 @@ final class FaultReporter: Sendable {
 
     private func countAnother(_ kind: String, _ place: String) -> Int {
         totals.withLock { totals in
-            let isKnown = totals.count < Self.mostPlaces || totals[kind + place] != nil
-            let place = isKnown ? kind + place : kind
-            let count = totals[place, default: 0] + 1
-            totals[place] = count
+            var key = ExactText(kind + place)
+            if totals.count >= Self.mostPlaces, totals[key] == nil { key = ExactText(kind) }
+            let count = totals[key, default: 0] + 1
+            totals[key] = count
             return count
         }
     }

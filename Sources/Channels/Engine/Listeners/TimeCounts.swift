@@ -8,8 +8,8 @@ final class TimeCounts: @unchecked Sendable {  // a constant pointer to what is 
     static let classCount = 40
 
     private let classes: UnsafeMutablePointer<Atomic<Int>>
-    private let total = Atomic<Int>(0)
-    private let longest = Atomic<Int>(0)
+    private let total = Atomic<Int64>(0)
+    private let longest = Atomic<Int64>(0)
 
     init() {
         // Freed in `deinit`.
@@ -22,9 +22,9 @@ final class TimeCounts: @unchecked Sendable {  // a constant pointer to what is 
         unsafe classes.deallocate()
     }
 
-    func add(_ nanoseconds: Int) {
+    func add(_ nanoseconds: Int64) {
         let time = max(nanoseconds, 0)
-        let index = min(Int.bitWidth - time.leadingZeroBitCount, Self.classCount - 1)
+        let index = min(Int64.bitWidth - time.leadingZeroBitCount, Self.classCount - 1)
         unsafe classes[index].wrappingAdd(1, ordering: .relaxed)
         total.wrappingAdd(time, ordering: .relaxed)
         longest.max(time, ordering: .relaxed)

@@ -1,5 +1,5 @@
-/// A text that equals another if both have the same Unicode scalars: a name of a channel, a group or a durable name, as
-/// a key. A `String` also equals its canonical equivalents: `é` in one scalar and in two.
+/// A text that equals another if both have the same Unicode scalars: a name of a channel, a group or a durable
+/// name, as a key. A `String` also equals its canonical equivalents: `é` in one scalar and in two.
 package struct ExactText: Hashable, Sendable {
     package var text: String
 

@@ -59,7 +59,7 @@ extension String {
 
     /// Returns whether two strings have the same UTF-8; `==` treats canonical equivalents as equal.
     @inline(never)
-    func hasBytes(of other: String) -> Bool { withByteReader { bytes in other.withByteReader { bytes == $0 } } }
+    package func hasBytes(of other: String) -> Bool { withByteReader { bytes in other.withByteReader { bytes == $0 } } }
 }
 
 /// Writes the whole text to standard error, without buffering.

@@ -33,7 +33,7 @@ final class ChannelMeter: Sendable {
         func last(_ count: Int) -> [KeptText] { Array(messages.suffix(count)) }
     }
 
-    private typealias KeptText = (number: Int, time: Int, text: String, sender: String?, origin: Origin)
+    private typealias KeptText = (number: Int, time: Int64, text: String, sender: String?, origin: Origin)
 
     /// Further posters are counted together.
     private static let mostPosters = 256
@@ -126,7 +126,7 @@ extension ChannelMeter {
         var posts: Int
         var unheard: Int
         var lostOwners: Int
-        var nanoseconds: Int
+        var nanoseconds: Int64
         var isTracing: Bool
         var posters: [PosterSnapshot]
         /// Oldest first.
@@ -158,7 +158,7 @@ extension ChannelMeter {
 }
 
 extension MessageSnapshot {
-    fileprivate init(_ number: Int, _ age: Int, _ text: String, _ sender: String?, _ origin: Origin) {
+    fileprivate init(_ number: Int, _ age: Int64, _ text: String, _ sender: String?, _ origin: Origin) {
         var remote: String?
         if case .remote(let process) = origin { remote = process }
         self.init(number: number, ageNanoseconds: age, text: text, senderType: sender, remoteOrigin: remote)
