@@ -7,7 +7,7 @@ import Testing
 @testable import ChannelsNATS
 
 /// Durable messages of a bridge on their way to a stream.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct PublishingOverNATSTests {
     private static let stream = NATSStream("SHOP", subjects: ["shop.>"])
 

@@ -6,7 +6,7 @@ import ChannelsTesting
 import Testing
 
 /// What a server has lost, and what it takes, when it is back.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct RestoringTests {
     /// Permissions that refuse a subject to everybody.
     private func denying(_ subject: String) -> String {
