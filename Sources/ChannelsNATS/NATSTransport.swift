@@ -93,7 +93,7 @@ public final class NATSTransport: Transport {
             if !isTold { relay.report(session?.placed(event) ?? event) }
             switch event {
             case .interrupted: session?.inbox.failBound()
-            case .disconnected: session?.noteHeard()
+            case .disconnected: session?.interrupt()
             case .reconnected: session?.restore { relay.report($0) }
             // The session has the connection, which keeps this closure.
             case .closed: holder.withLock { $0 = nil }

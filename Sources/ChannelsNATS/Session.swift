@@ -120,9 +120,11 @@ final class Session: Sendable {
         }
     }
 
-    /// Called when the connection is lost: before anybody can look whether a stream has lost what was heard.
-    func noteHeard() {
-        for durable in state.withLock({ $0.durables }) { durable.noteHeard() }
+    /// Called when the connection is lost. Nothing is published or asked for on the next one before somebody has looked
+    /// whether the streams have lost what was heard.
+    func interrupt() {
+        jetStream.forgetStreams()
+        for durable in state.withLock({ $0.durables }) { durable.needConsumer() }
     }
 
     private func restoreAll(_ onFailure: @Sendable (BridgeError) -> Void) async {

@@ -10,13 +10,18 @@ public import ChannelsBridge
 /// ```
 ///
 /// It waits for both, tries again as long as the other one does not acknowledge a message, and continues after it was
-/// killed with what was not acknowledged. Each message keeps its identifier, by which a broker drops repeats. One that
-/// the other would never take, because it is too large for example, is reported and dropped.
+/// killed with what was not acknowledged. Each message keeps its identifier, by which a broker drops repeats. Up to 256
+/// are under way: where the other one loses a single message, as a cluster may while it elects a leader, it comes later.
+///
+/// A message that the other one refuses, because it is too large, its subject is not permitted or no stream keeps it,
+/// is reported and kept as a dead letter at the source, and the rest goes on. `DeadLetterBox` puts it back over the
+/// source, and it is handed on.
 public struct Relay: Sendable {
     private let source: any Transport
     private let target: any Transport
     private let pattern: ChannelPattern
     private let name: String
+    private let deadLetters: String
     private let backoff: Backoff
     private let onFailure: @Sendable (BridgeError) -> Void
 
@@ -28,17 +33,25 @@ public struct Relay: Sendable {
     ///   - pattern: The subjects.
     ///   - name: The durable name under which it reads: relays of one name share the messages, and then their order is
     ///     that of each.
+    ///   - deadLetters: The name under which the source keeps what the target refuses: with `dead`, messages on
+    ///     `shop.sold` are kept on `dead.shop.sold`.
     ///   - backoff: How long it waits between attempts.
-    ///   - onFailure: Called for each attempt that failed, and for the failures that the transports report.
+    ///   - onFailure: Called for each attempt that failed, and for the failures that the transports report. Once for
+    ///     messages that fail together.
+    /// - Precondition: `deadLetters` is a channel name.
     public init(
         from source: any Transport,
         to target: any Transport,
         matching pattern: ChannelPattern = ">",
         name: String = "relay",
+        deadLetters: String = "dead",
         backoff: Backoff = Backoff(),
         onFailure: @escaping @Sendable (BridgeError) -> Void = { _ in }
     ) {
-        (self.source, self.target, self.pattern, self.name) = (source, target, pattern, name)
+        let isName = (try? ChannelName<Never>(validating: deadLetters)) != nil
+        require(isName, "deadLetters is \(quoted(deadLetters)); it must be a channel name")
+        (self.source, self.target, self.pattern) = (source, target, pattern)
+        (self.name, self.deadLetters) = (name, deadLetters)
         (self.backoff, self.onFailure) = (backoff, onFailure)
     }
 
@@ -61,19 +74,82 @@ public struct Relay: Sendable {
     }
 
     private func relay() async throws {
-        let (messages, arrived) = AsyncStream.makeStream(of: InboundMessage.self)
+        let waiting = Locked<[InboundMessage]>([])
+        let (bell, ring) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let subscription = TransportSubscription(to: pattern, durableName: name, start: .stored, unsettledLimit: 256)
-        try await retry { try await source.subscribe(subscription) { arrived.yield($0) } }
-        for await message in messages {
-            do {
-                try await retry { try await target.publish(message.message, durable: true) }
-                message.settle?(.acknowledged)
-            } catch let error as BridgeError {
-                onFailure(error)
-                message.settle?(.terminated)
+        try await retry {
+            try await source.subscribe(subscription) { message in
+                // What was set aside stays at the source.
+                if message.message.headers[DeadLetterHeader.subject] != nil, isMine(message.message) {
+                    message.settle?(.acknowledged)
+                } else {
+                    waiting.withLock { $0.append(message) }
+                    ring.yield()
+                }
+            }
+        }
+        for await _ in bell {
+            var left = waiting.withLock { waiting in
+                defer { waiting = [] }
+                return waiting
+            }
+            for repetition in 1... {
+                left = try await handOn(left)
+                if left.isEmpty { break }
+                try await Task.sleep(for: backoff.delay(before: repetition))
             }
         }
         try Task.checkCancellation()
+    }
+
+    /// Publishes messages, settles those that are acknowledged or refused, and returns the others, in order.
+    private func handOn(_ messages: [InboundMessage]) async throws -> [InboundMessage] {
+        let (ends, ended) = AsyncStream.makeStream(of: (Int, BridgeError?).self)
+        var begun = 0
+        for (index, message) in messages.enumerated() {
+            begun += 1
+            let onEnd: @Sendable (BridgeError?) -> Void = { error in
+                if error == nil { message.settle?(.acknowledged) }
+                ended.yield((index, error))
+            }
+            do {
+                // An earlier attempt, or an earlier process, may have published it.
+                try await target.publishDurably(outgoing(message.message), isRepeated: true, onResult: onEnd)
+            } catch let error as BridgeError {
+                onEnd(error)
+                // Others would overtake it.
+                guard error.refuses(message.message) else { break }
+            }
+        }
+        var errors: [Int: BridgeError] = [:]
+        for await (index, error) in ends.prefix(begun) { errors[index] = error }
+        try Task.checkCancellation()
+        let refused = errors.filter { $1.refuses(messages[$0].message) }.sorted { $0.key < $1.key }
+        for (index, error) in refused { try await setAside(messages[index], error) }
+        let failed = errors.filter { !$1.refuses(messages[$0].message) }.sorted { $0.key < $1.key }
+        if let (_, error) = failed.first { onFailure(error) }
+        return failed.map { messages[$0.key] } + messages[begun...]
+    }
+
+    /// What was put back for this relay is for all durable names of the target.
+    private func outgoing(_ message: TransportMessage) -> TransportMessage {
+        var message = message
+        if isMine(message) { message.headers.remove(DeadLetterHeader.name) }
+        return message
+    }
+
+    /// Whether a message is, or was, a letter of this relay.
+    private func isMine(_ message: TransportMessage) -> Bool {
+        message.headers[DeadLetterHeader.name] == name.percentEncoded
+    }
+
+    private func setAside(_ message: InboundMessage, _ error: BridgeError) async throws {
+        onFailure(error)
+        let subject = "\(deadLetters).\(message.message.subject)"
+        let keep = { try await source.keep(message.message, on: subject, for: name, because: error) }
+        // What cannot be kept would come again for ever.
+        do { try await retry(keep) } catch let error as BridgeError { onFailure(error) }
+        message.settle?(.terminated)
     }
 
     @Sendable

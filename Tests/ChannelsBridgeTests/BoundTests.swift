@@ -1,7 +1,8 @@
 import Channels
-import ChannelsBridge
 import ChannelsTesting
 import Testing
+
+@testable import ChannelsBridge
 
 /// What all routes of a bridge may hold together.
 @Suite(.hangLimit)
@@ -64,6 +65,22 @@ struct BoundTests {
         try await till.stop()
         let statistics = till.bridge.statistics
         #expect(statistics.sent + statistics.dropped == 9 && statistics.waitingToSend == 0)
+    }
+
+    @Test(arguments: [(1, 4), (3, 4), (4, 5), (200, 201)])
+    func durableRoutesHaveEqualSharesAndLeaveOneForOthers(count: Int, parts: Int) {
+        let routes = (0..<count).map {
+            BridgeRoute.incoming(ChannelName<Sale>(stringLiteral: "shop.\($0)"), durable: true)
+        }
+        let configuration = BridgeConfiguration()
+        let context = BridgeContext(InMemoryTransport(broker), configuration, routes + [.incoming(.sold)])
+        let shares = routes.map { _ in context.shareOfDurableRoute() }
+        #expect(shares.allSatisfy { $0.share.messages == configuration.messageLimit / 2 / parts })
+        #expect(
+            shares.allSatisfy { $0.share.bytes == shares[0].share.bytes && $0.share.bytes > 256 * $0.share.messages }
+        )
+        #expect(context.incoming.bytes <= configuration.byteLimit / 2 / parts * count)
+        withExtendedLifetime(shares) {}
     }
 
     @Test func aDurableRouteFetchesNoMoreThanItsShareOfTheBridge() async throws {

@@ -304,6 +304,7 @@ extension BridgeContext {
     convenience init(
         _ transport: any Transport,
         _ configuration: BridgeConfiguration,
+        _ routes: [BridgeRoute] = [],
         onFault: @escaping @Sendable (Fault) -> Void = { _ in }
     ) {
         self.init(
@@ -314,7 +315,8 @@ extension BridgeContext {
                 configuration: configuration,
                 onDeadLetter: nil,
                 source: "till"
-            )
+            ),
+            routes.flatMap(\.parts)
         )
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Switchboards in two processes, as far as they can tell.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct BridgeOverNATSTests {
     struct Sale: Codable, Sendable, Hashable {
         var number: Int

@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// Three servers on loopback, of which one may go.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct ClusterTests {
     private func cluster() async throws -> [NATSServer] {
         let ports = try freePorts(6)

@@ -6,7 +6,7 @@ import ChannelsNATS
 import Testing
 
 /// What every transport has to do.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct ConformanceTests {
     @Test(arguments: TransportConformance.checks)
     func transportConforms(to check: TransportConformance.Check) async throws {

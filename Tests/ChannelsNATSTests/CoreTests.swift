@@ -6,7 +6,7 @@ import ChannelsTesting
 import Testing
 
 /// What is published at most once, between connections that stand.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct CoreTests {
     @Test func messageArrivesWithItsSubjectHeadersAndBody() async throws {
         let server = try await NATSServer()

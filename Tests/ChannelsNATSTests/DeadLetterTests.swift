@@ -6,7 +6,7 @@ import ChannelsTesting
 import Testing
 
 /// Dead letters in a stream, groups of other clients, and prefixes of subjects.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct DeadLetterStreamTests {
     private struct Poison: Error {}
 

@@ -4,7 +4,7 @@ import ChannelsNATS
 import Testing
 
 /// `channels tail --durable`: each stored message once.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct DurableTailTests {
     /// What its reader has taken is acknowledged before it ends.
     @Test func durableTailGoesOnWhereItWasThoughItsReaderHasGone() async throws {

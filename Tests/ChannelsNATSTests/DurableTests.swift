@@ -8,7 +8,7 @@ import Testing
 @testable import ChannelsNATS
 
 /// What is stored by JetStream before it counts as published.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct DurableTests {
     private func withStream(_ configuration: inout NATSConfiguration) {
         configuration.streams = [NATSStream("SHOP", subjects: ["shop.>"])]

@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// Servers that are not there, go, come back, or stand still.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct FailureTests {
     @Test func connectingWithoutAServerSaysSoAndCanBeTriedAgain() async throws {
         let port = try freePorts(1)[0]

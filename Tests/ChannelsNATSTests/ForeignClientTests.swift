@@ -31,6 +31,7 @@ extension RequestName<Sale, Echo> {
 
 /// Clients that others have written: nats-py, with events of the official CloudEvents SDK.
 @Suite(
+    .fewServers,
     .hangLimit,
     .enabled(if: PythonPeer.isInstalled, "needs clients in Python, which Scripts/nats installs in .build-python")
 )

@@ -10,7 +10,7 @@ import Testing
 ///
 /// Not here, because the C client itself (3.4.1) does not survive it: a `MSG` or `HMSG` line with a size
 /// close to 2147483647.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct HostileServerTests {
     static let greetings: [String] = [
         "", "\r\n", "HELLO\r\n", "INFO\r\n", "INFO {\r\n", "INFO {\"max_payload\":\"many\"}\r\n",

@@ -6,7 +6,7 @@ import ChannelsTesting
 import Testing
 
 /// States: the last value of a subject, and every later one.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct LastValueTests {
     private func watch(_ subject: String, _ peer: Peer) async throws -> Recorder<StoredValue> {
         let record = Recorder<StoredValue>()

@@ -6,7 +6,7 @@ import ChannelsTesting
 import Testing
 
 /// What a server that is killed again and again costs. Prints the figures of the guide.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct LossTests {
     private static let count = 3_000
     private static let kills = 5

@@ -20,7 +20,7 @@ extension RequestName<Int, Int> {
 }
 
 /// What a user of the server needs, and streams that somebody else has made.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct PermissionTests {
     private static let purposes = [
         "till": [

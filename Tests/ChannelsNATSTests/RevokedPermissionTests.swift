@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// A server that reads its configuration again, and permits other things then.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct RevokedPermissionTests {
     private static func users(denying patterns: String...) -> String {
         let denied = patterns.map { "\"\($0)\"" }.joined(separator: ", ")

@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// What names may not do, and who may do what.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct SecurityTests {
     /// What would end a line of the protocol, or be more than one token, or a pattern where a name is meant.
     static let injections = [

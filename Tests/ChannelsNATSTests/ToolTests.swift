@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// The tool `channels` as a process, against a real server.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct ToolTests {
     // MARK: Output
 

@@ -6,7 +6,7 @@ import ChannelsTesting
 import Testing
 
 /// Bridges whose server is not there yet, and bridges that run again.
-@Suite(.hangLimit)
+@Suite(.fewServers, .hangLimit)
 struct WaitingForTheServerTests {
     private func bridge(_ board: Switchboard, _ server: NATSServer, _ routes: [BridgeRoute]) -> Bridge {
         var configuration = NATSConfiguration(servers: [server.url])

@@ -12,7 +12,7 @@ import Testing
 struct SQLiteFileTests {
     private let file = TemporaryFile()
 
-    // MARK: Outbox and relay
+    // MARK: Outbox
 
     @Test(arguments: ["", "north"]) func messageInATransactionIsHeardAfterItsCommitOnly(prefix: String) async throws {
         struct Refusal: Error {}
@@ -54,64 +54,6 @@ struct SQLiteFileTests {
             try await database.write { try Switchboard()[Sale.self].post(Sale(dish: "soup", total: 1), in: $0) }
         }
         #expect(error?.code == .invalidName)
-    }
-
-    @Test func aRelayHandsOnInOrderAndContinuesAfterAnOutage() async throws {
-        let broker = InMemoryBroker(limits: .init(replayedMessages: 1_000))
-        let receiver = InMemoryTransport(broker)
-        try await receiver.connect { _ in }
-        let heard = Recorder<String>()
-        try await receiver.subscribe(to: "shop.>", durableName: "far") { message in
-            heard.record(String(decoding: message.message.body, as: UTF8.self))
-            message.settle?(.acknowledged)
-        }
-        let target = InMemoryTransport(broker)
-        let sender = try await file.connected()
-        for number in 0..<50 { try await sender.publish(message("\(number)", id: "id-\(number)"), durable: true) }
-        let failures = Recorder<BridgeError>()
-        let relay = Relay(
-            from: SQLiteTransport(path: file.path),
-            to: target,
-            matching: "shop.>",
-            backoff: Backoff(first: .milliseconds(1), limit: .milliseconds(10)),
-            onFailure: { failures.record($0) }
-        )
-        let running = Task { try await relay.run() }
-        await heard.wait(count: 50)
-        target.breakConnection()
-        for number in 50..<60 { try await sender.publish(message("\(number)", id: "id-\(number)"), durable: true) }
-        await failures.wait(count: 1)
-        target.restoreConnection()
-        await heard.wait(count: 60)
-        #expect(heard.all == (0..<60).map(String.init))
-        running.cancel()
-        await #expect(throws: CancellationError.self) { try await running.value }
-        try await sender.close(within: .patience)
-        try await receiver.close(within: .patience)
-    }
-
-    @Test func aRelayDropsWhatTheOtherWouldNeverTakeAndSaysSo() async throws {
-        let (broker, heard) = (InMemoryBroker(limits: .init(bodySize: 1_000)), Recorder<String>())
-        let receiver = InMemoryTransport(broker)
-        try await receiver.connect { _ in }
-        try await receiver.subscribe(to: "shop.>", durableName: "far") { message in
-            heard.record(String(decoding: message.message.body, as: UTF8.self))
-            message.settle?(.acknowledged)
-        }
-        let sender = try await file.connected()
-        for text in ["soup", String(repeating: "x", count: 2_000), "cake"] {
-            try await sender.publish(message(text), durable: true)
-        }
-        let failures = Recorder<BridgeError>()
-        let target = InMemoryTransport(broker)
-        let relay = Relay(from: SQLiteTransport(path: file.path), to: target) { failures.record($0) }
-        let running = Task { try await relay.run() }
-        await heard.wait(count: 2)
-        #expect(heard.all == ["soup", "cake"] && failures.all.map(\.code) == [.payloadTooLarge])
-        running.cancel()
-        _ = await running.result
-        try await sender.close(within: .patience)
-        try await receiver.close(within: .patience)
     }
 
     // MARK: Retention

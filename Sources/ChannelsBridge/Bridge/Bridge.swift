@@ -87,9 +87,9 @@ public final class Bridge: Sendable {
             onDeadLetter: onDeadLetter,
             source: "channels/\(name)/\(randomIdentifier())"
         )
-        let context = BridgeContext(record)
         let parts = routes.flatMap { $0.parts }
         self.parts = parts.filter(\.isDurable) + parts.filter { !$0.isDurable }
+        let context = BridgeContext(record, self.parts)
         life = Locked(Life(context: context, workers: Self.makeWorkers(self.parts, context)))
     }
 
@@ -182,7 +182,7 @@ public final class Bridge: Sendable {
         // Nothing of them is running. What they sent, and what their listeners dropped, is counted there.
         var past = BridgeStatistics()
         for worker in workers { worker.add(to: &past) }
-        let renewed = BridgeContext(record)
+        let renewed = BridgeContext(record, parts)
         let renewedWorkers = Self.makeWorkers(parts, renewed)
         renewed.count(\.sent, past.sent)
         renewed.count(\.dropped, past.dropped)

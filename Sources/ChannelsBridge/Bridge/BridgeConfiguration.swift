@@ -18,12 +18,12 @@ public struct BridgeConfiguration: Sendable {
     public var deadLetters: String?
     /// How many messages all routes of the bridge may hold together: one half those that wait to be sent or
     /// acknowledged, the other half those that wait for listeners, in a buffer of the bridge, or in a lane or mailbox.
-    /// One route may hold a quarter of its half. A message that does not fit is dropped, counted and reported as a
-    /// fault; durable routes fetch no more than their share, and remember as many to recognise duplicates. 131,072 by
-    /// default.
+    /// One route may hold a quarter of its half; from three on, all durable incoming routes have equal shares, and what
+    /// is not durable has one more. A message that does not fit is dropped, counted and reported as a fault; durable
+    /// routes fetch no more than their share. 131,072 by default.
     public var messageLimit: Int
     /// How many bytes they may have together once they are encoded, with their headers, and with what is remembered of
-    /// duplicates. One half is for each direction, and a quarter of that for one route. What posted messages take up
+    /// duplicates. One half is for each direction, with shares as those of ``messageLimit``. What posted messages take up
     /// before they are encoded, and what listeners keep, is not known to the bridge. 256 MiB by default.
     public var byteLimit: Int
     /// How many durable messages of one outgoing route are published before the first is acknowledged. 1,024 by

@@ -6,6 +6,8 @@ internal import Synchronization
 /// `closing` is guarded by its lock; the rest is constant or guards itself.
 final class BridgeContext: Sendable {
     private let record: BridgeRecord
+    /// How many routes receive durable messages.
+    let durableRoutes: Int
     let transport: any Transport
     let configuration: BridgeConfiguration
     /// What outgoing, and what incoming, routes may hold together.
@@ -22,8 +24,9 @@ final class BridgeContext: Sendable {
     /// The reason why it has, if it has.
     let closing = Locked<BridgeError?>(nil)
 
-    init(_ record: BridgeRecord) {
+    init(_ record: BridgeRecord, _ parts: [BridgeRoute.Part]) {
         self.record = record
+        durableRoutes = parts.count { $0.kind == .incoming && $0.isDurable }
         (transport, configuration) = (record.transport, record.configuration)
         let (messages, bytes) = (max(configuration.messageLimit / 2, 1), max(configuration.byteLimit / 2, 1))
         outgoing = Budget(messages: messages, bytes: bytes)

@@ -11,6 +11,16 @@ extension BridgeError {
     }
 }
 
+extension BridgeError {
+    /// Whether the broker will not take this message, but may take others: nothing is wrong with the connection.
+    package func refuses(_ message: TransportMessage) -> Bool {
+        if code.concernsTheMessage { return true }
+        // What is refused to the transport itself names another subject.
+        return [.permissionDenied, .unsupported, .refused].contains(code)
+            && subject ?? message.subject == message.subject
+    }
+}
+
 extension BridgeError.Code {
     /// Whether the same call may succeed later.
     var mayPass: Bool {

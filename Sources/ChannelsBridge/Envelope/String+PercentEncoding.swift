@@ -1,7 +1,7 @@
 extension String {
     /// The text with spaces, quotation marks, percent signs and everything outside of visible ASCII encoded
     /// as percent-encoded UTF-8, as CloudEvents specifies for headers.
-    var percentEncoded: String {
+    package var percentEncoded: String {
         let mustEncode: (UInt8) -> Bool = {
             $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "%")
         }

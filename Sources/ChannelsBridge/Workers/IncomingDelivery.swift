@@ -21,18 +21,20 @@ struct IncomingDelivery: Sendable {
     private var delivered: RecentMessages<UInt64>
     private var failures: RecentMessages<Int>
 
+    /// - Parameter window: How many messages it remembers.
     init(
         _ context: BridgeContext,
         _ options: BridgeRoute.Options,
         shadowedBy earlier: [ChannelPattern],
+        window: Int,
         _ unfinished: InFlight,
         _ decode: @escaping Decode
     ) {
         (self.context, self.earlier, self.unfinished, self.decode) = (context, earlier, unfinished, decode)
         durableName = options.group?.text ?? context.name
         undecodableRetries = options.undecodableRetries
-        delivered = RecentMessages(limit: context.configuration.routeLimit)
-        failures = RecentMessages(limit: context.configuration.routeLimit)
+        delivered = RecentMessages(limit: window)
+        failures = RecentMessages(limit: window)
     }
 
     /// - Parameter charge: What a message that is not durable takes up, until its listeners have finished.

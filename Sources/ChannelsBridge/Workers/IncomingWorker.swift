@@ -11,7 +11,7 @@ final class IncomingWorker: RouteWorker {
     /// What is not durable takes up a place in the bridge; what is has that of its route.
     private let queue: InboundQueue<InboundMessage>
     /// What the route may hold, and its part of the bridge if it is durable: it fetches no more.
-    private let share: (messages: Int, bytes: Int)
+    private let share: BridgeContext.Share
     private let reserved: Charge?
 
     /// What is not durable, and with its listeners.
@@ -29,13 +29,15 @@ final class IncomingWorker: RouteWorker {
         _ decode: @escaping IncomingDelivery.Decode
     ) {
         (self.pattern, self.isDurable, self.options, self.context) = (pattern, isDurable, options, context)
-        delivery = IncomingDelivery(context, options, shadowedBy: earlier, unfinished, decode)
-        if isDurable {
-            (share, reserved) = context.shareOfDurableRoute()
-        } else {
-            share = (context.configuration.routeLimit, context.configuration.routeByteLimit)
-            reserved = nil
-        }
+        (share, reserved) = isDurable ? context.shareOfDurableRoute() : (context.shareOfRoute, nil)
+        delivery = IncomingDelivery(
+            context,
+            options,
+            shadowedBy: earlier,
+            window: share.window,
+            unfinished,
+            decode
+        )
         // A transport that keeps its promise fetches no more durable messages than the limits say. It may
         // measure them a little differently, so the queue has room for more.
         let slack = isDurable ? 2 : 1

@@ -24,8 +24,15 @@ final class Bucket: Sendable {
 
     private let state = Locked(State())
 
-    /// The highest revision that is known.
-    var highest: UInt64 { state.withLock { $0.highest } }
+    /// What is known before the server is asked.
+    struct Mark {
+        /// The highest revision.
+        var highest: UInt64 = 0
+        /// How often the bucket was found to be another one.
+        var replacements = 0
+    }
+
+    var mark: Mark { state.withLock { Mark(highest: $0.highest, replacements: $0.replacements) } }
 
     /// How often the bucket was found to be another one.
     var replacements: Int { state.withLock { $0.replacements } }
@@ -53,13 +60,16 @@ final class Bucket: Sendable {
 
     /// The server has this bucket.
     ///
-    /// - Parameter known: ``highest`` before the server was asked: what came since may be missing in its answer.
+    /// - Parameter known: ``mark`` before the server was asked: what came since may be missing in its answer.
     /// - Returns: Whether it is another one than before, or has lost values that it had.
-    func identify(_ found: StreamIdentity, known: UInt64) -> Bool {
+    func identify(_ found: StreamIdentity, known: Mark) -> Bool {
         state.withLock { state in
+            // Another one has been found since: the answer may be older.
+            guard known.replacements == state.replacements else { return false }
             let last = state.last ?? found
             let isAnother =
-                state.last != nil && (last.created != found.created || state.offset &+ found.lastSequence < known)
+                state.last != nil
+                && (last.created != found.created || state.offset &+ found.lastSequence < known.highest)
             // Another answer, of which more is known, may have been faster.
             guard isAnother || found.lastSequence >= last.lastSequence else { return false }
             state.last = found

@@ -7,10 +7,16 @@ extension DurableSubscription {
     /// Between attempts to create it.
     private static let backoff = Backoff(first: .seconds(1), limit: .seconds(10))
 
-    /// The server seems to have lost the consumer. Nothing is asked for before it is looked for.
+    /// The connection is lost, or the server seems to have lost the consumer. Nothing is asked for before it is looked
+    /// for.
     func needConsumer() {
-        noteHeard()
-        state.withLock { $0.needsConsumer = true }
+        // Before anybody looks whether the stream has lost what was heard: later, it would seem to have done so twice.
+        let (last, origin) = state.withLock { state in
+            state.pull.stop()
+            state.needsConsumer = true
+            return (state.lastSequence, state.origin)
+        }
+        jetStream.heard(last, ofStream: request.streamName, origin)
     }
 
     /// Creates the consumer again, and its stream, if the server has lost it.
@@ -39,18 +45,12 @@ extension DurableSubscription {
         try await streams.preparing({ try await $0.prepareMessages() }) { try await createConsumer() }
     }
 
-    /// What has come, for whoever looks whether the stream has lost it. To be called before anybody looks: later, the
-    /// stream would seem to have lost it once more.
-    func noteHeard() {
-        let (last, origin) = state.withLock { ($0.lastSequence, $0.origin) }
-        jetStream.heard(last, ofStream: request.streamName, origin)
-    }
-
-    /// There is another connection: the server may have lost the consumer.
+    /// There is another connection: the server may have lost the consumer, unless it has been found there already.
     func restart() {
-        update { state in
-            state.pull.stop()
-            state.needsConsumer = true
+        let epoch = connection.epoch
+        state.withLock { state in
+            if state.epoch != epoch { state.pull.stop() }
+            state.needsConsumer = state.needsConsumer || state.epoch != epoch
             (state.failures, state.nextAttempt) = (0, .now)
         }
         checkConsumer()
@@ -68,7 +68,7 @@ extension DurableSubscription {
             throw BridgeError(.unsupported, subject: request.config.filterSubject, refusal.description)
         }
         let differences = wanted.differences(from: found)
-        let (areNew, settlements) = update { state -> (Bool, [NATSMessage]) in
+        let (areNew, settlements) = state.withLock { state -> (Bool, [NATSMessage]) in
             let areNew = state.differences != differences
             // Numbers begin again: what is settled now would be a message that the stream has stored since.
             if isContinued == false {
@@ -83,13 +83,15 @@ extension DurableSubscription {
             state.largest = connection.maxPayload
             // By its settings, not by those that it was to have: it would take this process for dead.
             if let wait = found.acknowledgementWait { state.unsettled.acknowledgementWait = wait }
-            // Otherwise, a request sent now would be open beside the one that follows then.
             guard !state.needsConsumer else { return (areNew, []) }
-            state.pull.start()
             defer { state.settlements = [] }
             return (areNew, state.settlements)
         }
-        for settlement in settlements { connection.sendSoon(settlement) }
+        await tell(settlements)
+        update { state in
+            // Otherwise, a request sent now would be open beside the one that follows then.
+            if !state.needsConsumer { state.pull.start() }
+        }
         // What is missing with another stream is told of that.
         if isNew, isContinued == true {
             let start = wanted.config.optStartSeq.map { "with message \($0)" } ?? "where it began at first"
@@ -102,6 +104,15 @@ extension DurableSubscription {
         guard areNew, !differences.isEmpty else { return }
         let detail = "the durable name \(name) is used as it is: \(differences.joined(separator: "; "))"
         onFailure(BridgeError(.settingsDiffer, subject: request.config.filterSubject, detail: detail.singleLine))
+    }
+
+    /// Tells the server what was settled without a connection, and returns when it knows: asked for messages before,
+    /// it may deliver again what it has waited for in vain.
+    private func tell(_ settlements: [NATSMessage]) async {
+        for settlement in settlements.dropLast() { connection.sendSoon(settlement) }
+        guard let last = settlements.last else { return }
+        // It takes them in order, and answers one that has a subject for that.
+        _ = try? await jetStream.inbox.request(last, timeout: jetStream.configuration.retryInterval)
     }
 
     /// The consumer of the name, and whether it was created now. One that exists stays as it is: another service may
@@ -127,12 +138,14 @@ extension DurableSubscription {
     private func requestNow() async throws -> (ConsumerRequest, StreamIdentity, isContinued: Bool?) {
         let (origin, last) = state.withLock { ($0.origin, $0.lastSequence) }
         let now = try await jetStream.identity(ofStream: request.streamName)
-        guard let origin else { return (request, now, nil) }
+        guard var origin else { return (request, now, nil) }
         guard origin.isContinued(by: now), last <= now.lastSequence else {
             // It has lost its messages, too: all that it has now is new.
-            let beginning = StreamIdentity(created: now.created, lastSequence: 0, subjects: 0)
+            let beginning = StreamIdentity(created: now.created, lastSequence: 0, subjects: 0, losses: now.losses)
             return (request.beginning(with: 1), beginning, false)
         }
+        // If it has lost messages, then none that this has heard.
+        origin.losses = now.losses
         // Behind what the name had settled, or this process has heard: to the server, only what follows would be new.
         return (request.config.deliverPolicy == "new" ? request.beginning(with: last + 1) : request, origin, true)
     }

@@ -52,7 +52,7 @@ final class JetStream: Sendable {
         try WireRules.check(token: stream.name)
         for subject in stream.subjects { try WireRules.check(pattern: subject) }
         // Asked for first: a user who may not create streams can use one.
-        do { return stream.differences(from: try await information(onStream: stream.name).config) } catch let refusal
+        do { return stream.differences(from: try await information(onStream: stream.name).0.config) } catch let refusal
             as Refusal where refusal.reason == .notFound
         {}
         do {
@@ -60,7 +60,7 @@ final class JetStream: Sendable {
             return []
         } catch let refusal as Refusal where refusal.reason == .nameTaken || refusal.isOverlap {
             // Another process was faster, or does so at the same time: then the server may find only its subjects yet.
-            guard let found = try? await information(onStream: stream.name) else { throw refusal }
+            guard let (found, _) = try? await information(onStream: stream.name) else { throw refusal }
             return stream.differences(from: found.config)
         }
     }
@@ -68,7 +68,8 @@ final class JetStream: Sendable {
     /// A message with this sequence has been in a stream, as that was then.
     func heard(_ sequence: UInt64, ofStream name: String, _ stream: StreamIdentity?) {
         seen.withLock { seen in
-            if seen[name]?.created == stream?.created { seen[name]?.raise(to: sequence) }
+            guard let known = seen[name], let stream, known.isSame(as: stream) else { return }
+            seen[name]?.raise(to: sequence)
         }
     }
 
@@ -81,35 +82,41 @@ final class JetStream: Sendable {
     private func information(
         onStream name: String,
         creating stream: NATSStream? = nil
-    ) async throws -> StreamInformation {
-        let before = seen.withLock { $0[name] }
-        let found: StreamInformation =
-            if let stream {
-                try await call("STREAM.CREATE.\(name)", StreamSettings(stream))
-            } else {
-                try await call("STREAM.INFO.\(name)", [String: String]())
+    ) async throws -> (StreamInformation, StreamIdentity) {
+        while true {
+            let before = seen.withLock { $0[name] }
+            let found: StreamInformation =
+                if let stream {
+                    try await call("STREAM.CREATE.\(name)", StreamSettings(stream))
+                } else {
+                    try await call("STREAM.INFO.\(name)", [String: String]())
+                }
+            var identity = found.identity
+            // What becomes of states is told elsewhere.
+            guard found.created != nil, name != configuration.stateStream else { return (found, identity) }
+            let hasLost = seen.withLock { seen -> Bool? in
+                let known = seen[name]
+                identity.losses = known?.losses ?? 0
+                // A loss has been told since this was asked: the answer may be older than that.
+                guard identity.losses == before?.losses ?? 0 else { return nil }
+                let isContinued = known?.isContinued(by: identity) ?? true
+                // What has come since it was asked may be missing in the answer.
+                guard isContinued || before?.isContinued(by: identity) == false else { return false }
+                if !isContinued { identity.losses += 1 }
+                seen[name] = identity
+                return !isContinued
             }
-        // What becomes of states is told elsewhere.
-        guard found.created != nil, name != configuration.stateStream else { return found }
-        let hasLost = seen.withLock { seen in
-            let isContinued = before?.isContinued(by: found.identity) ?? true
-            // Who has asked at the same time may have had a later answer, or have told: then what is seen does not
-            // continue what was.
-            let isKnown = seen[name].map { now in
-                !(before?.isContinued(by: now) ?? true) || now != before && now.isContinued(by: found.identity)
+            guard let hasLost else { continue }
+            if hasLost, let before {
+                let numbers = before.lastSequence > 0 ? "; its numbers had come to \(before.lastSequence) or more" : ""
+                let detail = """
+                    the server has another stream of this name than before, or an older one: what was stored and not \
+                    heard everywhere may be lost\(numbers)
+                    """
+                onLostMessages(BridgeError(.messagesLost, subject: name, detail))
             }
-            if !isContinued || seen[name]?.isContinued(by: found.identity) ?? true { seen[name] = found.identity }
-            return !isContinued && isKnown != true
+            return (found, identity)
         }
-        if hasLost, let before {
-            let numbers = before.lastSequence > 0 ? "; its numbers had come to \(before.lastSequence) or more" : ""
-            let detail = """
-                the server has another stream of this name than before, or an older one: what was stored and not heard \
-                everywhere may be lost\(numbers)
-                """
-            onLostMessages(BridgeError(.messagesLost, subject: name, detail))
-        }
-        return found
     }
 
     /// The one stream whose subjects include those of a pattern.
@@ -128,12 +135,12 @@ final class JetStream: Sendable {
 
     /// When a stream was created, its last sequence, and of how many subjects it has messages.
     func identity(ofStream name: String) async throws -> StreamIdentity {
-        try await information(onStream: name).identity
+        try await information(onStream: name).1
     }
 
     /// The patterns of the subjects that a stream keeps.
     func subjects(ofStream name: String) async throws -> [String] {
-        try await information(onStream: name).config?.subjects ?? []
+        try await information(onStream: name).0.config?.subjects ?? []
     }
 
     /// The server may have lost its streams.
@@ -252,10 +259,15 @@ struct Refusal: Error, Decodable, CustomStringConvertible {
 }
 
 /// When a stream was created, and its last sequence.
-struct StreamIdentity: Equatable {
+struct StreamIdentity {
     let created: String
     private(set) var lastSequence: UInt64
     let subjects: Int
+    /// How often it was found to be another one, or to have lost messages at its end, which begins its numbers again.
+    var losses = 0
+
+    /// Whether numbers of one are numbers of the other.
+    func isSame(as other: StreamIdentity) -> Bool { created == other.created && losses == other.losses }
 
     /// Whether another one is the same stream, and has lost nothing at its end.
     func isContinued(by other: StreamIdentity) -> Bool {

@@ -164,7 +164,7 @@ actor StreamSetup {
     }
 
     private func identifyBucket() async throws {
-        let known = bucket.highest
+        let known = bucket.mark
         let found = try await jetStream.identity(ofStream: configuration.stateStream)
         if bucket.identify(found, known: known) { onLostValues() }
     }

@@ -1,0 +1,155 @@
+#if SQLite
+import Channels
+import ChannelsBridge
+import ChannelsSQLite
+import ChannelsTesting
+import TestSupport
+import Testing
+
+/// Messages that go from a file to a broker.
+struct RelayTests {
+    private let file = TemporaryFile()
+
+    @Test func aRelayHandsOnInOrderAndContinuesAfterAnOutage() async throws {
+        let broker = InMemoryBroker(limits: .init(replayedMessages: 1_000))
+        let receiver = InMemoryTransport(broker)
+        try await receiver.connect { _ in }
+        let heard = Recorder<String>()
+        try await receiver.subscribe(to: "shop.>", durableName: "far") { message in
+            heard.record(String(decoding: message.message.body, as: UTF8.self))
+            message.settle?(.acknowledged)
+        }
+        let target = InMemoryTransport(broker)
+        let sender = try await file.connected()
+        for number in 0..<50 { try await sender.publish(message("\(number)", id: "id-\(number)"), durable: true) }
+        let failures = Recorder<BridgeError>()
+        let relay = Relay(
+            from: SQLiteTransport(path: file.path),
+            to: target,
+            matching: "shop.>",
+            backoff: Backoff(first: .milliseconds(1), limit: .milliseconds(10)),
+            onFailure: { failures.record($0) }
+        )
+        let running = Task { try await relay.run() }
+        await heard.wait(count: 50)
+        target.breakConnection()
+        for number in 50..<60 { try await sender.publish(message("\(number)", id: "id-\(number)"), durable: true) }
+        await failures.wait(count: 1)
+        target.restoreConnection()
+        await heard.wait(count: 60)
+        #expect(heard.all == (0..<60).map(String.init))
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
+        try await sender.close(within: .patience)
+        try await receiver.close(within: .patience)
+    }
+
+    /// It is put back when the other takes it, and then no durable name there is left out.
+    @Test func whatTheOtherRefusesIsALetterAndTheRestGoesOn() async throws {
+        let heard = Recorder<TransportMessage>()
+        let target = PickyTransport(refuses: "shop.secret")
+        let receiver = InMemoryTransport(target.broker)
+        try await receiver.connect { _ in }
+        try await receiver.subscribe(to: "shop.>", durableName: "far") { message in
+            heard.record(message.message)
+            message.settle?(.acknowledged)
+        }
+        let sender = try await file.connected()
+        try await sender.publish(message("soup"), durable: true)
+        try await sender.publish(message("plan", to: "shop.secret", id: "plan"), durable: true)
+        try await sender.publish(message("cake"), durable: true)
+        let failures = Recorder<BridgeError>()
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: target) { failures.record($0) }
+        let running = Task { try await relay.run() }
+        #expect(await heard.wait(count: 2).map(text) == ["soup", "cake"])
+        #expect(await failures.wait(count: 1).map(\.code) == [.permissionDenied])
+        target.refused.withLock { $0 = nil }
+        let box = DeadLetterBox("dead")
+        #expect(try await box.putBack(over: SQLiteTransport(path: file.path), atMost: 1, quiet: .patience) == 1)
+        let last = await heard.wait(count: 3)[2]
+        #expect(text(last) == "plan" && last.headers["dead-letter-name"] == nil)
+        running.cancel()
+        _ = await running.result
+        try await sender.close(within: .patience)
+        try await receiver.close(within: .patience)
+    }
+
+    @Test func whatIsTooLargeForTheOtherHoldsUpNothing() async throws {
+        let (broker, heard) = (InMemoryBroker(limits: .init(bodySize: 1_000)), Recorder<String>())
+        let receiver = InMemoryTransport(broker)
+        try await receiver.connect { _ in }
+        try await receiver.subscribe(to: "shop.>", durableName: "far") { message in
+            heard.record(text(message.message))
+            message.settle?(.acknowledged)
+        }
+        let sender = try await file.connected()
+        for text in ["soup", String(repeating: "x", count: 2_000), "cake"] {
+            try await sender.publish(message(text), durable: true)
+        }
+        let failures = Recorder<BridgeError>()
+        let target = InMemoryTransport(broker)
+        let relay = Relay(from: SQLiteTransport(path: file.path), to: target) { failures.record($0) }
+        let running = Task { try await relay.run() }
+        #expect(await heard.wait(count: 2) == ["soup", "cake"])
+        #expect(await failures.wait(count: 1).map(\.code) == [.payloadTooLarge])
+        running.cancel()
+        _ = await running.result
+        try await sender.close(within: .patience)
+        try await receiver.close(within: .patience)
+    }
+
+    /// As long as it is, all messages would be refused.
+    @Test func whatIsRefusedToTheTransportItselfConcernsNoMessage() throws {
+        let message = try message("soup")
+        for code in [BridgeError.Code.permissionDenied, .unsupported, .refused] {
+            #expect(BridgeError(code, subject: message.subject).refuses(message))
+            #expect(!BridgeError(code, subject: "$JS.API.STREAM.NAMES").refuses(message))
+        }
+        #expect(!BridgeError(.notAcknowledged, subject: message.subject).refuses(message))
+    }
+
+    private func text(_ message: TransportMessage) -> String { String(decoding: message.body, as: UTF8.self) }
+}
+
+/// Refuses one subject, as a broker does that does not permit it.
+private final class PickyTransport: Transport {
+    let broker = InMemoryBroker()
+    let refused: Locked<String?>
+    private let inner: InMemoryTransport
+
+    init(refuses subject: String) {
+        inner = InMemoryTransport(broker)
+        refused = Locked(subject)
+    }
+
+    var capabilities: TransportCapabilities { inner.capabilities }
+
+    func connect(onEvent: @escaping @Sendable (TransportEvent) -> Void) async throws {
+        try await inner.connect(onEvent: onEvent)
+    }
+
+    func publish(_ message: TransportMessage, durable: Bool) async throws {
+        try await publishDurably(message, isRepeated: true) { _ in }
+    }
+
+    func publishDurably(
+        _ message: TransportMessage,
+        isRepeated: Bool,
+        onResult: @escaping @Sendable (BridgeError?) -> Void
+    ) async throws {
+        guard refused.withLock({ $0 != message.subject }) else {
+            return onResult(BridgeError(.permissionDenied, subject: message.subject))
+        }
+        try await inner.publishDurably(message, isRepeated: isRepeated, onResult: onResult)
+    }
+
+    func subscribe(
+        _ subscription: TransportSubscription,
+        onMessage: @escaping @Sendable (InboundMessage) -> Void
+    ) async throws {
+        try await inner.subscribe(subscription, onMessage: onMessage)
+    }
+
+    func close(within timeout: Duration) async throws { try await inner.close(within: timeout) }
+}
+#endif
