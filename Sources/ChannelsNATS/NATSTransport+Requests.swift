@@ -20,6 +20,9 @@ extension NATSTransport {
     /// cannot tell that nobody responds, and the request times out.
     public func request(_ message: TransportMessage, timeout: Duration) async throws -> TransportReply {
         let session = try session
+        guard timeout > .zero else {
+            throw BridgeError(.timedOut, subject: message.subject, detail: "no reply within \(timeout)")
+        }
         let answer = try await session.inbox.request(NATSMessage(message), timeout: timeout) {
             !$0.isStreamAcknowledgement
         }

@@ -96,7 +96,7 @@ public struct Relay: Sendable {
             for repetition in 1... {
                 left = try await handOn(left)
                 if left.isEmpty { break }
-                try await Task.sleep(for: backoff.delay(before: repetition))
+                try await ContinuousClock().sleep(atMost: backoff.delay(before: repetition))
             }
         }
         try Task.checkCancellation()
@@ -162,7 +162,7 @@ public struct Relay: Sendable {
         for repetition in 1... {
             do { return try await attempt() } catch let error as BridgeError where !error.code.concernsTheMessage {
                 onFailure(error)
-                try await Task.sleep(for: backoff.delay(before: repetition))
+                try await ContinuousClock().sleep(atMost: backoff.delay(before: repetition))
             }
         }
     }

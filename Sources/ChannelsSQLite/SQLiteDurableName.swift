@@ -163,7 +163,7 @@ final class SQLiteDurableName: Sendable {
             case .retry(let delay):
                 // Until then, it stays with this connection: nobody else would know how long to wait.
                 Task {
-                    try? await Task.sleep(for: delay)
+                    try? await ContinuousClock().sleep(atMost: delay)
                     change(Self.release)
                 }
             }

@@ -117,7 +117,7 @@ final class SQLiteFile: Sendable {
                     try SQLiteSchema.prepare($0, creates: false)
                 }
             }
-            let writer = try await openWriter(path, settings, until: .now + configuration.busyTimeout)
+            let writer = try await openWriter(path, settings, until: .now + configuration.busyTimeout.asLimit)
             try await writer.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_size_limit = \(logLimit)") }
             let mark = try await writer.write { db in
                 try SQLiteSchema.prepare(db)

@@ -1,4 +1,6 @@
 #if SQLite
+import Channels
+import ChannelsBridge
 import ChannelsSQLite
 import Testing
 
@@ -32,6 +34,21 @@ struct MistakeTests {
             case .negativeBytes: "SQLiteConfiguration.retention.bytes is -1; it must be positive"
             }
         }
+    }
+
+    /// No clock can add the longest duration to the present.
+    @Test(arguments: [Duration.nanoseconds(1), .seconds(Int64.max)])
+    func shortestAndLongestDurationsOpenTheFile(duration: Duration) async throws {
+        let file = TemporaryFile()
+        var configuration = SQLiteConfiguration(path: file.path, busyTimeout: duration)
+        configuration.retention.age = duration
+        let transport = SQLiteTransport(configuration)
+        try await transport.connect { _ in }
+        try await transport.subscribe(TransportSubscription(to: "shop.>", durableName: "kitchen")) { message in
+            message.settle?(.retry(after: duration))
+        }
+        try await transport.publish(try message("soup"), durable: true)
+        try await transport.close(within: .seconds(60))
     }
 
     @Test(arguments: Mistake.allCases)
