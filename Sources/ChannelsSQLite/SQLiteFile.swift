@@ -71,81 +71,21 @@ final class SQLiteFile: Sendable {
     /// What the path, and what SQLite keeps beside it, led to when it was opened.
     private let identities: [FileIdentity?]
     private let isSynchronized: Bool
-    private let state = Locked(State())
+    private let state: Locked<State>
     private let onEvent: @Sendable (Event) -> Void
 
-    private init(
+    /// - Parameter mark: The newest message.
+    init(
         _ configuration: SQLiteConfiguration,
         _ reader: DatabaseQueue,
         _ writer: DatabaseQueue,
+        _ mark: SQLiteMark?,
         onEvent: @escaping @Sendable (Event) -> Void
     ) {
         (path, self.reader, self.writer, self.onEvent) = (configuration.path, reader, writer, onEvent)
         isSynchronized = configuration.synchronous == .full
         identities = FileIdentity.all(path)
-    }
-
-    // MARK: Opening
-
-    /// - Parameter onEvent: Called from any thread.
-    static func open(
-        _ configuration: SQLiteConfiguration,
-        onEvent: @escaping @Sendable (Event) -> Void
-    ) async throws -> SQLiteFile {
-        let path = configuration.path
-        var settings = Configuration()
-        settings.label = "swift-channels"
-        settings.journalMode = .wal
-        // SQLite's own timeout looks again after up to 100 ms, while those that write all the time take the lock at
-        // once.
-        let mostLooks = configuration.busyTimeout / .milliseconds(2)
-        settings.busyMode = .callback { looks in
-            Thread.sleep(forTimeInterval: 0.002)
-            return Double(looks) < mostLooks
-        }
-        var reading = settings
-        reading.readonly = true
-        do {
-            // Before it is opened for writing, which changes the file of somebody else, too.
-            if configuration.isObserver {
-                var isFolder: ObjCBool = false
-                guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-                    throw BridgeError(.notConnected, detail: "there is no such file")
-                }
-                guard !isFolder.boolValue else { throw BridgeError(.notConnected, detail: "this is a folder") }
-                try await DatabaseQueue(path: path, configuration: reading).read {
-                    try SQLiteSchema.prepare($0, creates: false)
-                }
-            }
-            let writer = try await openWriter(path, settings, until: .now + configuration.busyTimeout.asLimit)
-            try await writer.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_size_limit = \(logLimit)") }
-            let mark = try await writer.write { db in
-                try SQLiteSchema.prepare(db)
-                return try SQLiteMark.newest(db)
-            }
-            let reader = try DatabaseQueue(path: path, configuration: reading)
-            let file = SQLiteFile(configuration, reader, writer, onEvent: onEvent)
-            file.state.withLock { $0.history.mark = mark }
-            return file
-        } catch {
-            throw BridgeError(error, path: path)
-        }
-    }
-
-    /// SQLite does not wait for a lock when it sets up the write-ahead log, as two processes do that create the file at
-    /// the same time.
-    private static func openWriter(
-        _ path: String,
-        _ settings: Configuration,
-        until deadline: ContinuousClock.Instant
-    ) async throws -> DatabaseQueue {
-        while true {
-            do { return try DatabaseQueue(path: path, configuration: settings) } catch let error as DatabaseError
-                where error.resultCode.primaryResultCode == .SQLITE_BUSY && .now < deadline
-            {
-                try await Task.sleep(for: .milliseconds(2))
-            }
-        }
+        state = Locked(State(history: History(mark: mark)))
     }
 
     // MARK: Reading
@@ -458,26 +398,5 @@ final class SQLiteFile: Sendable {
     }
 
     private static let abandoned = Locked<[DatabaseQueue]>([])
-}
-
-/// Which file it is, whatever it is called.
-private struct FileIdentity: Equatable {
-    private let device: UInt64
-    private let number: UInt64
-
-    /// Nil if there is none.
-    private init?(_ path: String) {
-        var found = stat()
-        guard stat(path, &found) == 0 else { return nil }
-        (device, number) = (UInt64(truncatingIfNeeded: found.st_dev), UInt64(found.st_ino))
-    }
-
-    /// Of a database and what belongs to it as long as it is open.
-    static func all(_ path: String) -> [FileIdentity?] { ["", "-wal", "-shm"].map { FileIdentity(path + $0) } }
-
-    static func size(_ path: String) -> Int {
-        var found = stat()
-        return stat(path, &found) == 0 ? Int(found.st_size) : 0
-    }
 }
 #endif
