@@ -6,8 +6,8 @@ internal import GRDB
 
 /// What a connection remembers between two looks at the file from outside.
 struct Waking {
-    /// How often the file is asked whether it has changed, soon after it has and later.
-    private static let (shortest, longest) = (Duration.milliseconds(5), Duration.milliseconds(50))
+    /// How long it waits before the file is asked again whether it has changed, soon after it has and later.
+    private static let (shortest, longest) = (Duration.milliseconds(5), Duration.milliseconds(100))
     /// A trouble that comes back sooner than this is told by the status alone.
     private static let quiet = Duration.seconds(60)
 
@@ -15,13 +15,21 @@ struct Waking {
     var version: Int?
     /// When something was last found, or done.
     var lastActivity = ContinuousClock.now
-    var nextPruning = ContinuousClock.now + .seconds(10)
+    private var nextCheck = ContinuousClock.now
+    private var nextPruning = ContinuousClock.now + .seconds(10)
     /// The other members, as far as they are known.
     var others: [SQLiteMember.Other] = []
     private var told: [String: ContinuousClock.Instant] = [:]
     private var unsent = 0
 
-    var interval: Duration { lastActivity.duration(to: .now) < .seconds(1) ? Self.shortest : Self.longest }
+    /// A twentieth of the time for which it was silent.
+    var interval: Duration { min(max(lastActivity.duration(to: .now) / 20, Self.shortest), Self.longest) }
+
+    mutating func checksNow() -> Bool {
+        guard nextCheck <= .now else { return false }
+        nextCheck = .now + .milliseconds(250)
+        return true
+    }
 
     mutating func prunesNow() -> Bool {
         guard nextPruning <= .now else { return false }
@@ -49,12 +57,12 @@ extension SQLiteSession {
     /// Asks the file whether another connection has changed it, looks whether other members live, and does what is due.
     /// Writes nothing where nothing has happened. Returns how long to wait for the next time; nil if it is closed.
     func poll() -> Duration? {
-        let (isClosed, subscribes, others) = state.withLock { state in
+        let (isClosed, subscribes, others, checks) = state.withLock { state in
             let subscribes = !state.plain.isEmpty || !state.durable.isEmpty || !state.watched.isEmpty
-            return (state.isClosed, subscribes, state.waking.others)
+            return (state.isClosed, subscribes, state.waking.others, state.waking.checksNow())
         }
         guard !isClosed else { return nil }
-        file.look()
+        if checks { file.look() }
         if subscribes, !file.isInTrouble {
             do {
                 let found = try file.version()

@@ -18,7 +18,7 @@ internal import Foundation
 ///   name share them, and then the order is that of each. A name that subscribes for the first time begins with what is
 ///   stored.
 /// - What a process had not settled when it ended, however it did, is delivered to another of its name at once: within
-///   50 ms to one that runs, and before anything newer to one that starts. A process that is stopped keeps what it holds.
+///   0.1 s to one that runs, and before anything newer to one that starts. A process that is stopped keeps what it holds.
 ///   No clock decides that, but a lock of the kernel on a small file beside the database.
 /// - A durable message is acknowledged when the disk has it, see ``SQLiteConfiguration/Synchronous``.
 /// - While nothing can be stored, because the file is locked, removed or not writable, or the disk is full, the
@@ -29,7 +29,7 @@ internal import Foundation
 /// - Messages that are not durable are delivered at most once, to those who subscribe when they are published.
 /// - Publishing is committed in groups: many messages that are published at a time share a commit.
 /// - Subscribers of the same connection are woken at once. Those of other processes look every 5 ms while there is
-///   something to hear, and every 50 ms after a second without.
+///   something to receive, and less often the longer it is silent: every 50 ms after a second, every 100 ms after two.
 /// - Requests are not carried: `BridgeError/Code/unsupported`.
 ///
 /// The file may be a database of your own, see ``Channels/NamedChannel/post(_:type:codec:subjectPrefix:in:)``. It must
