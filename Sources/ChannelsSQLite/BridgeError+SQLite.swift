@@ -43,6 +43,9 @@ extension BridgeError {
         self.init(code, detail: "\(path): \(what)", underlyingError: error)
     }
 
+    /// Whether the disk is full.
+    var isForWantOfRoom: Bool { (underlyingError as? DatabaseError)?.resultCode.primaryResultCode == .SQLITE_FULL }
+
     /// Whether the file cannot be written at present, whatever is to be stored.
     var concernsTheFile: Bool {
         guard let error = underlyingError as? DatabaseError else { return code == .notConnected }

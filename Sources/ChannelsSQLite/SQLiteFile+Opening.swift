@@ -3,6 +3,7 @@ internal import Channels
 internal import ChannelsBridge
 internal import Foundation
 internal import GRDB
+internal import Synchronization
 
 extension SQLiteFile {
     /// - Parameter onEvent: Called from any thread.
@@ -17,7 +18,9 @@ extension SQLiteFile {
         // SQLite's own timeout looks again after up to 100 ms, while those that write all the time take the lock at
         // once.
         let mostLooks = configuration.busyTimeout / .milliseconds(2)
+        let patience = SQLitePatience()
         settings.busyMode = .callback { looks in
+            guard patience.isPatient.load(ordering: .relaxed) else { return false }
             Thread.sleep(forTimeInterval: 0.002)
             return Double(looks) < mostLooks
         }
@@ -42,7 +45,7 @@ extension SQLiteFile {
                 return try SQLiteMark.newest(db)
             }
             let reader = try DatabaseQueue(path: path, configuration: reading)
-            return SQLiteFile(configuration, reader, writer, mark, onEvent: onEvent)
+            return SQLiteFile(configuration, reader, writer, patience, mark, onEvent: onEvent)
         } catch {
             throw BridgeError(error, path: path)
         }
@@ -63,6 +66,11 @@ extension SQLiteFile {
             }
         }
     }
+}
+
+/// Whether a connection waits for a lock.
+final class SQLitePatience: Sendable {
+    let isPatient = Atomic(true)
 }
 
 /// Which file it is, whatever it is called.

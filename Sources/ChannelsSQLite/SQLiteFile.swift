@@ -3,6 +3,7 @@ internal import Channels
 internal import ChannelsBridge
 internal import Foundation
 internal import GRDB
+internal import Synchronization
 
 /// The open file: one connection that reads, and one that writes, whose changes are committed together.
 ///
@@ -59,7 +60,7 @@ final class SQLiteFile: Sendable {
     }
 
     /// After what time a commit that does not end means that the file is locked.
-    private static let patience = Duration.milliseconds(1_500)
+    private static let mostTime = Duration.milliseconds(1_500)
     /// How long it waits before it tries a file again that could not be written.
     private static let pause = Duration.seconds(1)
     /// How large the write-ahead log may stay once all of it is in the file.
@@ -71,6 +72,8 @@ final class SQLiteFile: Sendable {
     /// What the path, and what SQLite keeps beside it, led to when it was opened.
     private let identities: [FileIdentity?]
     private let isSynchronized: Bool
+    /// Whether a call waits for a lock, as the busy handler of both connections asks.
+    private let patience: SQLitePatience
     private let state: Locked<State>
     private let onEvent: @Sendable (Event) -> Void
 
@@ -79,11 +82,12 @@ final class SQLiteFile: Sendable {
         _ configuration: SQLiteConfiguration,
         _ reader: DatabaseQueue,
         _ writer: DatabaseQueue,
+        _ patience: SQLitePatience,
         _ mark: SQLiteMark?,
         onEvent: @escaping @Sendable (Event) -> Void
     ) {
         (path, self.reader, self.writer, self.onEvent) = (configuration.path, reader, writer, onEvent)
-        isSynchronized = configuration.synchronous == .full
+        (isSynchronized, self.patience) = (configuration.synchronous == .full, patience)
         identities = FileIdentity.all(path)
         state = Locked(State(history: History(mark: mark)))
     }
@@ -218,7 +222,8 @@ final class SQLiteFile: Sendable {
                 for write in batch { write.end(nil) }
                 continue
             }
-            if !error.concernsTheFile {
+            // On a disk that is nearly full, there may be room for what comes before that which is too large.
+            if !error.concernsTheFile || error.isForWantOfRoom && batch.count > 1 {
                 await commitSingly(batch)
             } else if await !postpone(batch, error) {
                 return
@@ -289,7 +294,7 @@ final class SQLiteFile: Sendable {
                 // Not a cached statement: SQLite sets it where the statement is compiled.
                 try db.execute(sql: "PRAGMA synchronous = \(isSynchronized ? "FULL" : "NORMAL")")
                 // On a full disk, that may make the room.
-                if isProbe { try? Self.shortenLog(db) }
+                if isProbe { self.shortenLog(db) }
                 let before = db.totalChangesCount
                 var mark: SQLiteMark?
                 try db.inTransaction(.immediate) {
@@ -331,7 +336,7 @@ final class SQLiteFile: Sendable {
     /// Looks whether something is wrong that no write has met yet. Without waiting for a lock: it is called often.
     func look() {
         let isStuck = state.withLock { state in
-            state.trouble == nil && state.began.map { $0.duration(to: .now) > Self.patience } ?? false
+            state.trouble == nil && state.began.map { $0.duration(to: .now) > Self.mostTime } ?? false
         }
         do {
             try check()
@@ -368,14 +373,15 @@ final class SQLiteFile: Sendable {
     /// Brings what is in the write-ahead log into the file, as far as nobody reads it, and makes it small.
     func shortenLog() async throws {
         guard FileIdentity.size(path + "-wal") > Self.logLimit else { return }
-        try await writer.writeWithoutTransaction { try Self.shortenLog($0) }
+        try await writer.writeWithoutTransaction { self.shortenLog($0) }
     }
 
-    private static func shortenLog(_ db: Database) throws {
-        let row = try Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(PASSIVE)")
-        // Otherwise somebody reads it, and would be waited for.
-        guard let row, (row[1] as Int) == (row[2] as Int) else { return }
-        try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+    private func shortenLog(_ db: Database) {
+        // It would wait for those who read the log, and writers for it.
+        patience.isPatient.store(false, ordering: .relaxed)
+        defer { patience.isPatient.store(true, ordering: .relaxed) }
+        // Where it cannot, it brings over what it can.
+        _ = try? Row.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     // MARK: Closing
