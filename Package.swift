@@ -28,7 +28,7 @@ let betweenProcesses = TargetDependencyCondition.when(traits: ["NATS", "SQLite"]
 let openCombine = Target.Dependency.product(
     name: "OpenCombine",
     package: "OpenCombine",
-    condition: .when(platforms: [.linux, .windows, .android], traits: ["OpenCombine"])
+    condition: .when(platforms: [.linux, .android], traits: ["OpenCombine"])
 )
 
 let package = Package(

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <time.h>
 #if defined(__APPLE__)
+#include <objc/message.h>
+#include <objc/runtime.h>
 #include <os/lock.h>
 #endif
 
@@ -34,6 +36,10 @@ static void make_exit_key(void) {
 void channels_set_thread_record(void *record, void (*at_exit)(void *)) {
     __atomic_store_n(&exit_function, at_exit, __ATOMIC_RELEASE);  // always the same function
     pthread_once(&exit_key_once, make_exit_key);
+    // Where the system frees thread-local variables before it calls `thread_did_end`, a destructor that posts in between
+    // finds none, and registers again.
+    void *earlier = pthread_getspecific(exit_key);
+    if (earlier != NULL) at_exit(earlier);
     if (pthread_setspecific(exit_key, record) != 0) abort();
     channels_thread_record = record;
 }
@@ -56,10 +62,25 @@ uintptr_t channels_stack_end(void) {
 }
 
 uint64_t channels_nanoseconds(void) {
+#if defined(__APPLE__)
+    // CLOCK_MONOTONIC may step back there.
+    return clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
+#else
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+#endif
 }
+
+#if defined(__APPLE__)
+// The runtime asks the same before it makes the reference, and aborts the process where the answer is no.
+bool channels_allows_weak_reference(const void *object) {
+    SEL question = sel_registerName("allowsWeakReference");
+    id asked = (id)object;
+    if (!class_respondsToSelector(object_getClass(asked), question)) return true;
+    return ((BOOL (*)(id, SEL))objc_msgSend)(asked, question);
+}
+#endif
 
 void *channels_zeroed(size_t size) {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -58,6 +58,8 @@ import Darwin
 import Glibc
 #elseif canImport(Musl)
 import Musl
+#elseif canImport(Android)
+import Android
 #endif
 
 /// What stands in for the tool where the package is built with neither NATS nor SQLite.

@@ -4,17 +4,20 @@ import ChannelsTesting
 import Foundation
 import Testing
 
+@available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
 struct Sold: NotificationCenter.MainActorMessage, Sendable, Equatable {
     typealias Subject = Owner
     var number: Int
 }
 
+@available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
 struct Shipped: NotificationCenter.AsyncMessage, Equatable {
     typealias Subject = Owner
     var number: Int
 }
 
 /// A message that does not equal itself, and counts how often it is compared.
+@available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
 private struct Measured: NotificationCenter.MainActorMessage, Sendable, Equatable {
     typealias Subject = Owner
     var comparisons: Tally
@@ -25,20 +28,24 @@ private struct Measured: NotificationCenter.MainActorMessage, Sendable, Equatabl
     }
 }
 
+// A suite may not have the attribute, so each test has it.
 @MainActor
 @Suite(.hangLimit)
 struct MainActorMessageTests {
     let center = NotificationCenter()
 
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     func join(_ channel: Channel<Sold>, _ center: NotificationCenter) -> [ListenerToken] {
         [channel.forward(to: center), center.channel(of: Sold.self).forward(to: channel)]
     }
 
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     func observe(_ center: NotificationCenter) -> (Recorder<Int>, NotificationCenter.ObservationToken) {
         let heard = Recorder<Int>()
         return (heard, center.addObserver(of: nil, for: Sold.self) { heard.record($0.number) })
     }
 
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     @Test func listenerOnTheMainActorHearsATypedMessageBeforePostReturns() {
         let heard = Recorder<Int>()
         let token = center.channel(of: Sold.self).listen { heard.record($0.number) }
@@ -50,6 +57,7 @@ struct MainActorMessageTests {
         #expect(heard.all == [1, 2])
     }
 
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     @Test func observersHearWhatAChannelForwards() {
         let (heard, observer) = observe(center)
         let channel = Channel<Sold>()
@@ -59,6 +67,7 @@ struct MainActorMessageTests {
         withExtendedLifetime((token, observer)) {}
     }
 
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     @Test func whatIsPostedElsewhereIsForwardedOnTheMainActor() async {
         let (heard, observer) = observe(center)
         let channel = Channel<Sold>()
@@ -68,6 +77,7 @@ struct MainActorMessageTests {
         withExtendedLifetime((token, observer)) {}
     }
 
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     @Test func typedMessagesHaveNoEcho() {
         let (heard, observer) = observe(center)
         let channel = Channel<Sold>()
@@ -82,6 +92,7 @@ struct MainActorMessageTests {
         withExtendedLifetime((tokens, observer)) {}
     }
 
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     @Test func messagesThatDoNotEqualThemselvesAreNotKept() {
         let channel = Channel<Measured>()
         let tokens = [channel.forward(to: center), center.channel(of: Measured.self).forward(to: channel)]
@@ -92,6 +103,7 @@ struct MainActorMessageTests {
         withExtendedLifetime(tokens) {}
     }
 
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     @Test func loopOverTwoCentersAndTwoChannelsEnds() {
         let other = NotificationCenter()
         let (heard, observer) = observe(center)
@@ -104,6 +116,7 @@ struct MainActorMessageTests {
         withExtendedLifetime((tokens, observer, otherObserver)) {}
     }
 
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     @Test func reactionToWhatWasForwardedIsTakenIn() {
         let channel = Channel<Sold>()
         let taken = Recorder(of: channel)
@@ -121,12 +134,14 @@ struct MainActorMessageTests {
 struct AsyncMessageTests {
     let center = NotificationCenter()
 
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     @Test func listenersHearATypedMessage() async {
         let heard = Recorder(of: center.channel(of: Shipped.self))
         center.post(Shipped(number: 1))
         #expect(await heard.first(1) == [Shipped(number: 1)])
     }
 
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     @Test func observersHearWhatAChannelForwards() async {
         let heard = Recorder<Int>()
         let observer = center.addObserver(of: nil, for: Shipped.self) { heard.record($0.number) }
@@ -137,6 +152,7 @@ struct AsyncMessageTests {
         withExtendedLifetime((token, observer)) {}
     }
 
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     @Test func typedMessagesHaveNoEcho() async {
         let channel = Channel<Shipped>()
         let taken = Recorder(of: channel)

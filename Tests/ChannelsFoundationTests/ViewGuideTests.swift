@@ -10,9 +10,7 @@ private struct Sales: Sendable, Equatable {
 }
 
 private struct SalesView: View {
-    @State private var sales: Observed<Sales>
-
-    init(_ sales: StateChannel<Sales>) { _sales = State(initialValue: sales.observed) }
+    @Bindable var sales: Observed<Sales>
 
     var body: some View {
         VStack {

@@ -100,7 +100,7 @@ struct RecursionTests {
 
     /// No channel has more than one post.
     @Test(arguments: [Diagnostics.off, .counts])
-    func aPatternListenerHearsPostsNestedOnManyChannels(diagnostics: Diagnostics) {
+    func aPatternListenerHearsPostsNestedOnManyChannels(diagnostics: Diagnostics) async {
         let board = Switchboard(diagnostics: diagnostics)
         let heard = Tally()
         let token = board[matching: "deep.*"].listen { post throws in
@@ -108,7 +108,7 @@ struct RecursionTests {
             guard let number = post.message as? Int, number < 200 else { return }
             try board.channel("deep.\(number)", of: Int.self).post(number + 1)
         }
-        board[ChannelName<Int>("deep.first")].post(0)
+        await onThreads(1) { _ in board[ChannelName<Int>("deep.first")].post(0) }
         #expect(heard.value == 201)
         withExtendedLifetime(token) {}
     }

@@ -49,6 +49,17 @@ static inline void channels_will_load_weakly(void) {
 #endif
 }
 
+/// Whether a weak reference to an object can be made. An object of Objective-C that is being deallocated allows none, and the
+/// attempt aborts; to one of Swift it is null.
+#if defined(__APPLE__)
+bool channels_allows_weak_reference(const void *object);
+#else
+static inline bool channels_allows_weak_reference(const void *object) {
+    (void)object;
+    return true;
+}
+#endif
+
 static inline void channels_spin_hint(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

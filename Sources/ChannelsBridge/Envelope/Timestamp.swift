@@ -18,9 +18,10 @@ package struct Timestamp: Hashable, Sendable {
     package var text: String {
         // The proleptic Gregorian calendar in cycles of 400 years, which have 146,097 days; a year here
         // begins in March. They are counted from 400 years before the year 0, so that nothing is negative.
-        let milliseconds = Int((secondsSince1970 * 1_000).rounded(.down)) + (719_468 + 146_097) * 86_400_000
-        let (cycle, day) = (milliseconds / 86_400_000).quotientAndRemainder(dividingBy: 146_097)
-        let second = milliseconds / 1_000 % 86_400
+        let milliseconds = Int64((secondsSince1970 * 1_000).rounded(.down)) + (719_468 + 146_097) * 86_400_000
+        // These fit where an `Int` has 32 bits.
+        let (cycle, day) = Int(milliseconds / 86_400_000).quotientAndRemainder(dividingBy: 146_097)
+        let second = Int(milliseconds / 1_000 % 86_400)
         let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365
         let dayOfYear = day - (365 * year + year / 4 - year / 100)
         let month = (5 * dayOfYear + 2) / 153
@@ -46,7 +47,7 @@ package struct Timestamp: Hashable, Sendable {
             write(second / 3_600, digits: 2, then: ":")
             write(second / 60 % 60, digits: 2, then: ":")
             write(second % 60, digits: 2, then: ".")
-            write(milliseconds % 1_000, digits: 3, then: "Z")
+            write(Int(milliseconds % 1_000), digits: 3, then: "Z")
             return end
         }
     }

@@ -69,8 +69,8 @@ struct NameSlotTests {
     }
 
     /// Whoever cancels would look at all of them.
-    @Test func slotsOfADeepRecursionAreForgottenByTheNextPost() {
-        onAnotherThread {
+    @Test func slotsOfADeepRecursionAreForgottenByTheNextPost() async {
+        await onThreads(1) { _ in
             func used() -> Int { ThreadReference.current.pointee.used.load(ordering: .relaxed) }
             let channel = Channel<Int>(reentrancy: .nested(limit: 500))
             let token = channel.listen { if $0 > 0 { channel.post($0 - 1) } }

@@ -20,6 +20,15 @@
     public init(initialValue: Value) { wrappedValue = initialValue }
 }
 
+@dynamicMemberLookup @propertyWrapper public struct Bindable<Value> {
+    public var wrappedValue: Value
+    public var projectedValue: Bindable<Value> { self }
+    public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
+    public subscript<Part>(dynamicMember path: ReferenceWritableKeyPath<Value, Part>) -> Binding<Part> {
+        Binding(bound: wrappedValue[keyPath: path])
+    }
+}
+
 @dynamicMemberLookup public struct Binding<Value> {
     let bound: Value
     public subscript<Part>(dynamicMember path: WritableKeyPath<Value, Part>) -> Binding<Part> {

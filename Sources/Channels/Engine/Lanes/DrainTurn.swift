@@ -28,7 +28,7 @@ struct DrainTurn {
     private var end: End? {
         @inline(never) get {
             if calls >= Self.mostCalls { return .calls }
-            return channels_nanoseconds() - start > Self.longest ? .time : nil
+            return channels_nanoseconds() &- start > Self.longest ? .time : nil
         }
     }
 }

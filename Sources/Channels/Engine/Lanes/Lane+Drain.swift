@@ -54,7 +54,7 @@ extension Lane {
             switch await turn() {
             case .idle: return
             case .calls:
-                guard channels_nanoseconds() - start > Self.longestOnThread else { continue }
+                guard channels_nanoseconds() &- start > Self.longestOnThread else { continue }
                 // A yield makes one allocation, a task four.
                 await Task.yield()
                 start = channels_nanoseconds()

@@ -51,7 +51,7 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     init(bits: UInt64, owner: AnyObject?, counters: ListenerCounters?, site: PackedSite, call: BareCall) {
         word = Atomic(bits)
         body = ListenerBody(call)
-        self.owner = owner
+        if let owner, Unretained(owner).allowsWeakReference { self.owner = owner }
         countersAddress = Atomic(counters.map { Unretained.retaining($0).address } ?? 0)
         self.site = site
     }

@@ -4,6 +4,8 @@ internal import Darwin
 internal import Glibc
 #elseif canImport(Musl)
 internal import Musl
+#elseif canImport(Android)
+internal import Android
 #endif
 
 /// Reads the UTF-8 of a string. `@safe` because it is lent for a call during which the string stays alive,

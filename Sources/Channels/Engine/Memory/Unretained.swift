@@ -1,3 +1,5 @@
+internal import CChannels
+
 /// An uncounted reference, so that a post neither retains nor releases what it visits. The code that makes or
 /// stores one states what keeps the object alive: the chain for an entry that a post visits, the entry for
 /// its mailbox, the caller of a post for the channel and the sender. `@safe` because the pointer leaves this
@@ -43,8 +45,13 @@ struct Unretained<Object: AnyObject>: @unchecked Sendable {  // a constant point
     @inline(__always)
     var object: Object { unsafe reference.takeUnretainedValue() }
 
+    /// Whether a weak reference can be made; on Apple's systems, an `NSObject` in its deinit allows none.
+    @inline(__always)
+    var allowsWeakReference: Bool { unsafe channels_allows_weak_reference(reference.toOpaque()) }
+
     /// The object, retained; nil during its deinit, when it must not be kept. Makes a weak reference.
     var living: Object? {
+        guard allowsWeakReference else { return nil }
         weak var reference: Object?
         reference = object
         return reference

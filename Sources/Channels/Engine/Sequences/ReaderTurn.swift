@@ -32,7 +32,7 @@ struct ReaderTurn {
     mutating func hasTakenTooLong() -> Bool {
         let now = channels_nanoseconds()
         if start == 0 { start = ReadingTask.start(now) }
-        guard now - start <= DrainTurn.longest else {
+        guard now &- start <= DrainTurn.longest else {
             suspends()
             return true
         }
