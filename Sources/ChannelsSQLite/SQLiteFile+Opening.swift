@@ -21,6 +21,7 @@ extension SQLiteFile {
         let patience = SQLitePatience()
         settings.busyMode = .callback { looks in
             guard patience.isPatient.load(ordering: .relaxed) else { return false }
+            patience.looks.store(looks, ordering: .relaxed)
             Thread.sleep(forTimeInterval: 0.002)
             return Double(looks) < mostLooks
         }
@@ -68,9 +69,15 @@ extension SQLiteFile {
     }
 }
 
-/// Whether a connection waits for a lock.
+/// How the connections of a file wait for a lock.
 final class SQLitePatience: Sendable {
     let isPatient = Atomic(true)
+    /// How often the lock was looked for without success since the last commit.
+    let looks = Atomic(0)
+
+    /// Whether somebody has the lock for long. Counted in looks, of which one takes 2 ms and more where processors are
+    /// scarce: a machine that is busy is no program that locks the file.
+    var isExhausted: Bool { looks.load(ordering: .relaxed) >= 650 }
 }
 
 /// Which file it is, whatever it is called.

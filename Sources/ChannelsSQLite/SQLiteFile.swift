@@ -45,8 +45,6 @@ final class SQLiteFile: Sendable {
         var waiting: [Write] = []
         var isWriting = false
         var isClosed = false
-        /// When the commit began that is running.
-        var began: ContinuousClock.Instant?
         var trouble: (reason: BridgeError, since: ContinuousClock.Instant)?
         var history = History()
     }
@@ -59,8 +57,6 @@ final class SQLiteFile: Sendable {
         case wentBack
     }
 
-    /// After what time a commit that does not end means that the file is locked.
-    private static let mostTime = Duration.milliseconds(1_500)
     /// How long it waits before it tries a file again that could not be written.
     private static let pause = Duration.seconds(1)
     /// How large the write-ahead log may stay once all of it is in the file.
@@ -72,7 +68,7 @@ final class SQLiteFile: Sendable {
     /// What the path, and what SQLite keeps beside it, led to when it was opened.
     private let identities: [FileIdentity?]
     private let isSynchronized: Bool
-    /// Whether a call waits for a lock, as the busy handler of both connections asks.
+    /// How the connections wait for a lock.
     private let patience: SQLitePatience
     private let state: Locked<State>
     private let onEvent: @Sendable (Event) -> Void
@@ -283,8 +279,7 @@ final class SQLiteFile: Sendable {
 
     /// - Parameter isProbe: Whether something is written in any case, to see whether that is possible.
     private func commit(_ batch: [Write], isProbe: Bool) async -> BridgeError? {
-        state.withLock { $0.began = .now }
-        defer { state.withLock { $0.began = nil } }
+        defer { patience.looks.store(0, ordering: .relaxed) }
         let isSynchronized = isSynchronized && (isProbe || batch.contains { $0.kind == .storing || $0.kind == .last })
         do {
             try check()
@@ -335,12 +330,9 @@ final class SQLiteFile: Sendable {
 
     /// Looks whether something is wrong that no write has met yet. Without waiting for a lock: it is called often.
     func look() {
-        let isStuck = state.withLock { state in
-            state.trouble == nil && state.began.map { $0.duration(to: .now) > Self.mostTime } ?? false
-        }
         do {
             try check()
-            if isStuck { throw DatabaseError(resultCode: .SQLITE_BUSY) }
+            if patience.isExhausted, !isInTrouble { throw DatabaseError(resultCode: .SQLITE_BUSY) }
         } catch { fail(error) }
     }
 

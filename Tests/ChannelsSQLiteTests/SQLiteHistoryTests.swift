@@ -145,10 +145,11 @@ struct SQLiteHistoryTests {
         try await transport.close(within: .patience)
     }
 
-    @Test func lockIsNoticedByReadinessAndToldOnce() async throws {
+    @Test(arguments: [Duration.milliseconds(100), .seconds(30)])
+    func lockIsNoticedByReadinessAndToldOnce(busyTimeout: Duration) async throws {
         let failures = Recorder<Fault>()
         let board = Switchboard(onFault: { failures.record($0) })
-        let configuration = SQLiteConfiguration(path: file.path, busyTimeout: .milliseconds(100))
+        let configuration = SQLiteConfiguration(path: file.path, busyTimeout: busyTimeout)
         let bridge = Bridge(
             "till",
             switchboard: board,
