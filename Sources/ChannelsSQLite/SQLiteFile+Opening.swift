@@ -93,7 +93,9 @@ struct FileIdentity: Equatable {
     }
 
     /// Of a database and what belongs to it as long as it is open.
-    static func all(_ path: String) -> [FileIdentity?] { ["", "-wal", "-shm"].map { FileIdentity(path + $0) } }
+    static func all(_ path: String, _ location: String) -> [FileIdentity?] {
+        [FileIdentity(path), FileIdentity(location + "-wal"), FileIdentity(location + "-shm")]
+    }
 
     static func size(_ path: String) -> Int {
         var found = stat()

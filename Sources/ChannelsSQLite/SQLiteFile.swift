@@ -63,6 +63,8 @@ final class SQLiteFile: Sendable {
     static let logLimit = 16 << 20
 
     let path: String
+    /// Where the file is that the path leads to: SQLite keeps the log there, and the members their files.
+    let location: String
     private let reader: DatabaseQueue
     private let writer: DatabaseQueue
     /// What the path, and what SQLite keeps beside it, led to when it was opened.
@@ -84,7 +86,12 @@ final class SQLiteFile: Sendable {
     ) {
         (path, self.reader, self.writer, self.onEvent) = (configuration.path, reader, writer, onEvent)
         (isSynchronized, self.patience) = (configuration.synchronous == .full, patience)
-        identities = FileIdentity.all(path)
+        location =
+            realpath(path, nil).map { pointer in
+                defer { free(pointer) }
+                return String(cString: pointer)
+            } ?? path
+        identities = FileIdentity.all(path, location)
         state = Locked(State(history: History(mark: mark)))
     }
 
@@ -350,7 +357,7 @@ final class SQLiteFile: Sendable {
     /// Throws ``BridgeError/Code/notConnected`` if the path leads to another file, or to none: what is written to the
     /// open one would be lost, and nobody else would read it.
     private func check() throws {
-        guard FileIdentity.all(path) != identities else { return }
+        guard FileIdentity.all(path, location) != identities else { return }
         throw BridgeError(
             .notConnected,
             detail: """
@@ -364,7 +371,7 @@ final class SQLiteFile: Sendable {
 
     /// Brings what is in the write-ahead log into the file, as far as nobody reads it, and makes it small.
     func shortenLog() async throws {
-        guard FileIdentity.size(path + "-wal") > Self.logLimit else { return }
+        guard FileIdentity.size(location + "-wal") > Self.logLimit else { return }
         try await writer.writeWithoutTransaction { self.shortenLog($0) }
     }
 
@@ -386,7 +393,7 @@ final class SQLiteFile: Sendable {
         }
         state.withLock { $0.isClosed = true }
         // SQLite would remove the write-ahead log of another file that stands there now.
-        if FileIdentity.all(path) != identities {
+        if FileIdentity.all(path, location) != identities {
             Self.abandoned.withLock { $0 += [reader, writer] }
         } else {
             try? reader.close()

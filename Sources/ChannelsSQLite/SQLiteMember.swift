@@ -17,11 +17,10 @@ final class SQLiteMember: Sendable {
         while true {
             let token = String(UInt64.random(in: .min ... .max), radix: 36)
             let path = Self.path(of: token, beside: database)
-            // As SQLite does with what it keeps beside the database: who may use that may look at this.
-            var found = stat()
-            let mode = stat(database, &found) == 0 ? found.st_mode & 0o666 : 0o644
-            let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode)
+            let descriptor = open(path, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0o444)
             guard descriptor >= 0 else { throw Self.failure("cannot be created", path) }
+            // There is nothing in it, and whoever uses the database has to look at it, whatever the mask of this process is.
+            fchmod(descriptor, 0o444)
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 let error = errno
                 close(descriptor)
@@ -30,19 +29,27 @@ final class SQLiteMember: Sendable {
                 if error == EWOULDBLOCK { continue }
                 throw Self.failure("cannot be locked", path)
             }
-            // The same one has removed it, in between.
-            guard stat(path, &found) == 0 else {
-                close(descriptor)
-                continue
+            if Self.leads(path, to: descriptor) {
+                (self.token, self.path, self.descriptor) = (token, path, descriptor)
+                return
             }
-            (self.token, self.path, self.descriptor) = (token, path, descriptor)
-            return
+            // The same one has removed it, in between.
+            close(descriptor)
         }
     }
 
     deinit {
         unlink(path)
         close(descriptor)
+    }
+
+    /// Whether the others find the file. Otherwise they take this connection for one that has ended.
+    var isThere: Bool { Self.leads(path, to: descriptor) }
+
+    private static func leads(_ path: String, to descriptor: Int32) -> Bool {
+        var (found, own) = (stat(), stat())
+        return stat(path, &found) == 0 && fstat(descriptor, &own) == 0
+            && found.st_ino == own.st_ino && found.st_dev == own.st_dev
     }
 
     private static func path(of token: String, beside database: String) -> String { "\(database)-member-\(token)" }
@@ -52,7 +59,12 @@ final class SQLiteMember: Sendable {
     }
 
     /// Removes the file of a connection that has ended.
-    static func remove(_ token: String, beside database: String) { unlink(path(of: token, beside: database)) }
+    static func remove(_ token: String, beside database: String) {
+        let other = Other(token, beside: database)
+        // Locked until it is removed: one that begins with it meanwhile takes another.
+        if other.hasEnded { unlink(path(of: token, beside: database)) }
+        withExtendedLifetime(other) {}
+    }
 
     /// Removes the files of connections that have ended before they were in the tables.
     static func removeUnknown(beside database: String) {
@@ -61,8 +73,7 @@ final class SQLiteMember: Sendable {
         )
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         for file in files where file.hasPrefix("\(name)-member-") {
-            let token = String(file.dropFirst("\(name)-member-".count))
-            if Other(token, beside: database).hasEnded { remove(token, beside: database) }
+            remove(String(file.dropFirst("\(name)-member-".count)), beside: database)
         }
     }
 

@@ -23,18 +23,18 @@ extension SQLiteSession {
         }
         if isNew {
             let detail = """
-                \(file.path): the file has gone back to an older copy: what was stored since is lost, and what was settled \
-                since is delivered again
+                \(file.path): the file has gone back to an older copy, or does not know this process any more: what was stored \
+                since may be lost, and what was settled since is delivered again
                 """
             fail(BridgeError(.messagesLost, detail: detail))
             if watches { tell(.lastValuesLost(subject: nil)) }
         }
         do {
-            let holder = holder
+            let (former, holder) = try renew()
             let last = try await file.write { db in
                 if !holder.isEmpty {
                     // The copy may know this member, and what it held then.
-                    try Self.remove(holder, db)
+                    try Self.remove(former, db)
                     try db.execute(sql: "INSERT INTO channels_members VALUES (?)", arguments: [holder])
                 }
                 for name in names { try name.join(holder, db) }

@@ -62,7 +62,11 @@ extension SQLiteSession {
             return (state.isClosed, subscribes, state.waking.others, state.waking.checksNow())
         }
         guard !isClosed else { return nil }
-        if checks { file.look() }
+        if checks {
+            file.look()
+            // They take it for one that has ended.
+            if !isKnownToOthers { file.goBack(from: file.epoch) }
+        }
         if subscribes, !file.isInTrouble {
             do {
                 let found = try file.version()
@@ -83,7 +87,7 @@ extension SQLiteSession {
     /// Frees what members held that have ended.
     private func removeEnded() {
         state.withLock { state in state.waking.others.removeAll(where: \.hasEnded) }
-        let (holder, path) = (holder, file.path)
+        let (holder, path) = (holder, file.location)
         let ended = Locked<[String]>([])
         file.settle { db in
             let tokens = try Self.removeEnded(but: holder, beside: path, db)
@@ -109,7 +113,7 @@ extension SQLiteSession {
             let known = Set(state.waking.others.map(\.token))
             state.waking.others.removeAll { !tokens.contains($0.token) }
             for token in tokens.subtracting(known) where token != holder {
-                state.waking.others.append(SQLiteMember.Other(token, beside: file.path))
+                state.waking.others.append(SQLiteMember.Other(token, beside: file.location))
             }
         }
     }

@@ -147,18 +147,18 @@ final class SQLiteSession: Sendable {
     /// The token of this connection, which is a member from now on.
     func join() async throws -> String {
         if let member = member.withLock({ $0 }) { return member.token }
-        SQLiteMember.removeUnknown(beside: file.path)
-        let new = try SQLiteMember(beside: file.path)
+        SQLiteMember.removeUnknown(beside: file.location)
+        let new = try SQLiteMember(beside: file.location)
         let token = member.withLock { member in
             if member == nil { member = new }
             return member!.token  // it is there
         }
         // What those held that have ended comes before what is new.
-        let ended = try await file.write { [path = file.path] db in
+        let ended = try await file.write { [path = file.location] db in
             try db.execute(sql: "INSERT OR IGNORE INTO channels_members VALUES (?)", arguments: [token])
             return try Self.removeEnded(but: token, beside: path, db)
         }
-        for token in ended { SQLiteMember.remove(token, beside: file.path) }
+        for token in ended { SQLiteMember.remove(token, beside: file.location) }
         return token
     }
 
@@ -173,6 +173,25 @@ final class SQLiteSession: Sendable {
         for token in ended { try remove(token, db) }
         return ended
     }
+
+    private static func isMember(_ token: String, _ db: Database) throws -> Bool {
+        let found = try db.cachedStatement(sql: "SELECT 1 FROM channels_members WHERE token = ?")
+        return try Int.fetchOne(found, arguments: [token]) != nil
+    }
+
+    /// Leaves others what this connection held, and takes another sign of life if its own was removed.
+    ///
+    /// - Returns: The former token, and the one from now on; empty if it does not subscribe.
+    func renew() throws -> (former: String, token: String) {
+        guard let former = member.withLock({ $0 }) else { return ("", "") }
+        guard !former.isThere else { return (former.token, former.token) }
+        let new = try SQLiteMember(beside: file.location)
+        member.withLock { $0 = new }
+        return (former.token, new.token)
+    }
+
+    /// Whether the others find the sign of life of this connection, if it has one.
+    var isKnownToOthers: Bool { member.withLock { $0 }?.isThere ?? true }
 
     static func remove(_ member: String, _ db: Database) throws {
         try db.execute(sql: "DELETE FROM channels_members WHERE token = ?", arguments: [member])
@@ -299,7 +318,15 @@ final class SQLiteSession: Sendable {
             let result: (parts: [SQLiteTaking.Part], hasMore: Bool)?
             do {
                 // Where the file has gone back, the names are entered anew, and take again.
-                result = try await file.take { [file] db in file.epoch == epoch ? try taking.take(db) : nil }
+                result = try await file.take { [file] db in
+                    guard file.epoch == epoch else { return nil }
+                    guard try Self.isMember(taking.holder, db) else {
+                        // Nobody would free what it takes.
+                        file.goBack(from: epoch)
+                        return nil
+                    }
+                    return try taking.take(db)
+                }
             } catch {
                 for (name, _) in requests { name.lookAgain() }
                 throw error

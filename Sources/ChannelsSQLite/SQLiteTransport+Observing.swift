@@ -33,7 +33,7 @@ extension SQLiteTransport {
     /// - Complexity: O(*n*) in the number of messages, for each name.
     package func contents() async throws -> Contents {
         let file = try session().file
-        return try await file.read { [path = file.path] db in
+        return try await file.read { [path = file.location] db in
             let totals = try Row.fetchOne(
                 db,
                 sql: """
@@ -65,7 +65,7 @@ extension SQLiteTransport {
     /// - Throws: ``BridgeError/Code/refused`` if there is no such name, or a running process uses it.
     package func forget(_ name: String) async throws -> [String] {
         let file = try session().file
-        return try await file.write { [path = file.path] db in
+        return try await file.write { [path = file.location] db in
             let rows = try Row.fetchAll(
                 db,
                 sql: "SELECT id, pattern FROM channels_consumers WHERE name = ?",

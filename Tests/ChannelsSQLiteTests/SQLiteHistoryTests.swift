@@ -121,6 +121,51 @@ struct SQLiteHistoryTests {
         try await reader.close(within: .patience)
     }
 
+    /// Others take it for one that has ended, and what it takes after that would stay with it.
+    @Test func processThatOthersDoNotKnowAnyMoreBeginsAgain() async throws {
+        let failures = Recorder<BridgeError>()
+        let transport = SQLiteTransport(path: file.path)
+        try await transport.connect { if case .failed(let error) = $0 { failures.record(error) } }
+        let heard = try await hear("kitchen", on: transport)
+        try await transport.publish(message("soup"), durable: true)
+        await heard.wait(count: 1)
+        for name in file.companions(after: "-member-") { try FileManager.default.removeItem(atPath: name) }
+        await failures.wait(count: 1)
+        try await file.foreignDatabase().write { try $0.execute(sql: "DELETE FROM channels_members") }
+        try await transport.publish(message("cake"), durable: true)
+        await heard.wait { $0.last == "cake" }
+        #expect(failures.all.map(\.code).allSatisfy { $0 == .messagesLost })
+        let other = try await file.connected()
+        _ = try await hear("kitchen", on: other)
+        #expect(file.companions(after: "-member-").count == 2)
+        try await transport.close(within: .patience)
+        try await other.close(within: .patience)
+        #expect(file.companions(after: "-member-").isEmpty)
+    }
+
+    /// What SQLite keeps beside a database is where the link leads to.
+    @Test func linkToAFileIsTheSameFile() async throws {
+        let link = TemporaryFile()
+        let transport = try await file.connected()
+        try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: file.path)
+        let other = try await link.connected()
+        let held = Recorder<InboundMessage>()
+        try await transport.subscribe(TransportSubscription(to: "shop.>", durableName: "kitchen")) { held.record($0) }
+        try await transport.publish(message("soup"), durable: true)
+        await held.wait(count: 1)
+        let (heard, ticks) = (try await hear("kitchen", on: other), Tally())
+        try await other.subscribe(to: "tick", durableName: nil) { _ in ticks.add() }
+        for tick in 1...2 {
+            try await other.publish(message("", to: "tick"), durable: false)
+            await ticks.wait(until: tick)
+        }
+        #expect(heard.all.isEmpty && file.companions(after: "-member-").count == 2)
+        try await transport.close(within: .patience)
+        await heard.wait(count: 1)
+        withExtendedLifetime(held) {}
+        try await other.close(within: .patience)
+    }
+
     // MARK: Trouble
 
     @Test(arguments: ["-wal", "-shm"]) func missingPartIsNoticedAndSaysWhatToDo(end: String) async throws {
