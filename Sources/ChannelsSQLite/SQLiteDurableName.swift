@@ -67,6 +67,7 @@ final class SQLiteDurableName: Sendable {
             state.mayHaveMore = false
             return SQLiteTaking.Request(
                 id: state.id,
+                name: ExactText(name),
                 pattern: pattern,
                 most: limit - state.held,
                 bytes: max(bytes, 1),

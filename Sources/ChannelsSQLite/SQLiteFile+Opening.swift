@@ -43,7 +43,7 @@ extension SQLiteFile {
             try await writer.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_size_limit = \(logLimit)") }
             let mark = try await writer.write { db in
                 try SQLiteSchema.prepare(db)
-                return try SQLiteMark.newest(db)
+                return try SQLiteMark(db)
             }
             let reader = try DatabaseQueue(path: path, configuration: reading)
             return SQLiteFile(configuration, reader, writer, patience, mark, onEvent: onEvent)

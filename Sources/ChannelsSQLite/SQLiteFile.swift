@@ -35,7 +35,7 @@ final class SQLiteFile: Sendable {
         let end: @Sendable (BridgeError?) -> Void
     }
 
-    /// The newest message that is known, and how often the file was found to have gone back before.
+    /// What is known of the file, and how often it was found to have gone back before.
     struct History: Sendable {
         var mark: SQLiteMark?
         var epoch = 0
@@ -75,13 +75,13 @@ final class SQLiteFile: Sendable {
     private let state: Locked<State>
     private let onEvent: @Sendable (Event) -> Void
 
-    /// - Parameter mark: The newest message.
+    /// - Parameter mark: What is known of the file.
     init(
         _ configuration: SQLiteConfiguration,
         _ reader: DatabaseQueue,
         _ writer: DatabaseQueue,
         _ patience: SQLitePatience,
-        _ mark: SQLiteMark?,
+        _ mark: SQLiteMark,
         onEvent: @escaping @Sendable (Event) -> Void
     ) {
         (path, self.reader, self.writer, self.onEvent) = (configuration.path, reader, writer, onEvent)
@@ -112,9 +112,9 @@ final class SQLiteFile: Sendable {
         do {
             let (result, mark) = try await reader.read { db in
                 guard try known.mark?.isKnown(to: db) ?? true else { throw WentBack() }
-                return (try body(db), try SQLiteMark.newest(db))
+                return (try body(db), try SQLiteMark(db))
             }
-            if let mark { note(mark, known.epoch) }
+            note(mark, known.epoch)
             return result
         } catch is WentBack {
             goBack(from: known.epoch)
@@ -132,8 +132,9 @@ final class SQLiteFile: Sendable {
 
     private func note(_ mark: SQLiteMark, _ epoch: Int) {
         state.withLock { state in
-            guard state.history.epoch == epoch, state.history.mark?.number ?? 0 < mark.number else { return }
-            state.history.mark = mark
+            guard state.history.epoch == epoch else { return }
+            let known = state.history.mark
+            if known.map({ $0.changes < mark.changes || $0.number < mark.number }) ?? true { state.history.mark = mark }
         }
     }
 
@@ -299,6 +300,7 @@ final class SQLiteFile: Sendable {
                 if isProbe { self.shortenLog(db) }
                 let before = db.totalChangesCount
                 var mark: SQLiteMark?
+                var hasChanged = false
                 try db.inTransaction(.immediate) {
                     if isProbe {
                         try SQLiteSchema.prepare(db)
@@ -306,10 +308,12 @@ final class SQLiteFile: Sendable {
                     }
                     if try !(known.mark?.isKnown(to: db) ?? true) { self.goBack(from: known.epoch) }
                     for write in batch { try write.change(db) }
-                    mark = try SQLiteMark.newest(db)
+                    hasChanged = db.totalChangesCount != before
+                    if hasChanged { try SQLiteMark.change(db) }
+                    mark = try SQLiteMark(db)
                     return .commit
                 }
-                return (db.totalChangesCount != before, mark)
+                return (hasChanged, mark)
             }
             if let mark { note(mark, epoch) }
             if hasChanged { onEvent(.committed) }
@@ -357,14 +361,22 @@ final class SQLiteFile: Sendable {
     /// Throws ``BridgeError/Code/notConnected`` if the path leads to another file, or to none: what is written to the
     /// open one would be lost, and nobody else would read it.
     private func check() throws {
-        guard FileIdentity.all(path, location) != identities else { return }
-        throw BridgeError(
-            .notConnected,
-            detail: """
-                \(path): the file, or its -wal or -shm, was removed or replaced: stop all processes that use it, delete what \
-                is left of -wal and -shm, and start them again
-                """
-        )
+        let found = FileIdentity.all(path, location)
+        guard found != identities else { return }
+        let what =
+            if found[0] != identities[0] {
+                "the file was removed or replaced: stop all processes that use it, delete what is left of -wal and -shm"
+            } else if found[1] != identities[1] {
+                "its -wal, which has what was stored last, was removed or replaced: stop all processes that use it"
+            } else {
+                "its -shm was removed or replaced: stop all processes that use it, keep the -wal"
+            }
+        throw BridgeError(.notConnected, detail: "\(path): \(what), and start them again")
+    }
+
+    /// Whether something else stands where the file, or a part of it, was.
+    private var isReplaced: Bool {
+        zip(FileIdentity.all(path, location), identities).contains { $0 != nil && $0 != $1 }
     }
 
     // MARK: The write-ahead log
@@ -393,7 +405,7 @@ final class SQLiteFile: Sendable {
         }
         state.withLock { $0.isClosed = true }
         // SQLite would remove the write-ahead log of another file that stands there now.
-        if FileIdentity.all(path, location) != identities {
+        if isReplaced {
             Self.abandoned.withLock { $0 += [reader, writer] }
         } else {
             try? reader.close()

@@ -33,8 +33,13 @@ enum SQLiteSchema {
     private static func create(_ db: Database) throws {
         try db.execute(
             sql: """
-                CREATE TABLE channels_schema (version INTEGER NOT NULL);
-                INSERT INTO channels_schema VALUES (\(version));
+                -- How often a transport has changed the file, and a random number of the last time.
+                CREATE TABLE channels_schema (
+                    version INTEGER NOT NULL,
+                    changes INTEGER NOT NULL,
+                    mark INTEGER NOT NULL
+                );
+                INSERT INTO channels_schema VALUES (\(version), 0, 0);
                 -- The numbers are given in the order of the commits, and never again.
                 CREATE TABLE channels_messages (
                     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -144,26 +149,42 @@ enum SQLiteSchema {
     }
 }
 
-/// The newest message that a connection knows of. If the file does not have it any more, it has gone back: an older copy
-/// was put in its place.
+/// What a connection knows of the file: how often it was changed, and its newest message. If the file knows otherwise, it
+/// has gone back: an older copy was put in its place.
 struct SQLiteMark: Sendable {
+    let changes: Int64
+    private let mark: Int64
+    /// Zero if there is none.
     let number: Int64
-    let time: Double
+    private let time: Double
 
-    /// Nil if there is no message.
-    static func newest(_ db: Database) throws -> SQLiteMark? {
+    init(_ db: Database) throws {
+        (changes, mark) = try Self.changes(db)
         let newest = try db.cachedStatement(
             sql: "SELECT number, time FROM channels_messages ORDER BY number DESC LIMIT 1"
         )
-        return try Row.fetchOne(newest).map { SQLiteMark(number: $0[0], time: $0[1]) }
+        let row = try Row.fetchOne(newest)
+        (number, time) = (row?[0] ?? 0, row?[1] ?? 0)
     }
 
-    /// Whether the file has it, or has removed it since. Numbers are given in order and never again, so that what has
-    /// this one and is not this one was stored in another copy of the file.
+    /// Whether the file has been changed less often, or has another message of this number. Numbers are given in order and
+    /// never again, so that one that is not there was removed.
     func isKnown(to db: Database) throws -> Bool {
+        let (changes, mark) = try Self.changes(db)
+        guard changes >= self.changes, changes > self.changes || mark == self.mark else { return false }
         let found = try db.cachedStatement(sql: "SELECT time FROM channels_messages WHERE number = ?")
         if let time = try Double.fetchOne(found, arguments: [number]) { return time == self.time }
         return try SQLiteSchema.lastNumber(db) >= number
+    }
+
+    private static func changes(_ db: Database) throws -> (Int64, Int64) {
+        let row = try Row.fetchOne(db.cachedStatement(sql: "SELECT changes, mark FROM channels_schema"))
+        return (row?[0] ?? 0, row?[1] ?? 0)
+    }
+
+    /// Notes that the transaction has changed something.
+    static func change(_ db: Database) throws {
+        try db.cachedStatement(sql: "UPDATE channels_schema SET changes = changes + 1, mark = random()").execute()
     }
 }
 

@@ -15,7 +15,7 @@ extension SQLiteSession {
             let isNew = state.toldEpoch != epoch
             if isNew {
                 state.toldEpoch = epoch
-                for index in state.watched.indices { state.watched[index].seen = 0 }
+                for index in state.watched.indices { (state.watched[index].seen, state.watched[index].body) = (0, nil) }
                 // Higher than all that were told.
                 state.revisions.base = state.revisions.highest
             }

@@ -39,22 +39,31 @@ extension SQLiteSession {
         }
         await betweenLooks { state in
             let seen = Int64(value?.revision ?? 0)
-            state.watched.append(Watched(subject: ExactText(subject), queue: queue, seen: seen))
+            state.watched.append(
+                Watched(subject: ExactText(subject), queue: queue, seen: seen, body: value?.message.body)
+            )
         }
     }
 
     /// Ends the subscriptions that are not durable, and waits for their handlers.
-    func drain() async {
+    func drain(within timeout: Duration) async {
         let queues = Locked<[HandlerQueue<InboundMessage>]>([])
+        let hasGroups = Locked(false)
         await betweenLooks { state in
             queues.withLock { $0 = state.plain.map(\.queue) }
+            hasGroups.withLock { $0 = state.plain.contains { $0.group != nil } }
             (state.plain, state.shared) = ([], [:])
         }
         for queue in queues.withLock({ $0 }) { await queue.finish() }
-        let holder = holder
-        try? await file.write { db in
+        guard hasGroups.withLock({ $0 }) else { return }
+        let (holder, left) = (holder, FirstResult<Void>())
+        file.settle { db in
             try db.execute(sql: "DELETE FROM channels_groups WHERE member = ?", arguments: [holder])
+        } _: { _ in
+            left.finish(.success(()))
         }
+        // Done later where the file is locked: what was its turn is anybody's soon.
+        try? await left.value(within: timeout, clock: ContinuousClock(), else: BridgeError(.timedOut))
     }
 
     /// Changes who subscribes, between two looks at the file: otherwise a message could be passed over for one who

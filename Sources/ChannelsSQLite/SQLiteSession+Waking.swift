@@ -67,7 +67,7 @@ extension SQLiteSession {
             // They take it for one that has ended.
             if !isKnownToOthers { file.goBack(from: file.epoch) }
         }
-        if subscribes, !file.isInTrouble {
+        if subscribes || checks, !file.isInTrouble {
             do {
                 let found = try file.version()
                 let isNew = state.withLock { state in

@@ -26,6 +26,7 @@ final class SQLiteSession: Sendable {
         let subject: ExactText
         let queue: HandlerQueue<StoredValue>
         var seen: Int64 = 0
+        var body: [UInt8]?
     }
 
     struct State {
@@ -230,7 +231,8 @@ final class SQLiteSession: Sendable {
     private func findNew() async throws {
         while true {
             let (last, patterns, names) = state.withLock { ($0.lastNumber, $0.plain.map(\.pattern), $0.durable) }
-            guard !patterns.isEmpty || !names.isEmpty else { return }
+            // Who only publishes wants to know whether the file has gone back.
+            guard !patterns.isEmpty || !names.isEmpty else { return try await file.read { _ in } }
             let (newest, free, members, found) = try await file.read { db in
                 (
                     try SQLiteSchema.lastNumber(db), try Self.freeNames(db), try Self.members(db),
@@ -356,9 +358,11 @@ final class SQLiteSession: Sendable {
             for index in state.watched.indices {
                 let value = values[state.watched[index].subject]
                 let (seen, revision) = (state.watched[index].seen, value.map { Int64($0.revision) } ?? 0)
-                if revision < seen { wentBack = true }
+                // In a file that has gone back, another value may have the revision.
+                let isOther = revision == seen && value?.message.body != state.watched[index].body
+                if revision < seen || isOther { wentBack = true }
                 guard let value, revision > seen else { continue }
-                state.watched[index].seen = revision
+                (state.watched[index].seen, state.watched[index].body) = (revision, value.message.body)
                 state.watched[index].queue.enqueue(value.raised(&state.revisions))
                 reached.append(state.watched[index].queue)
             }

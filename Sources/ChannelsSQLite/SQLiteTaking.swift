@@ -9,6 +9,7 @@ struct SQLiteTaking: Sendable {
     struct Request: Sendable {
         /// Of the name, in the file.
         let id: Int64
+        let name: ExactText
         let pattern: ChannelPattern
         /// How many messages, and how many bytes; but one message at least.
         let most: Int
@@ -53,10 +54,16 @@ struct SQLiteTaking: Sendable {
 
     /// - Returns: What each request got, and whether there are messages that were not looked at.
     func take(_ db: Database) throws -> (parts: [Part], hasMore: Bool) {
-        let positions = try Row.fetchAll(db.cachedStatement(sql: "SELECT id, position FROM channels_consumers"))
-            .reduce(into: [Int64: Int64]()) { $0[$1[0]] = $1[1] }
+        let names = try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT id, position, name, pattern FROM channels_consumers")
+        )
+        .reduce(into: [Int64: Row]()) { $0[$1[0]] = $1 }
         var parts = requests.map { request in
-            let position = positions[request.id]
+            // In a file that has gone back, another name may have the number.
+            let row = names[request.id].flatMap { row in
+                ExactText(row[2]) == request.name && ExactText(row[3]) == ExactText(request.pattern.text) ? row : nil
+            }
+            let position: Int64? = row?[1]
             var part = Part(passed: max(position ?? 0, request.passed))
             part.isMissing = position == nil
             return part

@@ -164,7 +164,7 @@ public final class SQLiteTransport: Transport {
 
     /// Ends the subscriptions that are not durable, and returns when their handlers have been called for all they were
     /// given.
-    public func drainSubscriptions(within timeout: Duration) async { await (try? session())?.drain() }
+    public func drainSubscriptions(within timeout: Duration) async { await (try? session())?.drain(within: timeout) }
 
     // MARK: Requests
 

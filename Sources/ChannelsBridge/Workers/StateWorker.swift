@@ -41,6 +41,8 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     private let guarded = Locked(Guarded())
     private let bell = Bell()
     private let abandoned = Latch()
+    /// Rings when a value that could not be stored may be now.
+    private let restored = Bell()
     /// Opens when the value that the broker had at the start has been set here, or cannot be.
     private let hasCaughtUp = Latch()
 
@@ -111,11 +113,13 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
     func abandon() {
         // Whoever waits for something else is woken by `finish`, which comes after this or has been called.
         abandoned.open()
+        restored.ring()
     }
 
     /// What was refused is tried once more: the broker may have other limits now.
     func connectionIsBack() {
         guarded.withLock { $0.sync.connectionIsBack() }
+        restored.ring()
         bell.ring()
     }
 
@@ -189,7 +193,7 @@ final class StateWorker<State: Codable & Sendable>: RouteWorker {
                 tryAgain(after: delay)
             } else {
                 _ = guarded.withLock { $0.sync.postponed(outgoing) }
-                await abandoned.wait(atMost: delay, clock: context.configuration.clock)
+                try? await withTimeLimit(delay, clock: context.configuration.clock) { await self.restored.wait() }
             }
         }
     }
