@@ -75,7 +75,8 @@ struct Requests {
                 group.addTask {
                     for number in 0..<messagesEach / 4 {
                         let limit = Duration.nanoseconds(number % 100 * 1_000)
-                        asked.add()
+                        // Without time, nobody is asked.
+                        if limit > .zero { asked.add() }
                         do throws(any Error) {
                             if try await requests.ask(number, timeout: limit) != number { wrong.add() }
                         } catch {
