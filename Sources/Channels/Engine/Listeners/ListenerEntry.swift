@@ -51,7 +51,8 @@ final class ListenerEntry: ListenerToken, @unchecked Sendable {  // guards: see 
     init(bits: UInt64, owner: AnyObject?, counters: ListenerCounters?, site: PackedSite, call: BareCall) {
         word = Atomic(bits)
         body = ListenerBody(call)
-        if let owner, Unretained(owner).allowsWeakReference { self.owner = owner }
+        // One assignment, which makes the reference: a second one would change it, for 130 instructions.
+        self.owner = owner.map { Unretained($0).allowsWeakReference } ?? true ? owner : nil
         countersAddress = Atomic(counters.map { Unretained.retaining($0).address } ?? 0)
         self.site = site
     }
