@@ -22,8 +22,8 @@ internal import Foundation
 ///   No clock decides that, but a lock of the kernel on a small file beside the database.
 /// - A durable message is acknowledged when the disk has it, see ``SQLiteConfiguration/Synchronous``.
 /// - While nothing can be stored, because the file is locked, removed or not writable, or the disk is full, the
-///   transport is disconnected: that is noticed within two seconds and reported once for each reason, what is published
-///   fails, and a bridge publishes it again, in order, once a commit succeeds.
+///   transport is disconnected. That is noticed within two seconds of the first write, and each reason is reported at most
+///   once a minute. What is published fails, and a bridge publishes it again, in order, once a commit succeeds.
 /// - If the file goes back to an older copy, `BridgeError/Code/messagesLost` says so, and every subscription begins
 ///   again with what the copy has.
 /// - Messages that are not durable are delivered at most once, to those who subscribe when they are published.
