@@ -1,0 +1,10 @@
+import Foundation
+import RxSwift
+
+#if canImport(Combine)
+import Combine
+#else
+import OpenCombine
+#endif
+
+extension Notification.Name { static let sold = Notification.Name("sold") }
