@@ -35,10 +35,6 @@ GOALS = (
     ("allocations of a message to an actor", "allocations/mailbox-actor/1", "<=", 0.02),
     ("allocations of a message to a queue", "allocations/mailbox-queue/1", "<=", 0.02),
     ("allocations of a message through `messages()`", "allocations/mailbox-sequence/1", "<=", 0.02),
-    ("DispatchQueue.async in terms of a message to a queue", "ratio/dispatch-async/1:mailbox-queue/1", ">=", 10),
-    ("AsyncStream in terms of a message to an actor", "ratio/async-stream/1:mailbox-actor/1", ">=", 40),
-    ("DispatchQueue.async in terms of `messages()`", "ratio/dispatch-async/1:mailbox-sequence/1", ">=", 5),
-    ("AsyncStream in terms of `messages()`", "ratio/async-stream/1:mailbox-sequence/1", ">=", 18),
 )
 
 
