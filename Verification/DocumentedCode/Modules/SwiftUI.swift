@@ -74,5 +74,7 @@ public struct EnvironmentValues {
 }
 
 extension View {
-    public func environment<Value>(_ path: WritableKeyPath<EnvironmentValues, Value>, _ value: Value) -> some View { self }
+    public func environment<Value>(_ path: WritableKeyPath<EnvironmentValues, Value>, _ value: Value) -> some View {
+        self
+    }
 }
