@@ -131,7 +131,8 @@ struct RequestTests {
         (.answering(.price), .asking(.price, errors: Unknown.self)),
         (.answering(.price, errors: Newer.Unknown.self), .asking(.price, errors: Unknown.self)),
     ])
-    func anErrorThatOneSideDoesNotReadArrivesByItsDescription(answering: BridgeRoute, asking: BridgeRoute) async throws {
+    func anErrorThatOneSideDoesNotReadArrivesByItsDescription(answering: BridgeRoute, asking: BridgeRoute) async throws
+    {
         let shop = await MiniProcess("shop", InMemoryTransport(broker), [answering])
         let till = await MiniProcess("till", InMemoryTransport(broker), [asking])
         let token = shop.board.requests(.price).respond { item in

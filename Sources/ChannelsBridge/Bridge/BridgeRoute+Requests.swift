@@ -13,7 +13,9 @@ extension BridgeRoute {
     ///   route ``answering(_:errors:)`` there declares it, too. An enum can stand for several. Any other error arrives as
     ///   a ``BridgeError`` with the code ``BridgeError/Code/remoteFailure`` and its description.
     public static func asking<
-        Request: Codable & Sendable, Response: Codable & Sendable, Failure: Error & Codable
+        Request: Codable & Sendable,
+        Response: Codable & Sendable,
+        Failure: Error & Codable
     >(
         _ name: RequestName<Request, Response>,
         errors: Failure.Type = Never.self
@@ -33,7 +35,9 @@ extension BridgeRoute {
     ///   route ``asking(_:errors:)`` declares it throws the same error. Types are told apart by their names
     ///   without the module.
     public static func answering<
-        Request: Codable & Sendable, Response: Codable & Sendable, Failure: Error & Codable
+        Request: Codable & Sendable,
+        Response: Codable & Sendable,
+        Failure: Error & Codable
     >(
         _ name: RequestName<Request, Response>,
         errors: Failure.Type = Never.self
