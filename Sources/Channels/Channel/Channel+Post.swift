@@ -60,9 +60,10 @@ extension Channel {
     package func postAndWait(
         _ message: Message,
         from origin: Origin,
+        _ delivery: RemoteDelivery? = nil,
         isolation: isolated (any Actor)? = #isolation
     ) async -> DeliveryReport {
-        await postAndWait(message, from: nil, origin: origin, echo: true, at: .unknown, isolation: isolation)
+        await postAndWait(message, from: nil, origin: origin, delivery, echo: true, at: .unknown, isolation: isolation)
     }
 
     @discardableResult
@@ -70,12 +71,13 @@ extension Channel {
         _ message: Message,
         from sender: (any AnyObject & Sendable)?,
         origin: Origin,
+        _ delivery: RemoteDelivery? = nil,
         echo: Bool,
         at site: PackedSite,
         isolation: isolated (any Actor)?
     ) async -> DeliveryReport {
         let tracker = PostTracker(chain: ListenerChain.call)
-        let envelope = Envelope(sender: sender, origin: origin, tracker: tracker)
+        let envelope = Envelope(sender: sender, origin: origin, delivery: delivery, tracker: tracker)
         let post = Post(from: sender, echo: echo, isolation: isolation, at: site, envelope)
         MessageAddress.lending(message) { _ = list.post($0, post) }
         return await tracker.wait()
@@ -86,11 +88,12 @@ extension Channel {
     package func post(
         _ message: Message,
         from origin: Origin,
+        _ delivery: RemoteDelivery? = nil,
         isolation: isolated (any Actor)? = #isolation,
         onEnd: @escaping @Sendable () -> Void
     ) {
         let tracker = PostTracker(chain: ListenerChain.call, onEnd: onEnd)
-        let envelope = Envelope(sender: nil, origin: origin, tracker: tracker)
+        let envelope = Envelope(sender: nil, origin: origin, delivery: delivery, tracker: tracker)
         let post = Post(isolation: isolation, envelope)
         MessageAddress.lending(message) { _ = list.post($0, post) }
         tracker.end()

@@ -29,6 +29,7 @@ extension Channel {
             post.message,
             from: post.sender,
             origin: post.origin,
+            post.delivery,
             echo: echo,
             at: .unknown,
             isolation: isolation

@@ -43,6 +43,7 @@ extension Switchboard {
         _ message: Message,
         to name: ChannelName<Message>,
         from origin: Origin,
+        _ delivery: RemoteDelivery? = nil,
         onEnd: (@Sendable () -> Void)?
     ) async throws -> DeliveryReport {
         // The kind records the type of which the channel is generic.
@@ -54,8 +55,8 @@ extension Switchboard {
             onEnd?()
             return DeliveryReport()
         }
-        guard let onEnd else { return await channel.postAndWait(message, from: origin) }
-        channel.post(message, from: origin, onEnd: onEnd)
+        guard let onEnd else { return await channel.postAndWait(message, from: origin, delivery) }
+        channel.post(message, from: origin, delivery, onEnd: onEnd)
         return DeliveryReport()
     }
 

@@ -4,15 +4,18 @@ final class PostPlace: Sendable {
     @usableFromInline let channelName: String?
     /// The other process, if the message came over a bridge.
     @usableFromInline let process: String?
+    /// How it came, if the bridge says so.
+    let delivery: RemoteDelivery?
 
-    private init(_ channelName: String?, _ process: String?) {
+    private init(_ channelName: String?, _ process: String?, _ delivery: RemoteDelivery?) {
         self.channelName = channelName
         self.process = process
+        self.delivery = delivery
     }
 
     /// Nil for a channel without a name in this process.
-    static func at(_ channelName: String?, _ process: String? = nil) -> PostPlace? {
-        channelName == nil && process == nil ? nil : PostPlace(channelName, process)
+    static func at(_ channelName: String?, _ process: String? = nil, _ delivery: RemoteDelivery? = nil) -> PostPlace? {
+        channelName == nil && process == nil && delivery == nil ? nil : PostPlace(channelName, process, delivery)
     }
 }
 

@@ -72,10 +72,11 @@ extension BridgeRoute {
                 let message = try arrival.decode(Message.self, format)
                 // The subject of a transport message is a valid name.
                 let name = try ChannelName<Message>(validating: arrival.subject)
-                let origin = arrival.origin
+                let (origin, delivery) = (arrival.origin, arrival.delivery)
                 return { onEnd in
                     do {
-                        return try await context.switchboard.deliver(message, to: name, from: origin, onEnd: onEnd)
+                        let board = context.switchboard
+                        return try await board.deliver(message, to: name, from: origin, delivery, onEnd: onEnd)
                     } catch let error as ChannelError {
                         throw BridgeError(.unknownType, subject: name.text, underlyingError: error)
                     }

@@ -1,4 +1,4 @@
-internal import Channels
+public import Channels
 
 /// An incoming message that cannot be delivered: it cannot be decoded, it is of another type than the
 /// channel, its listeners failed as often as the configuration allows, or the broker delivered it too often.
@@ -15,6 +15,17 @@ public struct DeadLetter: Sendable {
         self.message = message
         self.error = error
         self.deliveryCount = deliveryCount
+    }
+}
+
+extension DeadLetter {
+    /// What identifies the message, and when it was posted; nil if its attributes cannot be read.
+    public var delivery: RemoteDelivery? {
+        guard
+            let arrival = try? Arrival(headers: message.headers, body: message.body, subject: message.subject)
+        else { return nil }
+        let inbound = InboundMessage(message, deliveryCount: deliveryCount) { _ in }
+        return inbound.delivery(of: arrival.envelope)
     }
 }
 

@@ -1,3 +1,5 @@
+internal import Channels
+
 /// A message received by a transport.
 public struct InboundMessage: Sendable {
     /// The message.
@@ -21,6 +23,9 @@ public struct InboundMessage: Sendable {
     /// When the broker stored a durable message, as far as the transport knows.
     package var storedAt: Timestamp?
 
+    /// What the transport adds to `RemoteDelivery` for its own use.
+    package var context: (any DeliveryContext)?
+
     /// Creates a message, for the author of a transport.
     public init(
         _ message: TransportMessage,
@@ -34,5 +39,26 @@ public struct InboundMessage: Sendable {
         self.identity = identity
         self.sequence = sequence
         self.settle = settle
+    }
+}
+
+/// What a transport keeps with a message that its listeners can settle themselves.
+package protocol DeliveryContext: Sendable {
+    /// Whether a listener has settled the message, in a transaction of its own. It comes again if that was rolled back, and
+    /// is no duplicate then.
+    var isSettledByListener: Bool { get }
+}
+
+extension InboundMessage {
+    /// What the listeners can know of how the message came.
+    func delivery(of envelope: EventEnvelope) -> RemoteDelivery {
+        // A letter that was put back has an identifier of its own besides that of its message.
+        let former = settle == nil ? nil : message.headers[DeadLetterHeader.id]
+        return RemoteDelivery(
+            id: former.flatMap { try? $0.percentDecoded(DeadLetterHeader.id, "") } ?? envelope.id ?? identity ?? "",
+            time: envelope.time ?? storedAt?.text,
+            attempt: deliveryCount,
+            context: context
+        )
     }
 }

@@ -4,6 +4,8 @@ internal import Channels
 struct Arrival: Sendable {
     let subject: String
     let envelope: EventEnvelope
+    /// What its listeners can know of how it came.
+    var delivery: RemoteDelivery?
     private let body: [UInt8]
     private let isStructured: Bool
 

@@ -43,7 +43,8 @@ struct IncomingDelivery: Sendable {
         let name = context.configuration.name(ofSubject: message.subject)
         var identity: MessageKey?
         do {
-            let arrival = try Arrival(headers: message.headers, body: message.body, subject: name)
+            var arrival = try Arrival(headers: message.headers, body: message.body, subject: name)
+            arrival.delivery = inbound.delivery(of: arrival.envelope)
             guard arrival.envelope.source != context.source else { return settle(inbound, .acknowledged, \.echoes) }
             // Another route of this bridge delivers it.
             guard !earlier.contains(where: { $0.matches(name) }) else {
@@ -92,7 +93,9 @@ struct IncomingDelivery: Sendable {
         let hasFailed = !report.failures.isEmpty || ended < report.reached
         guard hasFailed || report.dropped > 0 else {
             failures[key] = nil
-            if let identity { delivered.add(identity, number: inbound.sequence) }
+            if let identity, inbound.context?.isSettledByListener != true {
+                delivered.add(identity, number: inbound.sequence)
+            }
             return settle(inbound, .acknowledged, \.received)
         }
         // A full buffer of a listener passes; only what a listener threw, or did not finish, counts as a failure.
