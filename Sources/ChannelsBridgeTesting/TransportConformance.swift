@@ -1,7 +1,7 @@
 internal import Channels
 public import ChannelsBridge
 
-/// The conformance suite for the author of a `Transport`.
+/// Checks the conformance of a `Transport`, for its author.
 ///
 /// ```swift
 /// @Test(arguments: TransportConformance.checks)
@@ -18,8 +18,7 @@ public import ChannelsBridge
 public struct TransportConformance: Sendable {
     /// Creates a transport that is not connected, always to the same broker.
     public typealias MakeTransport = @Sendable () async throws -> any Transport
-    /// Breaks the connection of a transport, runs the body, restores the connection, and returns when it is
-    /// restored.
+    /// Breaks the connection of a transport, runs the body, and returns when the connection is restored.
     public typealias Interrupt =
         @Sendable (_ transport: any Transport, _ body: @Sendable () async throws -> Void) async throws -> Void
 

@@ -2,13 +2,12 @@
 public import ChannelsBridge
 
 extension NATSTransport {
-    /// Stores a message as the last value of its subject. See `Transport/store(_:)`.
+    /// Stores a message as the last value of its subject.
     public func store(_ message: TransportMessage) async throws -> UInt64 {
         try await store(message, headers: [])
     }
 
-    /// Stores a message as the last value of its subject, if there is none. See
-    /// `Transport/storeIfNone(_:)`.
+    /// Stores a message as the last value of its subject, if there is none.
     public func storeIfNone(_ message: TransportMessage) async throws -> UInt64? {
         let session = try session
         let last = session.streams.bucket.sequence(ofNone: configuration.statePrefix + message.subject)
@@ -38,7 +37,7 @@ extension NATSTransport {
         }
     }
 
-    /// Watches the last value of a subject. See `Transport/watch(_:onValue:)`.
+    /// Watches the last value of a subject.
     public func watch(_ subject: String, onValue: @escaping @Sendable (StoredValue) -> Void) async throws {
         let (session, relay) = try open
         try await session.streams.prepareStates()

@@ -1,6 +1,6 @@
 public import Channels
 
-/// Records elements, from any thread, and lets a test wait for them without sleeping.
+/// Records elements from any thread, and lets a test wait for them without sleeping.
 ///
 /// ```swift
 /// let recorder = Recorder(of: till.sold)
@@ -8,14 +8,14 @@ public import Channels
 /// #expect(recorder.all == [Sale(total: 12)])
 /// ```
 ///
-/// What is posted by other threads and tasks, ``next(_:within:fileID:line:)`` waits for:
+/// To wait for messages from other threads or tasks, use ``next(_:within:fileID:line:)``:
 ///
 /// ```swift
 /// let sales = try await recorder.next(3, within: .seconds(1))
 /// ```
 ///
-/// A listener of your own records what it is to say: `{ sale in recorder.record(sale.total) }`. Where it runs
-/// later, on an actor say, ``next(_:within:fileID:line:)``, ``first(_:)`` and ``wait(until:)`` wait for it.
+/// You can also record from your own listener: `{ sale in recorder.record(sale.total) }`. If it runs later,
+/// for example on an actor, wait with ``next(_:within:fileID:line:)``, ``first(_:)`` or ``wait(until:)``.
 public final class Recorder<Element: Sendable>: Sendable {
     /// What somebody waits for.
     enum Need {
@@ -109,7 +109,7 @@ public final class Recorder<Element: Sendable>: Sendable {
 
     /// Creates a recorder that records every message of a source, as long as it lives.
     ///
-    /// It listens without isolation: what is posted is recorded when `post` returns. A state's current value is
+    /// It listens without isolation, so messages are recorded when `post` returns. A state's current value is
     /// recorded first.
     public convenience init(of source: some Listenable<Element>) {
         self.init()

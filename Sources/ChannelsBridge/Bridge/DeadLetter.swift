@@ -1,7 +1,7 @@
 internal import Channels
 
-/// An incoming message that cannot be delivered: it cannot be decoded, it is of another type than the
-/// channel, its listeners failed as often as the configuration allows, or the broker delivered it too often.
+/// An incoming message that cannot be delivered: it cannot be decoded, has another type than the channel, its
+/// listeners failed too often, or the broker delivered it too often.
 public struct DeadLetter: Sendable {
     /// The message as it was received.
     public let message: TransportMessage

@@ -2,7 +2,7 @@ internal import Channels
 public import Foundation
 
 extension NotificationCenter {
-    /// The notifications of a name, as messages. See ``NotificationChannel``.
+    /// Returns a channel with the notifications of a name as messages.
     ///
     /// ```swift
     /// let logins = NotificationCenter.default.channel(for: .userLoggedIn) { $0.userInfo?["id"] as? Int }
@@ -11,9 +11,8 @@ extension NotificationCenter {
     ///
     /// - Parameters:
     ///   - name: The name of the notifications.
-    ///   - object: If given, only its notifications are heard. Held weakly.
-    ///   - message: Makes the message, on the thread that posts; nil for a notification that is not to be
-    ///     heard.
+    ///   - object: If given, only its notifications are delivered. Held weakly.
+    ///   - message: Makes the message, on the thread that posts; nil skips the notification.
     public func channel<Message: Sendable>(
         for name: Notification.Name,
         object: (any AnyObject & Sendable)? = nil,

@@ -62,7 +62,7 @@ extension NotificationCenter {
 extension Listenable where Message: NotificationCenter.MainActorMessage {
     /// Posts each message to a notification center as a typed one, on the main actor.
     ///
-    /// Observers hear it before `post` returns if the message is posted on the main actor, and otherwise soon
+    /// Observers receive it before `post` returns if the message is posted on the main actor, otherwise soon
     /// after.
     ///
     /// - Returns: The token of the link, which ends with it and keeps the center alive.
